@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 NnOpT = TypeVar("NnOpT", bound=NnOp)
 OperationT = TypeVar("OperationT", bound=Operation)
 
-Importer = Callable[["Node"], "SSAValue | Sequence[SSAValue]"]
-"""Adds the operations of a node, and gives the values of its outputs in order."""
+Importer = Callable[["Node"], "SSAValue | Sequence[SSAValue | None]"]
+"""Adds the operations of a node, and gives the values of its outputs in order; `None` for one that nobody asks for."""
 
 NO_DEFAULT = object()
 

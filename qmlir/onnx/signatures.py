@@ -34,7 +34,7 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
     try:
         return defs.get_schema(node.op_type, version, "" if node.domain == "ai.onnx" else node.domain)
     except defs.SchemaError:
-        return None
+        return _microsoft(node.op_type) if node.op_type in ADDED and node.domain in ("", "ai.onnx") else None
 
 
 # --- The domain com.microsoft -----------------------------------------------------------------------------------------
@@ -54,6 +54,12 @@ _BLOCKS = {
 }  # fmt: skip
 _BINARY = "T:A F:A_scale T:A_zero_point? T:B F:B_scale T:B_zero_point? F:C_scale T:C_zero_point?"
 _UNARY = "T:X F:X_scale T:X_zero_point? F:Y_scale T:Y_zero_point?"
+
+_FLOATS = "float float16 bfloat16"
+_FLOATING = f"{_FLOATS} double"
+_SKIPPED = {"T": _FLOATS}
+_EPSILON = {"epsilon": "float"}
+_SCORES = {"num_heads": "int!", "scale": "float", "mask_filter_value": "float", "unidirectional": "int"}
 
 _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "QuantizeLinear": (
@@ -110,11 +116,88 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
         {"T": "float", "T1": "int32", "T2": _BYTES},
         _LAYER,
     ),
+    "Gelu": ("T:X", {"T": _FLOATING}, {}),
+    "BiasGelu": ("T:A T:B", {"T": _FLOATING}, {}),
+    "FastGelu": ("T:X T:bias?", {"T": _FLOATING}, {}),
+    "QuickGelu": ("T:X", {"T": _FLOATING}, {"alpha": "float"}),
+    "SkipLayerNormalization": ("T:input T:skip T:gamma T:beta? T:bias?", _SKIPPED, _EPSILON),
+    "SkipSimplifiedLayerNormalization": ("T:input T:skip T:gamma T:bias?", _SKIPPED, _EPSILON),
+    "SimplifiedLayerNormalization": (
+        "T:X V:scale",
+        {"T": _FLOATING, "V": _FLOATING},
+        {"axis": "int", "epsilon": "float", "stash_type": "int"},
+    ),
+    "EmbedLayerNormalization": (
+        "T1:input_ids T1:segment_ids? T:word_embedding T:position_embedding T:segment_embedding? T:gamma T:beta "
+        "T1:mask? T1:position_ids?",
+        {"T": "float float16", "T1": "int32"},
+        {"epsilon": "float", "mask_index_type": "int"},
+    ),
+    "RotaryEmbedding": (
+        "T:input M:position_ids T:cos_cache T:sin_cache",
+        {"T": _FLOATS, "M": "int64"},
+        {
+            "interleaved": "int",
+            "is_packed_batching": "int",
+            "num_heads": "int",
+            "rotary_embedding_dim": "int",
+            "scale": "float",
+        },
+    ),
+    "MultiHeadAttention": (
+        "T:query T:key? T:value? T:bias? M:key_padding_mask? T:attention_bias? T:past_key? T:past_value? "
+        "M:past_sequence_length? M:cache_indirection?",
+        {"T": _FLOATS, "M": "int32"},
+        _SCORES,
+    ),
+    "Attention": (
+        "T:input T:weights T:bias? M:mask_index? T:past? T:attention_bias? M:past_sequence_length?",
+        {"T": _FLOATS, "M": "int32"},
+        _SCORES
+        | {
+            "do_rotary": "int",
+            "past_present_share_buffer": "int",
+            "qkv_hidden_sizes": "ints",
+            "rotary_embedding_dim": "int",
+        },
+    ),
+    "GroupQueryAttention": (
+        "T:query T:key? T:value? C:past_key? C:past_value? M:seqlens_k M:total_sequence_length T:cos_cache? "
+        "T:sin_cache? P:position_ids? T:attention_bias? T:head_sink? S:k_scale? S:v_scale? T:q_norm_weight? "
+        "T:k_norm_weight? M:query_seqlens?",
+        {"T": _FLOATS, "C": f"{_FLOATS} int8 uint8 float8e4m3fn", "M": "int32", "P": "int64", "S": "float"},
+        {
+            "causal": "int",
+            "do_rotary": "int",
+            "k_norm_epsilon": "float",
+            "k_quant_type": "string",
+            "kv_cache_bit_width": "int",
+            "kv_num_heads": "int!",
+            "local_window_size": "int",
+            "num_heads": "int!",
+            "q_norm_epsilon": "float",
+            "qk_norm_epsilon": "float",
+            "qk_output": "int",
+            "rotary_interleaved": "int",
+            "scale": "float",
+            "sliding_window_cache": "int",
+            "smooth_softmax": "int",
+            "softcap": "float",
+            "v_quant_type": "string",
+        },
+    ),
 }
 """By operator: inputs as `variable:name`, `?` for one that may be left out and `*` for any number of types of their
 own; the types of each variable; the types of attributes, `!` for one that has to be given."""
 
-_OUTPUTS = {"DynamicQuantizeLSTM": 3}
+ADDED = frozenset({"SimplifiedLayerNormalization"})
+"""The operators among them that ONNX Runtime adds to ONNX's own domain."""
+
+_OUTPUTS = {
+    "DynamicQuantizeLSTM": 3, "SkipLayerNormalization": 4, "SkipSimplifiedLayerNormalization": 4,
+    "SimplifiedLayerNormalization": 2, "EmbedLayerNormalization": 3, "MultiHeadAttention": 4, "Attention": 2,
+    "GroupQueryAttention": 4,
+}  # fmt: skip
 """How many outputs an operator gives at most, where that is not one."""
 
 _OPTIONS = {

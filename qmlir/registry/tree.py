@@ -142,7 +142,9 @@ TREE = Contribution(
         "asymmetric_pow2": "qmlir.arithmetic.schemes:ASYMMETRIC_POW2",
         "symmetric_pow2": "qmlir.arithmetic.schemes:SYMMETRIC_POW2",
     },
-    importers=_onnx_rows("IMPORTERS", "dynamic", "microsoft", "text", "training"),
+    importers=_onnx_rows(
+        "IMPORTERS", "dynamic", "microsoft", "microsoft_attention", "microsoft_layers", "text", "training"
+    ),
     exporters=_onnx_rows("EXPORTERS", "calibration"),
     targets={"cpu": "qmlir.targets.cpu.target:TARGET"},
     isas={

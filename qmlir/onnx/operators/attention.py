@@ -24,7 +24,7 @@ def _reshaped(node: Node, value: SSAValue, target: list[int], shape: list[int]) 
     return node.reshaped(value, shape, node.add_constant(np.array(target, np.int64), i64) if is_open else None)
 
 
-def _split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
+def split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
     """`[batch, sequence, heads * head size]` as `[batch, heads, sequence, head size]`."""
     if not heads or heads < 0:
         raise node.error(f"needs the number of heads of {value.type}")
@@ -36,7 +36,7 @@ def _split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
     return node.add(TransposeOp, split, permutation=_HEADS_FIRST).result
 
 
-def _joined_heads(node: Node, value: SSAValue) -> SSAValue:
+def joined_heads(node: Node, value: SSAValue) -> SSAValue:
     """`[batch, heads, sequence, head size]` as `[batch, sequence, heads * head size]`."""
     batch, heads, sequence, size = shape_of(value)
     width = DYNAMIC_INDEX if DYNAMIC_INDEX in (heads, size) else heads * size
@@ -55,8 +55,8 @@ def _attention(node: Node) -> list[SSAValue]:
     ranks = {len(shape_of(each)) for each in (query, key, value)}
     if ranks == {3}:
         heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
-        query = _split_heads(node, query, heads)
-        key, value = _split_heads(node, key, shared), _split_heads(node, value, shared)
+        query = split_heads(node, query, heads)
+        key, value = split_heads(node, key, shared), split_heads(node, value, shared)
     precision = node.attribute("softmax_precision")
     mode = node.attribute("qk_matmul_output_mode")
     if mode not in range(len(ops.SCORES)):
@@ -75,7 +75,7 @@ def _attention(node: Node) -> list[SSAValue]:
     }
     operands = [query, key, value, _mask(node, query), *(node.optional(place) for place in (4, 5, 6))]
     op = node.add(ops.AttentionOp, *operands, **properties)
-    result = _joined_heads(node, op.result) if ranks == {3} else op.result
+    result = joined_heads(node, op.result) if ranks == {3} else op.result
     return [result, op.present_key, op.present_value, op.scores]
 
 
@@ -83,10 +83,10 @@ def _rotary_embedding(node: Node) -> SSAValue:
     data, *others = node.input(), node.input(1), node.input(2), node.optional(3)
     is_flat = len(node.shape()) == 3
     if is_flat:
-        data = _split_heads(node, data, node.attribute("num_heads"))
+        data = split_heads(node, data, node.attribute("num_heads"))
     size, interleaved = node.attribute("rotary_embedding_dim"), bool(node.attribute("interleaved"))
     result = node.add(ops.RotaryEmbeddingOp, data, *others, size=size, interleaved=interleaved).result
-    return _joined_heads(node, result) if is_flat else result
+    return joined_heads(node, result) if is_flat else result
 
 
 def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:

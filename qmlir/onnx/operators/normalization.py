@@ -24,7 +24,7 @@ MODE_SINCE = 14
 _LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
 
 
-def _wanted(node: Node, place: int) -> bool:
+def wanted(node: Node, place: int) -> bool:
     """Whether the model names output `place`."""
     return place < len(node.proto.output) and bool(node.proto.output[place])
 
@@ -64,7 +64,7 @@ def _batch_norm(node: Node) -> list[SSAValue]:
 def _is_in_training(node: Node) -> bool:
     """Whether BatchNormalization has a batch's statistics: before version 14 its further outputs say so."""
     if node.version < MODE_SINCE:
-        return any(_wanted(node, place) for place in range(1, 5))
+        return any(wanted(node, place) for place in range(1, 5))
     return bool(node.attribute("training_mode"))
 
 
@@ -119,16 +119,16 @@ def _layer_norm(node: Node) -> list[SSAValue]:
     axis, epsilon = node.attribute("axis"), node.attribute("epsilon")
     precision = _precision(node)
     result = node.add(ops.LayerNormOp, data, scale, bias, axis=axis, epsilon=epsilon, precision=precision).result
-    if not _wanted(node, 1) and not _wanted(node, 2):
+    if not wanted(node, 1) and not wanted(node, 2):
         return [result]
-    return [result, *_layer_statistics(node, data, axis, epsilon)]
-
-
-def _layer_statistics(node: Node, data: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
-    """The mean and the inverse of the standard deviation, in the type of the first stage."""
-    rank = len(shape_of(data))
-    axes = list(range(normalized_axis(axis, rank), rank))
     stage = node.cast(data, node.element_type(node.attribute("stash_type")))
+    return [result, *layer_statistics(node, stage, axis, epsilon)]
+
+
+def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
+    """The mean and the inverse of the standard deviation of data in the type of the first stage."""
+    rank = len(shape_of(stage))
+    axes = list(range(normalized_axis(axis, rank), rank))
     mean, variance = _moments(node, stage, axes)
     shifted = node.add(elementwise.AddOp, variance, node.scalar(epsilon, variance)).result
     deviation = node.add(elementwise.SqrtOp, shifted).result
@@ -143,11 +143,10 @@ def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSA
     return mean, node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
 
 
-def _rms_norm(node: Node) -> SSAValue:
+def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:
     """ONNX RMSNormalization, whose result has the type of the scale."""
     data, scale = node.input(), node.input(1)
-    properties: dict[str, Any] = {name: node.attribute(name) for name in ("axis", "epsilon")}
-    properties["precision"] = _precision(node)
+    properties: dict[str, Any] = {"axis": axis, "epsilon": epsilon, "precision": _precision(node)}
     if element_of(data) == element_of(scale):
         return node.add(ops.RmsNormOp, data, scale, **properties).result
     normalized = node.add(ops.RmsNormOp, data, **properties).result
@@ -201,7 +200,7 @@ IMPORTERS: dict[str, Importer] = {
     "BatchNormalization": _batch_norm,
     "GroupNormalization": _group_norm,
     "LayerNormalization": _layer_norm,
-    "RMSNormalization": _rms_norm,
+    "RMSNormalization": lambda node: rms_norm(node, node.attribute("axis"), node.attribute("epsilon")),
     "LpNormalization": _LP_NORM.imported,
 }
 

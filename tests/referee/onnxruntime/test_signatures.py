@@ -6,7 +6,7 @@ import pytest
 from onnx import NodeProto
 
 from qmlir import registry
-from qmlir.onnx.signatures import MICROSOFT, attribute_kind, declared_kind, schema_of
+from qmlir.onnx.signatures import ADDED, MICROSOFT, attribute_kind, declared_kind, schema_of
 
 state = pytest.importorskip(
     "onnxruntime.capi.onnxruntime_pybind11_state", reason="onnxruntime is not installed: pip install -e '.[peers]'"
@@ -14,12 +14,17 @@ state = pytest.importorskip(
 
 pytestmark = pytest.mark.referee
 
-OPERATORS = [key.partition("::")[2] for key in registry.onnx_importers() if key.startswith(f"{MICROSOFT}::")]
+OPERATORS = [
+    key.removeprefix(f"{MICROSOFT}::")
+    for key in registry.onnx_importers()
+    if key.startswith(f"{MICROSOFT}::") or key in ADDED
+]
 
 
 @pytest.fixture(scope="module")
 def theirs() -> dict[str, Any]:
-    return {each.name: each for each in state.get_all_operator_schema() if each.domain == MICROSOFT}
+    found = state.get_all_operator_schema()
+    return {each.name: each for each in found if each.domain == MICROSOFT or each.name in ADDED}
 
 
 def _shared(inputs: list[Any], variables: list[str]) -> set[frozenset[int]]:
@@ -30,7 +35,8 @@ def _shared(inputs: list[Any], variables: list[str]) -> set[frozenset[int]]:
 
 @pytest.mark.parametrize("op_type", OPERATORS)
 def test_signature(op_type: str, theirs: dict[str, Any]) -> None:
-    own, other = schema_of(NodeProto(op_type=op_type, domain=MICROSOFT), 1), theirs[op_type]
+    domain = "" if op_type in ADDED else MICROSOFT
+    own, other = schema_of(NodeProto(op_type=op_type, domain=domain), 1), theirs[op_type]
     assert own is not None
     assert [(each.name.lower(), str(each.option), each.is_homogeneous, set(each.types)) for each in own.inputs] == [
         (each.name.lower(), str(each.option), each.isHomogeneous, set(each.types)) for each in other.inputs

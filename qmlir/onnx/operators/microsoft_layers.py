@@ -1,0 +1,215 @@
+"""Importers of ONNX Runtime's operators for transformers but attention, of the domain `com.microsoft`.
+
+Its graph optimizer and the exporters of language models write them in place of the sums, activations and normalizations
+that they are. Each becomes those `nn` operations. SimplifiedLayerNormalization is an RMS normalization that ONNX
+Runtime adds to ONNX's own domain.
+"""
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32, i64
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.nn.ops import activations, attention, elementwise, expansion, indexing, movement, reduction, shapes
+from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators.attention import joined_heads, split_heads
+from qmlir.onnx.operators.normalization import layer_statistics, rms_norm, wanted
+
+
+def refuse_attributes(node: Node, **accepted: Any) -> None:
+    """Raise `DiagnosticError` where an attribute is given another value than the accepted one."""
+    for name, value in accepted.items():
+        found = node.attribute(name, value)
+        if found != value:
+            raise node.error(f"{name} is {found}, only {value} is supported")
+
+
+# --- Numbers of places ------------------------------------------------------------------------------------------------
+
+
+def size_of(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """The size of an axis, as a vector of one i64."""
+    size = shape_of(value)[axis]
+    if size != DYNAMIC_INDEX:
+        return node.add_constant(np.array([size], np.int64), i64)
+    return node.add(shapes.ShapeOp, value, start=axis, end=axis + 1).result
+
+
+def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> SSAValue:
+    """`0, 1, …` before `size`, or before `count`, a vector of one i64, where that is not known."""
+    if count is None:
+        return node.add_constant(np.arange(size, dtype=np.int64), i64)
+    start, step = (node.add_constant(np.array([number], np.int64), i64) for number in (0, 1))
+    return node.add(shapes.RangeOp, start, count, step).result
+
+
+def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """The places along an axis, as i64."""
+    size = shape_of(value)[axis]
+    return counting(node, size_of(node, value, axis) if size == DYNAMIC_INDEX else None, size)
+
+
+# --- Activations ------------------------------------------------------------------------------------------------------
+
+
+def _biased(node: Node) -> SSAValue:
+    bias = node.optional(1)
+    return node.input() if bias is None else node.part("bias_add").add(elementwise.AddOp, node.input(), bias).result
+
+
+def _gelu(is_tanh: bool) -> Importer:
+    return lambda node: node.add(activations.GeluOp, _biased(node), tanh_approximation=is_tanh).result
+
+
+def _quick_gelu(node: Node) -> SSAValue:
+    """`x * sigmoid(alpha * x)`."""
+    return node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result
+
+
+# --- Normalizations ---------------------------------------------------------------------------------------------------
+
+
+def _sum_with(node: Node, bias: SSAValue | None) -> SSAValue:
+    total = node.part("sum").add(elementwise.AddOp, node.input(), node.input(1)).result
+    return total if bias is None else node.part("bias_add").add(elementwise.AddOp, total, bias).result
+
+
+def _skip_layer_norm(node: Node) -> list[SSAValue | None]:
+    """The norm of `input + skip + bias`, its statistics, and the sum."""
+    total, epsilon = _sum_with(node, node.optional(4)), node.attribute("epsilon", 1e-12)
+    result = node.add(LayerNormOp, total, node.input(2), node.optional(3), axis=-1, epsilon=epsilon).result
+    statistics = (None, None)
+    if wanted(node, 1) or wanted(node, 2):
+        statistics = layer_statistics(node, node.cast(total, f32), -1, epsilon)
+    return [result, *statistics, total]
+
+
+def _skip_rms_norm(node: Node) -> list[SSAValue | None]:
+    """The same without a mean."""
+    if wanted(node, 1):
+        raise node.error("gives a mean, which this normalization does not have: its inverse deviation is output 2")
+    total, epsilon = _sum_with(node, node.optional(3)), node.attribute("epsilon", 1e-12)
+    result = node.add(RmsNormOp, total, node.input(2), axis=-1, epsilon=epsilon).result
+    return [result, None, _inverse_rms(node, total, epsilon, [-1]) if wanted(node, 2) else None, total]
+
+
+def _simplified_layer_norm(node: Node) -> list[SSAValue | None]:
+    """ONNX's RMSNormalization, and the inverse of what it divides by."""
+    axis = node.attribute("axis", -1)
+    rank = len(node.shape())
+    if not -rank <= axis < rank:
+        raise node.error(f"axis is {axis}, the data has {rank} axes")
+    epsilon = node.attribute("epsilon", 1e-5)
+    result = rms_norm(node, axis=axis, epsilon=epsilon)
+    axes = list(range(axis % rank, rank))
+    return [result, _inverse_rms(node, node.input(), epsilon, axes) if wanted(node, 1) else None]
+
+
+def _inverse_rms(node: Node, value: SSAValue, epsilon: float, axes: list[int]) -> SSAValue:
+    value = node.cast(value, f32)
+    square = node.add(elementwise.MulOp, value, value).result
+    mean = node.add(reduction.ReduceMeanOp, square, axes=axes).result
+    shifted = node.add(elementwise.AddOp, mean, node.scalar(epsilon, mean)).result
+    return node.add(elementwise.ReciprocalOp, node.add(elementwise.SqrtOp, shifted).result).result
+
+
+# --- Embeddings -------------------------------------------------------------------------------------------------------
+
+
+def _embed_layer_norm(node: Node) -> list[SSAValue]:
+    """The norm of the sum of the embeddings of words, positions and segments, the lengths of masks, and the sum."""
+    ids, segments, table = node.input(), node.optional(1), node.optional(4)
+    if (segments is None) != (table is None):
+        raise node.error("takes segments together with their embeddings, found one of them")
+    positions = node.optional(8)
+    where = places(node, ids, 1) if positions is None else positions
+    rows = {"words": (node.input(2), ids), "positions": (node.input(3), where)}
+    if segments is not None and table is not None:
+        rows["segments"] = (table, segments)
+    total: SSAValue | None = None
+    for role, (data, indices) in rows.items():
+        row = node.part(role).add(indexing.GatherOp, data, indices, axis=0).result
+        total = row if total is None else node.part(f"with_{role}").add(elementwise.AddOp, total, row).result
+    assert total is not None
+    epsilon = node.attribute("epsilon", 1e-12)
+    result = node.add(LayerNormOp, total, node.input(5), node.input(6), axis=-1, epsilon=epsilon).result
+    return [result, _mask_lengths(node, ids), total]
+
+
+def _mask_lengths(node: Node, ids: SSAValue) -> SSAValue:
+    """How many elements of each row of the mask are 1; 0 without a mask."""
+    mask = node.optional(7)
+    zero = node.add_constant(np.array(0, np.int32), i32)
+    one = node.add_constant(np.array(1, np.int32), i32)
+    if mask is None:
+        count = node.add(shapes.ShapeOp, ids, end=1).result
+        return node.add(expansion.ExpandOp, zero, count, result_types=[TensorType(i32, shape_of(ids)[:1])]).result
+    is_one = node.add(elementwise.EqualOp, mask, one).result
+    ones = node.add(elementwise.WhereOp, is_one, one, zero).result
+    return node.add(reduction.ReduceSumOp, ones, axes=[1], keep_dims=False).result
+
+
+# --- Rotary embedding -------------------------------------------------------------------------------------------------
+
+
+def _rotary_embedding(node: Node) -> SSAValue:
+    """Positions are one for each token, or that of the first one."""
+    refuse_attributes(node, is_packed_batching=0, scale=1.0)
+    data, positions = node.input(), node.input(1)
+    size, heads = node.attribute("rotary_embedding_dim", 0), node.attribute("num_heads", 0)
+    if size and not heads:
+        raise node.error("has rotary_embedding_dim without num_heads, which says how long a head is")
+    is_flat = len(node.shape()) == 3
+    if is_flat:
+        width, half = node.shape()[-1], node.shape(2)[-1]
+        if not heads and DYNAMIC_INDEX in (width, half):
+            raise node.error("needs num_heads, or known sizes of its data and its cos_cache")
+        data = split_heads(node, data, heads or width // (2 * half))
+    if len(shape_of(positions)) == 1:
+        positions = node.add(elementwise.AddOp, positions, places(node, data, 2)).result
+    positions = _for_each(node, positions, data)
+    result = turned(node, data, node.input(2), node.input(3), positions, size, bool(node.attribute("interleaved", 0)))
+    return joined_heads(node, result) if is_flat else result
+
+
+def turned(
+    node: Node, data: SSAValue, cosines: SSAValue, sines: SSAValue, positions: SSAValue, size: int, interleaved: bool
+) -> SSAValue:
+    """Heads `[batch, heads, sequence, size]` turned by the angles at `positions [batch, sequence]`."""
+    half, whole = shape_of(cosines)[-1], shape_of(data)[-1]
+    if not size and DYNAMIC_INDEX not in (half, whole) and 2 * half != whole:
+        size = 2 * half
+    op = node.add(attention.RotaryEmbeddingOp, data, cosines, sines, positions, size=size, interleaved=interleaved)
+    return op.result
+
+
+def _for_each(node: Node, positions: SSAValue, data: SSAValue) -> SSAValue:
+    """`[sequence]` or `[batch, sequence]` as `[batch, sequence]`."""
+    batch, sequence = shape_of(data)[0], shape_of(data)[2]
+    if len(shape_of(positions)) == 2:
+        return positions
+    if batch != DYNAMIC_INDEX and sequence != DYNAMIC_INDEX:
+        return node.add(expansion.ExpandOp, positions, shape=[batch, sequence]).result
+    sizes = node.add(movement.ConcatOp, [size_of(node, data, 0), size_of(node, data, 2)], axis=0).result
+    return node.add(expansion.ExpandOp, positions, sizes, result_types=[TensorType(i64, [batch, sequence])]).result
+
+
+_LAYERS: dict[str, Importer] = {
+    "Gelu": _gelu(False),
+    "BiasGelu": _gelu(False),
+    "FastGelu": _gelu(True),
+    "QuickGelu": _quick_gelu,
+    "SkipLayerNormalization": _skip_layer_norm,
+    "SkipSimplifiedLayerNormalization": _skip_rms_norm,
+    "EmbedLayerNormalization": _embed_layer_norm,
+    "RotaryEmbedding": _rotary_embedding,
+}
+
+IMPORTERS: dict[str, Importer] = {
+    "SimplifiedLayerNormalization": _simplified_layer_norm,
+    **{f"{MICROSOFT}::{operator}": importer for operator, importer in _LAYERS.items()},
+}

@@ -1,0 +1,217 @@
+"""ONNX Runtime's own operators for transformers, imported, against ONNX Runtime in f32: each form that its CPU takes.
+
+Each node is imported twice: with its sizes, and with all of them open.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.referee.onnxruntime.nodes import agree
+from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
+
+pytestmark = needs_onnxruntime
+
+Array = np.ndarray
+RNG = np.random.default_rng(0)
+
+BATCH, QUERIES, KEYS, PAST = 2, 3, 5, 4
+HEADS, SHARED, SIZE = 4, 2, 8
+WIDTH = HEADS * SIZE
+
+
+def _normal(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def _i32(*rows: Any) -> Array:
+    return np.array(rows, np.int32)
+
+
+def _bits(*shape: int) -> Array:
+    return RNG.integers(0, 2, shape).astype(np.int32)
+
+
+class Case(NamedTuple):
+    """A node, and what tells it from the others in the name of its test."""
+
+    op_type: str
+    what: str
+    inputs: Sequence[Array | None]
+    outputs: Sequence[str] = ("y",)
+    attributes: dict[str, Any] = {}
+    needs_sizes: bool = False
+    """Whether the operator asks for sizes where they are open."""
+
+
+def _layers() -> Iterator[Case]:
+    x, row = _normal(BATCH, QUERIES, WIDTH), _normal(WIDTH)
+    yield Case("Gelu", "", [x])
+    yield Case("BiasGelu", "", [x, row])
+    yield Case("FastGelu", "bias", [x, row])
+    yield Case("FastGelu", "", [x])
+    yield Case("QuickGelu", "", [x])
+    yield Case("QuickGelu", "alpha", [x], attributes={"alpha": 1.1})
+    for shape in ((BATCH, QUERIES, WIDTH), (1, QUERIES, WIDTH), (QUERIES, WIDTH)):
+        skip = _normal(*shape)
+        for what, bias in (("", None), (" bias", row)):
+            where, sums = f"{len(shape)} axes, batch {shape[0]}{what}", ["y", "", "", "sum"]
+            yield Case("SkipLayerNormalization", where, [x, skip, row, row if bias is None else None, bias], sums)
+            yield Case("SkipSimplifiedLayerNormalization", where, [x, skip, row, bias], sums, {"epsilon": 1e-3})
+    yield Case("SimplifiedLayerNormalization", "", [x, row], ["y", "v"], {"domain": ""})
+    several = {"domain": "", "axis": 1, "epsilon": 1e-3}
+    yield Case("SimplifiedLayerNormalization", "axes", [x, _normal(QUERIES, WIDTH)], ["y", "v"], several)
+
+
+def _embeddings() -> Iterator[Case]:
+    ids, words, table = _i32([1, 9, 3], [0, 4, 4]), _normal(10, WIDTH), _normal(7, WIDTH)
+    norm, segments = [_normal(WIDTH), _normal(WIDTH)], [_i32([0, 1, 1], [0, 0, 1]), _normal(2, WIDTH)]
+    mask, places = _i32([1, 1, 0], [1, 0, 0]), _i32([6, 5, 4], [0, 2, 1])
+    every = ["y", "lengths", "sum"]
+    whole = [ids, segments[0], words, table, segments[1], *norm]
+    forms = {
+        "words": [ids, None, words, table, None, *norm], "mask": [*whole, mask], "positions": [*whole, None, places],
+        "one row of positions": [*whole, None, places[:1]],
+    }  # fmt: skip
+    for what, inputs in forms.items():  # ONNX Runtime itself wants the sizes of the tables
+        yield Case("EmbedLayerNormalization", what, inputs, every, {"epsilon": 1e-3}, needs_sizes=True)
+
+
+def _rotary() -> Iterator[Case]:
+    x, heads = _normal(BATCH, QUERIES, WIDTH), _normal(BATCH, HEADS, QUERIES, SIZE)
+    whole, part = [_normal(9, SIZE // 2) for _ in range(2)], [_normal(9, SIZE // 4) for _ in range(2)]
+    offset, places = np.array([1]), np.array([[0, 1, 2], [3, 4, 5]])
+    some = {"num_heads": HEADS, "rotary_embedding_dim": SIZE // 2}
+    for interleaved in (0, 1):
+        way, what = {"interleaved": interleaved}, f"interleaved {interleaved}"
+        yield Case("RotaryEmbedding", f"offset {what}", [x, offset, *whole], attributes=way, needs_sizes=True)
+        yield Case("RotaryEmbedding", f"heads {what}", [heads, places, *whole], attributes=way)
+        yield Case("RotaryEmbedding", f"part {what}", [x, places, *part], attributes=way | some)
+        yield Case("RotaryEmbedding", f"part of heads {what}", [heads, offset, *part], attributes=way | some)
+
+
+def _multi_head() -> Iterator[Case]:
+    every = ["y", "k", "v"]
+    q, k, v = _normal(BATCH, QUERIES, WIDTH), _normal(BATCH, KEYS, WIDTH), _normal(BATCH, KEYS, WIDTH - 8)
+    like_k = _normal(BATCH, KEYS, WIDTH)
+    cached = [_normal(BATCH, HEADS, KEYS, SIZE) for _ in range(2)]
+    past = [_normal(BATCH, HEADS, PAST, SIZE) for _ in range(2)]
+
+    def case(
+        what: str, inputs: Sequence[Array | None], outputs: Sequence[str] = every, *, needs: bool = False, **given: Any
+    ) -> Case:
+        return Case("MultiHeadAttention", what, inputs, outputs, {"num_heads": HEADS, **given}, needs)
+
+    yield case("", [q, k, v])
+    yield case("scale", [q, k, v], scale=0.3)
+    yield case("bias", [q, k, v, _normal(3 * WIDTH - 8)], needs=True)
+    yield case("cached keys", [q, *cached], ["y"])
+    yield case("cached keys, bias", [q, *cached, _normal(3 * WIDTH)], ["y"], needs=True)
+    yield case("past", [q, k, like_k, None, None, None, *past])
+    own = [_normal(BATCH, QUERIES, WIDTH) for _ in range(2)]
+    yield case("causal", [q, *own], unidirectional=1)
+    yield case("causal past", [q, *own, None, None, None, *past], unidirectional=1)
+    masks = {"ends": _i32(3, 5), "of keys": _bits(BATCH, KEYS), "of queries": _bits(BATCH, QUERIES, KEYS)}
+    masks["of nothing"] = np.zeros((BATCH, KEYS), np.int32)
+    for name, mask in masks.items():
+        yield case(f"mask {name}", [q, k, v, None, mask])
+        added = _normal(1, HEADS, QUERIES, KEYS)
+        yield case(f"mask {name}, added", [q, k, v, None, mask, added], mask_filter_value=-3.0)
+    mask, added = _bits(BATCH, PAST + KEYS), _normal(BATCH, 1, QUERIES, PAST + KEYS)
+    yield case("mask past", [q, k, like_k, None, mask, added, *past])
+
+
+def _projected() -> Iterator[Case]:
+    x, weights, bias = _normal(BATCH, QUERIES, 10), _normal(10, 3 * WIDTH), _normal(3 * WIDTH)
+    past = _normal(2, BATCH, HEADS, PAST, SIZE)
+
+    def case(what: str, inputs: Sequence[Array | None], outputs: Sequence[str] = ("y",), **given: Any) -> Case:
+        return Case("Attention", what, inputs, outputs, {"num_heads": HEADS, **given}, needs_sizes=True)
+
+    yield case("", [x, weights, bias], ["y", "present"])
+    yield case("no bias", [x, weights], scale=0.2, unidirectional=1)
+    sizes = [WIDTH, WIDTH, WIDTH - 8]
+    yield case("sizes", [x, _normal(10, sum(sizes)), _normal(sum(sizes))], qkv_hidden_sizes=sizes)
+    masks = {"ends": _i32(3, 2), "ends and starts": _i32(3, 2, 1, 0), "of keys": _bits(BATCH, QUERIES)}
+    masks["of queries"] = _bits(BATCH, QUERIES, QUERIES)
+    for name, mask in masks.items():
+        for causal in (0, 1):
+            yield case(f"mask {name}, causal {causal}", [x, weights, bias, mask], unidirectional=causal)
+    yield case("past", [x, weights, bias, None, past], ["y", "present"])
+    yield case("past, mask", [x, weights, bias, _bits(BATCH, PAST + QUERIES), past], ["y", "present"])
+    yield case("past, ends", [x, weights, bias, _i32(4, 7), past], ["y", "present"], unidirectional=1)
+
+
+def _stages(size: int) -> Iterator[tuple[str, list[Array | None]]]:
+    """The first seven inputs of GroupQueryAttention at each stage of a decoder."""
+    q, k, v = (_normal(BATCH, QUERIES, heads * size) for heads in (HEADS, SHARED, SHARED))
+    past = [_normal(BATCH, SHARED, PAST, size) for _ in range(2)]
+    one = [each[:, :1] for each in (q, k, v)]
+    first = [each[:1] for each in (q, k, v)]
+    yield "prompt", [q, k, v, None, None, _i32(2, 2), _i32(3)]
+    yield "prompt of two lengths", [q, k, v, None, None, _i32(2, 1), _i32(3)]
+    yield "prompt into a buffer", [q, k, v, *past, _i32(2, 1), _i32(3)]
+    yield "token", [*one, *past, _i32(4, 4), _i32(5)]
+    yield "token after two lengths", [*one, *past, _i32(4, 2), _i32(5)]
+    yield "token into a buffer", [*one, *past, _i32(2, 1), _i32(3)]
+    yield "chunk", [*first, *(each[:1] for each in past), _i32(6), _i32(7)]
+    yield "chunk into a buffer", [*(each[:, :2] for each in first), *(each[:1] for each in past), _i32(3), _i32(4)]
+
+
+def _group_query() -> Iterator[Case]:
+    every, counts = ["y", "k", "v"], {"num_heads": HEADS, "kv_num_heads": SHARED}
+    ways: dict[str, dict[str, Any]] = {
+        "": {}, "scale": {"scale": 0.3}, "softcap": {"softcap": 1.5}, "window": {"local_window_size": 2},
+        "smooth": {"smooth_softmax": 1}, "not causal": {"causal": 0},
+    }  # fmt: skip
+    for way, given in ways.items():
+        for stage, inputs in _stages(SIZE):
+            yield Case("GroupQueryAttention", f"{stage} {way}", inputs, every, counts | given)
+    q, k, v = (_normal(BATCH, QUERIES, heads * SIZE) for heads in (HEADS, SHARED, SHARED))
+    packed = _normal(BATCH, QUERIES, (HEADS + 2 * SHARED) * SIZE)
+    lengths, added = [_i32(2, 1), _i32(3)], _normal(1, HEADS, QUERIES, QUERIES)
+    scalar = [lengths[0], np.array(3, np.int32)]
+    yield Case("GroupQueryAttention", "packed", [packed, *[None] * 4, *scalar], every, counts, needs_sizes=True)
+    sink = [q, k, v, None, None, *lengths, None, None, None, None, _normal(HEADS)]
+    yield Case("GroupQueryAttention", "sink", sink, every, counts)
+    biased = [q, k, v, None, None, *lengths, None, None, None, added]
+    yield Case("GroupQueryAttention", "added", biased, every, counts | {"softcap": 2.0})
+    for mode in (1, 2):
+        whole = [*biased[:5], _i32(2, 2), *biased[6:]]
+        given = counts | {"qk_output": mode, "softcap": 2.0}
+        yield Case("GroupQueryAttention", f"scores {mode}", whole, [*every, "qk"], given)
+
+
+def _group_query_turned() -> Iterator[Case]:
+    """ONNX Runtime turns heads of 16 elements and more, by caches of 8 columns and more."""
+    every, counts = ["y", "k", "v"], {"num_heads": HEADS, "kv_num_heads": SHARED, "do_rotary": 1}
+    given = np.array([[2, 3, 9], [5, 6, 1]])
+    for interleaved in (0, 1):
+        for half in (16, 8):
+            for positions in (None, given):
+                for stage, inputs in _stages(32):
+                    batch, queries = (inputs[0] if inputs[0] is not None else given).shape[:2]
+                    places = None if positions is None else positions[:batch, :queries]
+                    cache = [_normal(20, half) for _ in range(2)]
+                    what = f"{stage} {half} {'given' if positions is not None else ''} interleaved {interleaved}"
+                    attributes = counts | {"rotary_interleaved": interleaved}
+                    yield Case(
+                        "GroupQueryAttention", what, [*inputs, *cache, places], every, attributes, needs_sizes=True
+                    )
+
+
+CASES = [
+    case
+    for family in (_layers, _embeddings, _rotary, _multi_head, _projected, _group_query, _group_query_turned)
+    for case in family()
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op_type} {case.what}")
+def test_operator(case: Case) -> None:
+    given = {"domain": "com.microsoft", **case.attributes}
+    agree(case.op_type, case.inputs, case.outputs, opset=20, rtol=1e-4, atol=2e-5, **given)
+    if not case.needs_sizes:
+        agree(case.op_type, case.inputs, case.outputs, opset=20, rtol=1e-4, atol=2e-5, is_open=True, **given)

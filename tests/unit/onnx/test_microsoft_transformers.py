@@ -1,0 +1,127 @@
+"""ONNX Runtime's operators for transformers: what is refused, and forms that its CPU does not have, by formulas."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, helper
+
+import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+RNG = np.random.default_rng(0)
+
+
+def _normal(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def _model(op_type: str, inputs: Sequence[Array | None], outputs: Sequence[str], **attributes: Any) -> ModelProto:
+    names = ["" if each is None else f"i{place}" for place, each in enumerate(inputs)]
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+        for name, each in zip(names, inputs, strict=True)
+        if each is not None
+    ]
+    results = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
+    node = helper.make_node(op_type, names, outputs, "node", domain="com.microsoft", **attributes)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(helper.make_graph([node], "g", infos, results), opset_imports=opsets, ir_version=10)
+
+
+def _run(
+    op_type: str, inputs: Sequence[Array | None], outputs: Sequence[str] = ("y",), **attributes: Any
+) -> dict[str, Array]:
+    values = {f"i{place}": each for place, each in enumerate(inputs) if each is not None}
+    return qmlir.interpret(qmlir.load(_model(op_type, inputs, outputs, **attributes)), values)
+
+
+X, ROW, ONE = _normal(2, 3, 8), _normal(8), np.array([1])
+CACHE = [_normal(2, 2, 4, 4), _normal(2, 2, 4, 4)]
+LENGTHS = [np.array([2, 2], np.int32), np.array([3], np.int32)]
+GROUP = [X, X, X, None, None, *LENGTHS]
+TABLES = [_normal(9, 2), _normal(9, 2)]
+COUNTS = {"num_heads": 2, "kv_num_heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("op_type", "inputs", "outputs", "attributes", "message"),
+    [
+        ("SkipSimplifiedLayerNormalization", [X, X, ROW], ["y", "mean"], {}, "gives a mean"),
+        ("RotaryEmbedding", [X, ONE, *TABLES], ["y"], {"scale": 2.0}, r"scale is 2\.0, only 1\.0 is supported"),
+        ("RotaryEmbedding", [X, ONE, *TABLES], ["y"], {"is_packed_batching": 1}, "is_packed_batching is 1, only 0"),
+        ("RotaryEmbedding", [X, ONE, *TABLES], ["y"], {"rotary_embedding_dim": 2}, "without num_heads"),
+        ("EmbedLayerNormalization", [np.zeros((1, 2), np.int32)] * 2 + [_normal(3, 8)] * 2 + [None, ROW, ROW], ["y"],
+         {}, "takes segments together with their embeddings"),
+        ("MultiHeadAttention", [X], ["y"], {"num_heads": 2}, "lacks a key"),
+        ("MultiHeadAttention", [X, X, X], ["y", "", "", "qk"], {"num_heads": 2}, "gives its scores as output 3"),
+        ("MultiHeadAttention", [X, X, X, None, None, None, *CACHE, LENGTHS[0]], ["y"], {"num_heads": 2},
+         "has past_sequence_length, which is not supported"),
+        ("MultiHeadAttention", [X, X, X, None, np.ones(8, np.int32)], ["y"], {"num_heads": 2}, "of cumulated lengths"),
+        ("MultiHeadAttention", [X, X[:, :2], X[:, :2]], ["y"], {"num_heads": 2, "unidirectional": 1},
+         "is unidirectional with 2 new keys for 3 queries: as many are supported"),
+        ("MultiHeadAttention", [_normal(2, 3, 2, 2, 4)], ["y"], {"num_heads": 2}, "packs 3 tensors along axis 3"),
+        ("Attention", [X, _normal(8, 24)], ["y"], {"num_heads": 2, "do_rotary": 1}, "do_rotary is 1, only 0"),
+        ("Attention", [X, _normal(8, 24)], ["y"], {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 9]},
+         "has weights of 24 columns for query, key and value of"),
+        ("Attention", [X, _normal(8, 24), None, np.ones((2, 1, 3, 3), np.int32)], ["y"], {"num_heads": 2},
+         "masks of 1 to 3 axes are supported"),
+        ("GroupQueryAttention", GROUP, ["y", "", "", "qk"], COUNTS, "gives scores with qk_output = 0"),
+        ("GroupQueryAttention", GROUP, ["y"], COUNTS | {"sliding_window_cache": 1}, "sliding_window_cache is 1"),
+        ("GroupQueryAttention", GROUP, ["y"], COUNTS | {"k_quant_type": "PER_TENSOR"}, "k_quant_type is PER_TENSOR"),
+        ("GroupQueryAttention", GROUP, ["y"], COUNTS | {"do_rotary": 1}, "lacks cos_cache or sin_cache"),
+        ("GroupQueryAttention", [X, X, X, CACHE[0], None, *LENGTHS], ["y"], COUNTS, "takes past keys together"),
+        ("GroupQueryAttention", [X, None, None, None, None, *LENGTHS], ["y"], COUNTS, "packs 2 and twice 2 heads"),
+        ("GroupQueryAttention", [*GROUP, *[None] * 9, LENGTHS[0]], ["y"], COUNTS, "has query_seqlens, which is not"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(
+    op_type: str, inputs: list[Array | None], outputs: list[str], attributes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DiagnosticError, match=f"com.microsoft.{op_type} node 'node': .*{message}"):
+        qmlir.load(_model(op_type, inputs, outputs, **attributes))
+
+
+def test_packed_heads() -> None:
+    """Query, key and value packed head by head are those that lie in tensors of their own."""
+    q, k, v = (_normal(2, 3, 2, 4) for _ in range(3))
+    flat = [each.reshape(2, 3, 8) for each in (q, k, v)]
+    (expected,) = _run("MultiHeadAttention", flat, num_heads=2).values()
+    (packed,) = _run("MultiHeadAttention", [np.stack((q, k, v), axis=3)], num_heads=2).values()
+    (half,) = _run("MultiHeadAttention", [flat[0], np.stack((k, v), axis=3)], num_heads=2).values()
+    assert np.array_equal(packed, expected)
+    assert np.array_equal(half, expected)
+
+
+def test_the_statistics_of_norms() -> None:
+    """The mean, and one over the deviation (or the root of the mean square), of the sum along its last axis."""
+    skip, epsilon = _normal(2, 3, 8), 0.5
+    total = (X + skip).astype(np.float64)
+    found = _run("SkipLayerNormalization", [X, skip, ROW], ["y", "mean", "inverse", "sum"], epsilon=epsilon)
+    np.testing.assert_allclose(found["mean"], total.mean(-1, keepdims=True), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found["inverse"], (total.var(-1, keepdims=True) + epsilon) ** -0.5, rtol=1e-4)
+    np.testing.assert_array_equal(found["sum"], X + skip)
+    found = _run("SkipSimplifiedLayerNormalization", [X, skip, ROW], ["y", "", "inverse"], epsilon=epsilon)
+    np.testing.assert_allclose(found["inverse"], ((total**2).mean(-1, keepdims=True) + epsilon) ** -0.5, rtol=1e-4)
+
+
+def test_a_loop_of_tokens_is_the_prompt() -> None:
+    """One token after the other, each with the cache of the last one, gives what all of them give at once."""
+    q, k, v = (_normal(1, 4, 8) for _ in range(3))
+
+    def step(start: int, end: int, caches: Sequence[Array]) -> dict[str, Array]:
+        rows = [each[:, start:end] for each in (q, k, v)]
+        lengths = [np.array([end - 1], np.int32), np.array([end], np.int32)]
+        tables = [np.cos(np.arange(8)[:, None] * [1, 0.1]), np.sin(np.arange(8)[:, None] * [1, 0.1])]
+        given = [*rows, *caches, *lengths, *(each.astype(np.float32) for each in tables)]
+        return _run("GroupQueryAttention", given, ["y", "k", "v"], **COUNTS, do_rotary=1, local_window_size=3)
+
+    caches: list[Array] = [np.zeros((1, 2, 0, 4), np.float32)] * 2
+    whole = step(0, 4, caches)
+    for place in range(4):
+        found = step(place, place + 1, caches)
+        np.testing.assert_allclose(found["y"][:, 0], whole["y"][:, place], rtol=1e-5, atol=1e-6)
+        caches = [found["k"], found["v"]]
+    np.testing.assert_allclose(caches, [whole["k"], whole["v"]], rtol=1e-6)
