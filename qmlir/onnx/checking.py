@@ -22,7 +22,7 @@ from qmlir.onnx.errors import model_error, node_error, reason_of
 from qmlir.onnx.functions import Functions
 from qmlir.onnx.ports import type_name
 from qmlir.onnx.reading import OnnxModel, external_file
-from qmlir.onnx.signatures import ADDED, UNBOUNDED, attribute_kind, declared_kind, schema_of
+from qmlir.onnx.signatures import UNBOUNDED, attribute_kind, declared_kind, is_added, schema_of
 
 _PRIVATE = "qmlir.added"
 """A domain of the copy that is checked, for operators that the checker does not know in ONNX's own."""
@@ -251,10 +251,11 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
             _empty(copy, tensor, model)
         else:
             copy.CopyFrom(tensor)
+    version = opsets(proto.opset_import).get("", 1)
     for scope in (light, *light.functions):
         scope.opset_import.add(domain=_PRIVATE, version=1)
     for node in _nodes(light):
-        if node.op_type in ADDED and node.domain in ("", "ai.onnx"):
+        if is_added(node, version):
             node.domain = _PRIVATE  # the checker knows nothing of them
         for attribute in node.attribute:
             if attribute.t.data_location == TensorProto.EXTERNAL:

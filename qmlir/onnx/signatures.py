@@ -31,10 +31,24 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
     """The schema of the node's operator in this version of its operator set; `None` where its domain declares none."""
     if node.domain == MICROSOFT:
         return _microsoft(node.op_type)
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    found = _standard(node.op_type, version, domain)
+    if found is not None or domain:
+        return found
+    return _microsoft(node.op_type) if node.op_type in ADDED else _standard(node.op_type, EARLIER.get(node.op_type, 0))
+
+
+def is_added(node: NodeProto, version: int) -> bool:
+    """Whether ONNX Runtime adds the node's operator to this version of ONNX's own operator set."""
+    known = node.op_type in ADDED or node.op_type in EARLIER
+    return known and node.domain in ("", "ai.onnx") and _standard(node.op_type, version) is None
+
+
+def _standard(op_type: str, version: int, domain: str = "") -> defs.OpSchema | None:
     try:
-        return defs.get_schema(node.op_type, version, "" if node.domain == "ai.onnx" else node.domain)
+        return defs.get_schema(op_type, version, domain)
     except defs.SchemaError:
-        return _microsoft(node.op_type) if node.op_type in ADDED and node.domain in ("", "ai.onnx") else None
+        return None
 
 
 # --- The domain com.microsoft -----------------------------------------------------------------------------------------
@@ -120,6 +134,11 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "BiasGelu": ("T:A T:B", {"T": _FLOATING}, {}),
     "FastGelu": ("T:X T:bias?", {"T": _FLOATING}, {}),
     "QuickGelu": ("T:X", {"T": _FLOATING}, {"alpha": "float"}),
+    "FusedMatMul": (
+        "T:A T:B",
+        {"T": _FLOATING},
+        {"alpha": "float", "transA": "int", "transB": "int", "transBatchA": "int", "transBatchB": "int"},
+    ),
     "SkipLayerNormalization": ("T:input T:skip T:gamma T:beta? T:bias?", _SKIPPED, _EPSILON),
     "SkipSimplifiedLayerNormalization": ("T:input T:skip T:gamma T:bias?", _SKIPPED, _EPSILON),
     "SimplifiedLayerNormalization": (
@@ -192,6 +211,9 @@ own; the types of each variable; the types of attributes, `!` for one that has t
 
 ADDED = frozenset({"SimplifiedLayerNormalization"})
 """The operators among them that ONNX Runtime adds to ONNX's own domain."""
+
+EARLIER = {"LayerNormalization": 17}
+"""Operators of ONNX that ONNX Runtime has in older operator sets too, and the version that they are of."""
 
 _OUTPUTS = {
     "DynamicQuantizeLSTM": 3, "SkipLayerNormalization": 4, "SkipSimplifiedLayerNormalization": 4,

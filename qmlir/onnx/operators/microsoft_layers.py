@@ -11,7 +11,17 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops import activations, attention, elementwise, expansion, indexing, movement, reduction, shapes
+from qmlir.dialects.nn.ops import (
+    activations,
+    attention,
+    contraction,
+    elementwise,
+    expansion,
+    indexing,
+    movement,
+    reduction,
+    shapes,
+)
 from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import MICROSOFT
@@ -68,6 +78,33 @@ def _gelu(is_tanh: bool) -> Importer:
 def _quick_gelu(node: Node) -> SSAValue:
     """`x * sigmoid(alpha * x)`."""
     return node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result
+
+
+# --- Products ---------------------------------------------------------------------------------------------------------
+
+
+def _fused_matmul(node: Node) -> SSAValue:
+    """`alpha` times the product, of operands whose axes are in another order."""
+    operands = [_in_order(node, place, side) for place, side in enumerate("AB")]
+    product, alpha = node.add(contraction.MatMulOp, *operands).result, node.attribute("alpha", 1.0)
+    if alpha == 1.0:
+        return product
+    return node.part("scaled").add(elementwise.MulOp, product, node.scalar(alpha, product)).result
+
+
+def _in_order(node: Node, place: int, side: str) -> SSAValue:
+    """Operand `place`: `transBatch` has its rows as the first axis of all, `trans` its columns before its rows."""
+    value = node.input(place)
+    axes = list(range(len(shape_of(value))))
+    if len(axes) < 2:
+        return value
+    if node.attribute(f"transBatch{side}", 0):
+        axes = [*axes[1:-1], 0, axes[-1]]
+    if node.attribute(f"trans{side}", 0):
+        axes[-2:] = [axes[-1], axes[-2]]
+    if axes == sorted(axes):
+        return value
+    return node.add(movement.TransposeOp, value, permutation=axes).result
 
 
 # --- Normalizations ---------------------------------------------------------------------------------------------------
@@ -203,6 +240,7 @@ _LAYERS: dict[str, Importer] = {
     "BiasGelu": _gelu(False),
     "FastGelu": _gelu(True),
     "QuickGelu": _quick_gelu,
+    "FusedMatMul": _fused_matmul,
     "SkipLayerNormalization": _skip_layer_norm,
     "SkipSimplifiedLayerNormalization": _skip_rms_norm,
     "EmbedLayerNormalization": _embed_layer_norm,

@@ -4,11 +4,15 @@ Each node is imported twice: with its sizes, and with all of them open.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper, parser
 
+import qmlir
 from tests.referee.onnxruntime.nodes import agree
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 
@@ -63,6 +67,21 @@ def _layers() -> Iterator[Case]:
     yield Case("SimplifiedLayerNormalization", "", [x, row], ["y", "v"], {"domain": ""})
     several = {"domain": "", "axis": 1, "epsilon": 1e-3}
     yield Case("SimplifiedLayerNormalization", "axes", [x, _normal(QUERIES, WIDTH)], ["y", "v"], several)
+
+
+def _products() -> Iterator[Case]:
+    """`[2, 3, 4, 5]` by `[2, 3, 5, 6]`, each in the order that the attributes say."""
+    sizes = {"A": (2, 3, 4, 5), "B": (2, 3, 5, 6)}
+    orders = {(0, 0): (0, 1, 2, 3), (1, 0): (0, 1, 3, 2), (0, 1): (2, 0, 1, 3), (1, 1): (3, 0, 1, 2)}
+    for (flip_a, batch_a), order_a in orders.items():
+        for (flip_b, batch_b), order_b in orders.items():
+            a, b = (_normal(*sizes[side]).transpose(order) for side, order in (("A", order_a), ("B", order_b)))
+            given = {"transA": flip_a, "transB": flip_b, "transBatchA": batch_a, "transBatchB": batch_b, "alpha": 0.5}
+            what = f"{flip_a}{batch_a}{flip_b}{batch_b}"
+            inputs = [np.ascontiguousarray(a), np.ascontiguousarray(b)]
+            yield Case("FusedMatMul", what, inputs, attributes=given)
+    yield Case("FusedMatMul", "vectors", [_normal(5), _normal(5)], attributes={"alpha": 2.0})
+    yield Case("FusedMatMul", "row", [_normal(5), _normal(5, 3)])
 
 
 def _embeddings() -> Iterator[Case]:
@@ -204,7 +223,7 @@ def _group_query_turned() -> Iterator[Case]:
 
 CASES = [
     case
-    for family in (_layers, _embeddings, _rotary, _multi_head, _projected, _group_query, _group_query_turned)
+    for family in (_layers, _products, _embeddings, _rotary, _multi_head, _projected, _group_query, _group_query_turned)
     for case in family()
 ]
 
@@ -215,3 +234,59 @@ def test_operator(case: Case) -> None:
     agree(case.op_type, case.inputs, case.outputs, opset=20, rtol=1e-4, atol=2e-5, **given)
     if not case.needs_sizes:
         agree(case.op_type, case.inputs, case.outputs, opset=20, rtol=1e-4, atol=2e-5, is_open=True, **given)
+
+
+ENCODER = """<ir_version: 8, opset_import: ["": OPSET]>
+g (int64[2, 3] ids) => (float[2, 3, 8] y) {
+  words = Gather (table, ids)
+  x = Add (words, positions)
+  q = MatMul (x, wq)
+  k = MatMul (x, wk)
+  kt = Transpose <perm = [0, 2, 1]> (k)
+  scores = MatMul (q, kt)
+  scaled = Div (scores, root)
+  p = Softmax <axis = -1> (scaled)
+  v = MatMul (p, x)
+  r = Add (v, x)
+  mean = ReduceMean <axes = [-1]> (r)
+  centred = Sub (r, mean)
+  squared = Pow (centred, two)
+  variance = ReduceMean <axes = [-1]> (squared)
+  shifted = Add (variance, epsilon)
+  deviation = Sqrt (shifted)
+  normed = Div (centred, deviation)
+  weighed = Mul (normed, gain)
+  n = Add (weighed, bias)
+  u = MatMul (n, wk)
+  inner = Div (u, diagonal)
+  erf = Erf (inner)
+  over = Add (erf, one)
+  product = Mul (u, over)
+  y = Mul (product, half)
+}"""
+
+
+@pytest.mark.parametrize("opset", [17, 14])
+def test_a_model_that_onnx_runtime_optimized(opset: int, tmp_path: Path) -> None:
+    """An encoder of plain operators, as ONNX Runtime writes it after its fusions: before 17 ONNX has no such norm."""
+    import onnxruntime  # noqa: PLC0415 - absent where the referee is skipped
+
+    model = parser.parse_model(ENCODER.replace("OPSET", str(opset)))
+    constants = {
+        "table": _normal(9, 8), "positions": _normal(3, 8), "wq": _normal(8, 8), "wk": _normal(8, 8),
+        "gain": _normal(8), "bias": _normal(8),
+        **{name: np.array(number, np.float32) for name, number in (
+            ("root", 3.0), ("two", 2.0), ("epsilon", 1e-5), ("diagonal", 2**0.5), ("one", 1.0), ("half", 0.5),
+        )},
+    }  # fmt: skip
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in constants.items())
+    options, path = onnxruntime.SessionOptions(), tmp_path / "optimized.onnx"
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath, options.log_severity_level = str(path), 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    written = {node.op_type for node in onnx.load(path).graph.node}
+    assert {"FusedMatMul", "Gelu"} < written
+    assert written & {"LayerNormalization", "SkipLayerNormalization"}
+    inputs = {"ids": np.array([[1, 2, 3], [8, 0, 8]])}
+    (expected,) = session.run(None, inputs)
+    np.testing.assert_allclose(qmlir.interpret(qmlir.load(path), inputs)["y"], expected, rtol=1e-4, atol=1e-5)
