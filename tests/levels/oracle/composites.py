@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from qmlir.arithmetic.functions import FUNCTIONS
-from tests.levels.oracle.steps import F32, Array, Steps, Type, UnknownError, Value, exact_reals
+from qmlir.ir.builtin_types import element_of
+from tests.levels.oracle.steps import F32, Array, Steps, Type, UnknownError, Value, exact_reals, quantized
 
 # --- Contractions -----------------------------------------------------------------------------------------------------
 
@@ -22,11 +23,47 @@ def _with_bias(
     return steps.on_one_scale("result", np.add, product(role, None), bias)
 
 
+def _numbers(element: Any, shape: tuple[int, ...], axes: tuple[int, ...], first: int) -> Array:
+    """The number of each weight's block among those of its sum; `first` weights of the first of `axes` are of one."""
+    blocks, numbers = dict(zip(element.axes, element.block_sizes, strict=True)), np.zeros(shape, np.int64)
+    for axis in axes:
+        count = first if axis == axes[0] else shape[axis]
+        size = blocks.get(axis, count)
+        places = np.arange(shape[axis]) % count // size
+        numbers = numbers * (count // size) + np.expand_dims(
+            places, [other for other in range(len(shape)) if other != axis]
+        )
+    return numbers
+
+
+def _sum_of_blocks(
+    type_: Type, x: Value, w: Value, numbers: Array, channel: Array, sums: Callable[[Array], Array], bias: Value | None
+) -> Value:
+    """`t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` from 0, then the bias; `channel` is that of each weight's sum."""
+    scales, integers = (np.broadcast_to(each, w.array.shape) for each in (w.own.scale, w.integers))
+    channel, total = np.broadcast_to(channel, w.array.shape), F32(0)
+    for block in range(numbers.max() + 1):
+        mine = numbers == block
+        own = np.array([scales[mine & (channel == each)][0] for each in range(channel.max() + 1)], F32)
+        part = sums(np.where(mine, integers, 0)).astype(F32)  # its channels are the last axis
+        total = np.asarray(total + np.asarray(x.own.scale * own, F32) * part, F32)
+    return quantized(total if bias is None else total + bias.real.reshape(-1), type_)
+
+
 def _fully_connected(op: Any, x: Value, w: Value, bias: Value | None) -> tuple[Value, ...]:
     steps = Steps(op, {"result": op.result})
     if bias is None:
         steps.types.pop("matmul", None)
-    return (_with_bias(op, steps, "matmul", lambda role, b: steps.matmul(role, x, w, bias=b), bias),)
+    channel = np.arange(w.array.shape[0])[:, None]
+
+    def product(role: str, added: Value | None) -> Value:
+        if not w.own.is_block:
+            return steps.matmul(role, x, w, bias=added)
+        numbers = _numbers(element_of(op.weight), w.array.shape, (1,), w.array.shape[1])
+        type_ = steps.type_of(role, (*x.array.shape[:-1], w.array.shape[0]))
+        return _sum_of_blocks(type_, x, w, numbers, channel, lambda own: x.integers @ own.T, added)
+
+    return (_with_bias(op, steps, "matmul", product, bias),)
 
 
 def _taps(op: Any, kernel: tuple[int, ...]) -> tuple[Any, Any, Any]:
@@ -48,47 +85,75 @@ def _for_channels(value: Value, spatial: int) -> Value:
 
 
 def _convolution(op: Any, x: Value, w: Value, bias: Value | None, is_transposed: bool) -> tuple[Value, ...]:
-    steps, kernel, groups = Steps(op, {"result": op.result}), w.array.shape[2:], op.groups.value.data
-    spatial, sizes = len(kernel), x.array.shape[2:]
-    strides, dilations, pads = _taps(op, kernel)
-    images, weights = x.integers, np.broadcast_to(w.integers, w.array.shape)
-    inner, outer = w.array.shape[1], w.array.shape[0] // groups
-    channels = inner * groups if is_transposed else w.array.shape[0]
-    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    if is_transposed:  # every element of the data adds its kernel
-        more = [0] * spatial if op.output_padding is None else [int(n) for n in op.output_padding.get_values()]
-        whole = [(n - 1) * s + span + m for n, s, span, m in zip(sizes, strides, spans, more, strict=True)]
-        total = np.zeros((x.array.shape[0], channels, *whole), np.int64)
-        for place in np.ndindex(*sizes):
-            for tap in np.ndindex(*kernel):
-                at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
-                for group in range(groups):
-                    rows = slice(group * outer, (group + 1) * outer)
-                    added = images[(slice(None), rows, *place)] @ weights[(rows, slice(None), *tap)]
-                    total[(slice(None), slice(group * inner, (group + 1) * inner), *at)] += added
-        cut = tuple(slice(pads[axis], size - pads[axis + spatial]) for axis, size in enumerate(whole))
-        total = total[(slice(None), slice(None), *cut)]
-    else:
-        around = [(0, 0), (0, 0), *((pads[axis], pads[axis + spatial]) for axis in range(spatial))]
-        padded = np.pad(images, around)
-        counts = [(n - span) // s + 1 for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
-        total = np.zeros((x.array.shape[0], channels, *counts), np.int64)
-        for place in np.ndindex(*counts):
-            for tap in np.ndindex(*kernel):
-                at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
-                for group in range(groups):
-                    rows = slice(group * outer, (group + 1) * outer)
-                    own = padded[(slice(None), slice(group * inner, (group + 1) * inner), *at)]
-                    total[(slice(None), rows, *place)] += own @ weights[(rows, slice(None), *tap)].T
-    scale = np.asarray(x.own.scale * w.own.scale, F32).reshape(-1)
-    if scale.size == 1:
-        scale = scale.reshape(())
-    elif w.own.axis is not None:
-        scale = np.tile(scale, channels // scale.size).reshape(-1, *(1,) * spatial)
-    added = None if bias is None else _for_channels(bias, spatial)
+    steps, groups = Steps(op, {"result": op.result}), op.groups.value.data
+    spatial, shape = w.array.ndim - 2, w.array.shape
+    inner, outer = shape[1], shape[0] // groups
+    channels = inner * groups if is_transposed else shape[0]
+    sums = partial(_transposed_sums if is_transposed else _sums, op, x.integers, groups)
     if bias is None:
         steps.types.pop("correlation", None)
-    return (_with_bias(op, steps, "correlation", lambda role, b: steps.products(role, x, w, total, scale, b), added),)
+
+    def product(role: str, added: Value | None) -> Value:
+        if not w.own.is_block:
+            scale = np.asarray(x.own.scale * w.own.scale, F32).reshape(-1)
+            if scale.size == 1:
+                scale = scale.reshape(())
+            elif w.own.axis is not None:
+                scale = np.tile(scale, channels // scale.size).reshape(-1, *(1,) * spatial)
+            return steps.products(role, x, w, sums(np.broadcast_to(w.integers, shape)), scale, added)
+        channel, axes = np.arange(shape[0]), (1, *range(2, len(shape)))
+        if is_transposed:
+            channel, axes = np.add.outer(channel // outer * inner, np.arange(inner)), (0, *range(2, len(shape)))
+        numbers = _numbers(element_of(op.weight), shape, axes, outer if is_transposed else inner)
+        channel = channel.reshape(*channel.shape, *(1,) * (len(shape) - channel.ndim))
+        found = steps.type_of(role, op.result.type.get_shape())
+        if found.scale.size > 1:
+            raise UnknownError("blocks, and several scales of the result")
+        last = _sum_of_blocks(found, x, w, numbers, channel, lambda own: np.moveaxis(sums(own), 1, -1), added)
+        return Value(np.moveaxis(last.array, -1, 1), last.type)
+
+    added = None if bias is None else _for_channels(bias, spatial)
+    return (_with_bias(op, steps, "correlation", product, added),)
+
+
+def _transposed_sums(op: Any, images: Array, groups: int, weights: Array) -> Array:
+    """Every element of the data adds its kernel."""
+    kernel, sizes = weights.shape[2:], images.shape[2:]
+    spatial, inner, outer = len(kernel), weights.shape[1], weights.shape[0] // groups
+    strides, dilations, pads = _taps(op, kernel)
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    more = [0] * spatial if op.output_padding is None else [int(n) for n in op.output_padding.get_values()]
+    whole = [(n - 1) * s + span + m for n, s, span, m in zip(sizes, strides, spans, more, strict=True)]
+    total = np.zeros((images.shape[0], inner * groups, *whole), np.int64)
+    for place in np.ndindex(*sizes):
+        for tap in np.ndindex(*kernel):
+            at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
+            for group in range(groups):
+                rows = slice(group * outer, (group + 1) * outer)
+                added = images[(slice(None), rows, *place)] @ weights[(rows, slice(None), *tap)]
+                total[(slice(None), slice(group * inner, (group + 1) * inner), *at)] += added
+    cut = tuple(slice(pads[axis], size - pads[axis + spatial]) for axis, size in enumerate(whole))
+    return total[(slice(None), slice(None), *cut)]
+
+
+def _sums(op: Any, images: Array, groups: int, weights: Array) -> Array:
+    """Of the products of windows and kernels."""
+    kernel, spatial = weights.shape[2:], weights.ndim - 2
+    inner, outer = weights.shape[1], weights.shape[0] // groups
+    strides, dilations, pads = _taps(op, kernel)
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    around = [(0, 0), (0, 0), *((pads[axis], pads[axis + spatial]) for axis in range(spatial))]
+    padded = np.pad(images, around)
+    counts = [(n - span) // s + 1 for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
+    total = np.zeros((images.shape[0], weights.shape[0], *counts), np.int64)
+    for place in np.ndindex(*counts):
+        for tap in np.ndindex(*kernel):
+            at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
+            for group in range(groups):
+                rows = slice(group * outer, (group + 1) * outer)
+                own = padded[(slice(None), slice(group * inner, (group + 1) * inner), *at)]
+                total[(slice(None), rows, *place)] += own @ weights[(rows, slice(None), *tap)].T
+    return total
 
 
 def _einsum(op: Any, factors: tuple[Value, ...]) -> tuple[Value, ...]:
