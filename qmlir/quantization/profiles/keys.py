@@ -3,7 +3,8 @@
 A module comes in; out go its float values, each with a key made of provenance, never of names of SSA values:
 `lstm1/forget_gate/matmul` for a part of a node of the model, `relu1+relu2` for an operation that stands for several
 nodes, `split1#1` for the second result, the port's name for an argument. Operations of one kind in one role, as the
-time steps of an unrolled LSTM, share a key on purpose: they have one range.
+time steps of an unrolled LSTM, share a key on purpose: they have one range. Those that an import makes of one node, as
+the additions of a Sum, have no role, and are numbered: `sum1[0]`.
 """
 
 from collections import Counter
@@ -82,8 +83,21 @@ def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
         else:
             named[op] = f"{prefix}{op.name}[{numbers[op.name]}]"
             numbers[op.name] += 1
-    # An import may make several operations of one node; the last kind gives what the node gives, and has its name.
-    return {op: base if last.get(base, op.name) == op.name else f"{base}:{op.name}" for op, base in named.items()}
+    # An import may make several operations of one node; the last one gives what the node gives, and has its name.
+    keys = {op: base if last.get(base, op.name) == op.name else f"{base}:{op.name}" for op, base in named.items()}
+    alike = Counter(key for op, key in keys.items() if _is_of_import(op))
+    for op, key in keys.items():
+        if _is_of_import(op) and alike[key] > 1:
+            numbers[key] += 1
+            if numbers[key] < alike[key]:
+                keys[op] = f"{key}[{numbers[key] - 1}]"
+    return keys
+
+
+def _is_of_import(op: Operation) -> bool:
+    """Whether an operation is a whole node, or one of those that an import made of it: parts have roles."""
+    origins = origins_of(op)
+    return bool(origins) and not any(origin.role for origin in origins)
 
 
 def _keyed(function: FuncOp, prefix: str) -> Iterator[KeyedValue]:

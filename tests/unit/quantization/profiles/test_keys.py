@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
@@ -115,3 +117,25 @@ def test_a_node_that_is_called_as_a_part_of_another_one_has_a_key_of_its_own() -
     }"""
     module = parse_module(default_environment().new_context(), text, "keys.mlir")
     assert [each.key for each in keyed_values(module)] == ["x", "fc//relu", "fc/relu", "other/relu"]
+
+
+def test_operations_that_an_import_makes_of_one_node_are_told_apart() -> None:
+    """The partial sum of a Sum has a range of its own; the last operation is what the node gives, and has its name."""
+    model = parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 21]> net (float[4] a, float[4] b, float[4] c) => (float[4] y)'
+        " { [total] s = Sum (a, b, c) [out] y = Neg (s) }"
+    )
+    module = qmlir.load(model)
+    assert keys_of(module) == ["a", "b", "c", "total[0]", "total", "out"]
+    data = {"a": np.full((3, 4), 100, np.float32), "b": np.zeros((3, 4), np.float32)}
+    found = qmlir.profile(module, data | {"c": np.full((3, 4), -99, np.float32)}).values
+    assert (found["total[0]"].maximum, found["total"].maximum) == (100, 1)
+
+
+def test_steps_of_a_layer_share_a_key() -> None:
+    text = """func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> tensor<2xf32> {
+      %0 = nn.tanh %x : tensor<2xf32> {origin = "rnn", role = "hidden/tanh"}
+      %1 = nn.tanh %0 : tensor<2xf32> {origin = "rnn", role = "hidden/tanh"}
+      func.return %1 : tensor<2xf32>
+    }"""
+    assert keys_of(module_of(text)) == ["x", "rnn/hidden/tanh", "rnn/hidden/tanh"]
