@@ -71,16 +71,24 @@ def _attention(graph: Graph, x: Value) -> Value:
     batch, heads, queries, size = x.shape
     keys, width = graph.integer(1, 4), graph.integer(1, 4)
     need(batch * heads * queries * keys * max(size, width) <= MOST_ELEMENTS, "too many products")
-    key, value = (_parameter(graph, (batch, heads, keys, each), -2.0, 2.0) for each in (size, width))
+    shared = graph.pick([each for each in range(1, heads + 1) if heads % each == 0])
+    key, value = (_parameter(graph, (batch, shared, keys, each), -2.0, 2.0) for each in (size, width))
+    past = graph.integer(1, 3) if graph.chance(0.3) else 0
+    before = [_given(graph, each.element, (*each.shape[:2], past, each.shape[3])) if past else None
+              for each in (key, value)]  # fmt: skip
     mask = None
     if graph.chance(0.4):
-        shape = graph.pick([(queries, keys), (1, 1, queries, keys), (batch, 1, 1, keys)])
+        total = keys + past
+        shape = graph.pick([(queries, total), (1, 1, queries, total), (batch, 1, 1, total)])
         is_boolean = graph.chance(0.5)
         mask = graph.constant(i1, shape) if is_boolean else _parameter(graph, shape, -4.0, 1.0)
     properties: dict[str, Any] = {"is_causal": graph.chance(0.3), "scores_are": graph.pick(list(attention.SCORES))}
+    for window in ("left_window", "right_window"):
+        if graph.chance(0.2):
+            properties[window] = graph.integer(0, 2)
     if graph.chance(0.3):
         properties["softcap"] = float(np.float32(graph.random.uniform(1, 5)))
-    return graph.add(attention.AttentionOp, [x, key, value, mask, None, None, None], properties, results=4)
+    return graph.add(attention.AttentionOp, [x, key, value, mask, *before, None], properties, results=4)
 
 
 _SCALE, _BIAS, _MEAN, _VARIANCE = (-2.0, 2.0), (-1.0, 1.0), (-1.0, 1.0), (0.0, 4.0)

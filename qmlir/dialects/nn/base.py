@@ -6,7 +6,7 @@ result types follow. The verifier does the rest, so that one more operation is a
 
 import abc
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Flag, auto
 from typing import Any, ClassVar, cast
 
@@ -181,6 +181,9 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
 
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ()
     """Other operands on whose values a size of a result depends: they are parameters too."""
+
+    RANKS: ClassVar[Mapping[str, int]] = {}
+    """The ranks of operands that have one rank only: a composite is raised from its parts by the types around them."""
 
     traits = traits_def(Pure(), RegisteredCanonicalization())
 

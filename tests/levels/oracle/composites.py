@@ -332,21 +332,43 @@ def _gelu(op: Any, x: Value) -> tuple[Value, ...]:
 # --- Attention --------------------------------------------------------------------------------------------------------
 
 
-def _attention(op: Any, query: Value, key: Value, value: Value, mask: Value | None, *rest: None) -> tuple[Value, ...]:
-    wanted, is_causal = op.scores_are.data, bool(op.is_causal.value.data)
+def _after(past: Value | None, new: Value) -> Value:
+    return new if past is None else Value(np.concatenate([past.array, new.array], 2), new.type)
+
+
+def _seen(op: Any, queries: int, keys: int, past: int) -> Array | None:
+    """The keys that each query sees by its place; `None` where that says nothing."""
+    left, right = op.left_window.value.data, op.right_window.value.data
+    bounds = [right] * (right >= 0) + [0] * bool(op.is_causal.value.data)
+    if not bounds and left < 0:
+        return None
+    distance = np.arange(keys) - (np.arange(queries)[:, None] + past)
+    return (distance <= min(bounds, default=keys)) & (distance >= (-left if left >= 0 else -keys - queries - past))
+
+
+def _attention(
+    op: Any, query: Value, key: Value, value: Value, mask: Value | None,
+    past_key: Value | None = None, past_value: Value | None = None, lengths: Value | None = None,
+) -> tuple[Value, ...]:  # fmt: skip
+    if lengths is not None:
+        raise UnknownError("lengths")
+    past = 0 if past_key is None else past_key.array.shape[2]
+    keys, values = _after(past_key, key), _after(past_value, value)
+    shared = query.array.shape[1] // max(key.array.shape[1], 1)
+    wanted = op.scores_are.data
     cap = op.softcap.value.data
     bias = None if mask is None or mask.type is None else mask
     keep = None if mask is None or bias is not None else mask.array.astype(bool)
-    if is_causal:
-        before = np.arange(key.array.shape[2]) <= np.arange(query.array.shape[2])[:, None]
-        keep = before if keep is None else keep & before
+    seen_by_place = _seen(op, query.array.shape[2], keys.array.shape[2], past)
+    if seen_by_place is not None:
+        keep = seen_by_place if keep is None else keep & seen_by_place
     last = {"raw": "query_key_matmul", "capped": "cap_mul" if cap else "query_key_matmul"}
     last["biased"] = "masked_scores" if keep is not None else "bias_add" if bias is not None else last["capped"]
     last["softmax"] = "weights" if bias is not None else "softmax"
     steps = Steps(op, {last[wanted]: op.scores, "value_matmul": op.result})
     factor = steps.constant("scale", math.sqrt(1 / math.sqrt(query.array.shape[3])))
-    left, right = steps.mul("query_scaled", query, factor), steps.mul("key_scaled", key, factor)
-    found = {"raw": steps.matmul("query_key_matmul", left, right)}
+    left, right = steps.mul("query_scaled", query, factor), steps.mul("key_scaled", keys, factor)
+    found = {"raw": steps.matmul("query_key_matmul", left, _for_each(right, shared))}
     scores = found["capped"] = _capped(steps, found["raw"], cap)
     if bias is not None:
         scores = steps.on_one_scale("bias_add", np.add, scores, bias)
@@ -368,7 +390,13 @@ def _attention(op: Any, query: Value, key: Value, value: Value, mask: Value | No
         is_blind = exact_reals(steps.largest(seen, seen.array.ndim - 1)) == exact_reals(never)
         weights = _chosen(is_blind, steps.constant("no_weight", 0.0), weights)
     found["softmax"] = weights
-    return (steps.matmul("value_matmul", weights, value, is_transposed=False), key, value, found[wanted])
+    result = steps.matmul("value_matmul", weights, _for_each(values, shared), is_transposed=False)
+    return (result, keys, values, found[wanted])
+
+
+def _for_each(value: Value, shared: int) -> Value:
+    """What heads share, for each of them."""
+    return Value(np.repeat(value.array, shared, 1), value.type)
 
 
 def _capped(steps: Steps, scores: Value, number: float) -> Value:

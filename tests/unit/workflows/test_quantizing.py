@@ -113,6 +113,31 @@ def test_a_composite_is_kept_whole_with_the_types_of_its_parts_by_recipe(kind: s
     assert np.abs(whole - exact).max() < 0.1 * np.abs(exact).max()
 
 
+def test_attention_over_a_past_with_shared_heads_has_types_for_its_parts() -> None:
+    """The keys and values so far are results: they have the type of what they are joined of."""
+    model = parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 23]>'
+        " net (float[1, 4, 2, 3] q, float[1, 2, 2, 3] k, float[1, 2, past, 3] p)"
+        " => (y, keys, values) { [part] y, keys, values = Attention (q, k, k, , p, p) }"
+    )
+    random, sizes = np.random.default_rng(6), {"q": (4, 2), "k": (2, 2), "p": (2, 5)}
+    data = [
+        {name: random.normal(size=(1, *size, 3)).astype(np.float32) for name, size in sizes.items()} for _ in range(4)
+    ]
+    module = qmlir.quantize(qmlir.load(model), data, keep=())
+    (attention,) = (op for op in module.walk() if op.name == "nn.attention")
+    types = attention.properties["components"]
+    assert isinstance(types, DictionaryAttr)
+    assert {"query_scaled", "key_scaled", "softmax/exp"} < set(types.data)
+    assert (
+        len({element_of(value) for value in (attention.operands[1], attention.operands[3], *attention.results[1:3])})
+        == 1
+    )
+    exact, found = (interpret(each, data[0]) for each in (qmlir.load(model), module))
+    for name, array in exact.items():
+        assert np.abs(found[name] - array).max() < 0.1
+
+
 OPEN = {
     "nn.lstm": 'y, h = LSTM <hidden_size = 2, direction = "bidirectional"> (x, w, r, b, n)',
     "nn.gru": 'y, h = GRU <hidden_size = 2, direction = "reverse", linear_before_reset = 1> (x, w, r, b)',

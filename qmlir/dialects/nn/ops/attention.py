@@ -3,7 +3,7 @@
 ONNX's operators also take the heads side by side, `[batch, sequence, heads * head size]`; the importer reshapes them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -61,6 +61,7 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
     """
 
     name = "nn.attention"
+    RANKS: ClassVar[Mapping[str, int]] = dict.fromkeys(("query", "key", "value", "past_key", "past_value"), 4)
 
     query = operand_def(TensorType)
     key = operand_def(TensorType)

@@ -37,7 +37,7 @@ from qmlir.ir.provenance import Origin, origins_of, set_origins
 NEIGHBOURS = 24
 """How many operations around a group without provenance are asked for the types of their operands."""
 
-ATTEMPTS = 4096
+ATTEMPTS = 8192
 """How many choices of operand types are tried before a group is given up."""
 
 Properties = Mapping[str, Attribute]
@@ -178,7 +178,9 @@ def _choices(
     own = _plain(root)
     assert own is not None
     kinds = [own, *(type_ for type_ in around if type_ != own)]
-    yield from islice(product(kinds, repeat=len(names)), ATTEMPTS)
+    fitting = ([kind for kind in kinds if operation.RANKS.get(name, len(kind.get_shape())) == len(kind.get_shape())]
+               for name in names)  # fmt: skip
+    yield from islice(product(*fitting), ATTEMPTS)
 
 
 def _template(

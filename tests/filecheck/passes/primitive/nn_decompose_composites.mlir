@@ -119,26 +119,40 @@ func.func @attention(%q: tensor<1x1x2x4xf32>, %m: tensor<2x2xi1>) -> tensor<1x1x
   func.return %0 : tensor<1x1x2x4xf32>
 }
 
-// With windows or lengths it stays whole, and with sizes that nobody knows.
+// With lengths it stays whole, and with sizes that nobody knows.
 // CHECK-LABEL: @attention_whole(
-// CHECK-COUNT-4: nn.attention
+// CHECK-COUNT-3: nn.attention
 // CHECK-NEXT: func.return
-func.func @attention_whole(%q: tensor<1x1x2x4xf32>, %l: tensor<1xi64>, %d: tensor<1x?x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>) {
-  %0:4 = nn.attention %q, %q, %q {left_window = 0} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
-  %1:4 = nn.attention %q, %q, %q {right_window = 0} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
+func.func @attention_whole(%q: tensor<1x1x2x4xf32>, %l: tensor<1xi64>, %d: tensor<1x?x2x4xf32>, %o: tensor<1x1x?x4xf32>) -> (tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>) {
+  %0:4 = nn.attention %o, %q, %q {left_window = 0} : (tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x?x2xf32>)
   %2:4 = nn.attention %q, %q, %q, _, _, _, %l : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1xi64>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
   %3:4 = nn.attention %d, %d, %d : (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>) -> (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x2xf32>)
-  func.return %0#0, %1#0, %2#0, %3#0 : tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>
+  func.return %0#0, %2#0, %3#0 : tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>
 }
 
-// With a past it stays whole.
+// A past stands in front of the keys and values; a window of two keys, counted from the end of the past, is a mask.
 // CHECK-LABEL: @attention_with_past(
-// CHECK-SAME: [[V0:%.+]]: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32>
-// CHECK-NEXT: [[V1:%.+]], [[V2:%.+]], [[V3:%.+]], [[V4:%.+]] = nn.attention [[V0]], [[V0]], [[V0]], _, [[V0]], [[V0]] : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x2x4xf32>) {origin = "attn"}
-// CHECK-NEXT: func.return [[V1]] : tensor<1x1x2x4xf32>
+// CHECK-SAME: [[Q:%.+]]: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32>
+// CHECK: [[K:%.+]] = nn.concat [[Q]], [[Q]] {axis = 2} {{.*}} {origin = "attn", role = "keys"
+// CHECK: [[V:%.+]] = nn.concat [[Q]], [[Q]] {axis = 2} {{.*}} {origin = "attn", role = "values"
+// CHECK: nn.mul [[K]], {{.*}} role = "key_scaled"
+// CHECK: nn.constant dense<{{\[\[}}false, true, true, false], [false, false, true, true{{\]\]}}> : tensor<2x4xi1> {origin = "attn", role = "causal"}
+// CHECK: nn.matmul {{.*}}, [[V]] : {{.*}} role = "value_matmul"
 func.func @attention_with_past(%q: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {
-  %0, %1, %2, %3 = nn.attention %q, %q, %q, _, %q, %q : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x2x4xf32>) {origin = "attn"}
+  %0, %1, %2, %3 = nn.attention %q, %q, %q, _, %q, %q {is_causal = true, left_window = 1} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x2x4xf32>) {origin = "attn"}
   func.return %0 : tensor<1x1x2x4xf32>
+}
+
+// Queries of two heads that share their keys are rows of one product.
+// CHECK-LABEL: @attention_of_groups(
+// CHECK: [[R:%.+]] = nn.reshape {{.*}} (tensor<?x4x2x3xf32>) -> tensor<?x2x4x3xf32> {origin = "attn", role = "query_key_matmul_rows"}
+// CHECK: nn.matmul [[R]], {{.*}} -> tensor<?x2x4x5xf32> {origin = "attn", role = "query_key_matmul"}
+// CHECK: nn.reshape {{.*}} (tensor<?x2x4x5xf32>) -> tensor<?x4x2x5xf32> {origin = "attn", role = "query_key_matmul_heads"
+// CHECK: nn.matmul {{.*}} -> tensor<?x2x4x3xf32> {origin = "attn", role = "value_matmul"}
+// CHECK: nn.reshape {{.*}} (tensor<?x2x4x3xf32>) -> tensor<?x4x2x3xf32> {origin = "attn", role = "value_matmul_heads"
+func.func @attention_of_groups(%q: tensor<?x4x2x3xf32>, %k: tensor<?x2x5x3xf32>) -> tensor<?x4x2x3xf32> {
+  %0, %1, %2, %3 = nn.attention %q, %k, %k : (tensor<?x4x2x3xf32>, tensor<?x2x5x3xf32>, tensor<?x2x5x3xf32>) -> (tensor<?x4x2x3xf32>, tensor<?x2x5x3xf32>, tensor<?x2x5x3xf32>, tensor<?x4x2x5xf32>) {origin = "attn"}
+  func.return %0 : tensor<?x4x2x3xf32>
 }
 
 // One size that only the run knows is what a reshape finds; two, or the channels that are to be divided, keep it whole.

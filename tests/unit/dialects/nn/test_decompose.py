@@ -112,6 +112,34 @@ def test_contractions(
     check(module, [each for place, each in enumerate(inputs) if place not in constants])
 
 
+PLACES = [
+    ("{left_window = 1}", 2, 2, 0),
+    ('{right_window = 0, scores_are = "biased"}', 2, 1, 0),
+    ("", 4, 2, 3),
+    ("{is_causal = true, left_window = 2}", 4, 2, 3),
+    ("{left_window = 0, right_window = 1, softcap = 2.0}", 3, 3, 2),
+]
+"""Attentions whose keys have a past, are shared by heads, or are selected by their places: properties and sizes."""
+
+
+@pytest.mark.parametrize(("properties", "heads", "shared", "past"), PLACES)
+def test_attention_over_a_past_with_windows_and_shared_heads(
+    properties: str, heads: int, shared: int, past: int
+) -> None:
+    generator = np.random.default_rng(9)
+    shapes = [(2, heads, 4, 5), (2, shared, 3, 5), (2, shared, 3, 7)]
+    before = [(2, shared, past, size) for size in (5, 7)] if past else []
+    inputs = [_random(generator, *shape) for shape in (*shapes, *before)]
+    types = [*map(tensor, shapes), *(["_", *map(tensor, before)] if past else [])]
+    total = 3 + past
+    results = [(2, heads, 4, 7), (2, shared, total, 5), (2, shared, total, 7), (2, heads, 4, total)]
+    module = module_of(f"nn.attention {properties}", types, [tensor(shape) for shape in results])
+    check(module, inputs, is_same=False)
+    parts = decomposed(module)
+    assert "nn.attention" not in [op.name for op in parts.walk()]
+    assert [op.name for op in raised(parts).walk() if op.name.startswith("nn.")] == ["nn.attention"]
+
+
 ATTENTIONS = [
     ("", None, {}),
     ("{scale = 0.5, softcap = 2.0}", None, {"scale": 0.5, "softcap": 2.0}),
