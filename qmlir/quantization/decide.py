@@ -33,7 +33,7 @@ from qmlir.quantization.domains import undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
-from qmlir.quantization.observed import Observed, observed
+from qmlir.quantization.observed import Observed, observed, was_infinite
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Choice, Recipe
@@ -50,12 +50,6 @@ def _named(value: SSAValue) -> str:
     if isinstance(value.owner, Operation):
         return f"the result of {describe(value.owner)}"
     return f"the argument %{value.name_hint or getattr(value, 'index', '')}"
-
-
-def _has_infinities(value: SSAValue) -> bool:
-    """Whether minus or plus infinity was observed of `value`."""
-    seen = observed(value)
-    return seen is not None and seen.statistics is not None and any(seen.statistics.infinities)
 
 
 @contextmanager
@@ -102,10 +96,11 @@ class _Decider:
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
         self.residual = residual_values(self.function)
         self.recipe.residual = {value.owner for value in self.residual if isinstance(value.owner, Operation)}
-        self.masking = mask_arithmetic(self.function)
 
     def run(self) -> Decisions:
-        operations = [op for op in self.function.walk() if isinstance(op, Quantizable) and self._is_on_floats(op)]
+        masking = mask_arithmetic(self.function)
+        numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in masking]
+        operations = [op for op in numbers if self._is_on_floats(op)]
         chosen: list[Quantizable] = []
         for op in operations:
             reason = self._reason_for_float(op)
@@ -150,8 +145,6 @@ class _Decider:
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not op.accepts_quantized_values():
             return op.float_reason()
-        if op in self.masking:
-            return "computes a mask, which selects and has no range"
         if not wanted:
             self.decisions.kept_in_float.add(op)
             return "is left in float by the recipe"
@@ -167,12 +160,12 @@ class _Decider:
                 return f"has an operand of type {value.type}, only f32 is quantized"
             if constant_array(value) is None and not self._has_range(value):
                 return f"has an operand without a range: {_named(value)}"
-            if _has_infinities(value):
+            if was_infinite(value):
                 return f"has an operand that was infinite: {_named(value)}"
         for result in op.results:
             if is_float(result) and not self._has_range(result, op):
                 return "has a result without a range"
-            if is_float(result) and _has_infinities(result):
+            if is_float(result) and was_infinite(result):
                 return "has a result that was infinite, which no quantized type holds"
         return None
 

@@ -1,6 +1,7 @@
 """A softmax whose input is masked becomes one with a mask, where what the mask excludes is 0 to f32."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.elementwise import CastOp, EqualOp, WhereOp
 from qmlir.dialects.nn.ops.logic import IsInfOp, IsNaNOp
-from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp
+from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp, ReduceOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -48,7 +49,7 @@ class MaskedSoftmax:
         block.insert_ops_before([*self.reader.made, self.composite], old)
         self.composite.location = old.location
         self.composite.result.name_hint = old.result.name_hint
-        masked = old.input
+        masked = old.input, *(mask.source for mask in self.masks)
         old.result.replace_all_uses_with(self.composite.result)
         Rewriter.erase_op(old)
         _drop_guards(self.composite, masked)
@@ -125,19 +126,17 @@ def _is_negligible(exponent: float, row: int) -> bool:
 # --- What guards against rows that are masked as a whole --------------------------------------------------------------
 
 
-def _drop_guards(softmax: SoftmaxOp, masked: SSAValue) -> None:
-    """Rows that are masked as a whole are 0 already: what makes their NaN to 0 goes."""
+def _drop_guards(softmax: SoftmaxOp, masked: Collection[SSAValue]) -> None:
+    """Rows that are masked as a whole are 0 already: what makes their NaN to 0 goes. `masked` are scores and masks."""
     for use in list(softmax.result.uses):
         guard = use.operation
         if not isinstance(guard, WhereOp) or guard.rhs is not softmax.result:
             continue
-        array = constant_array(guard.lhs)
-        is_zero = array is not None and not array.any()
-        is_empty = _is_nan(guard.condition, softmax.result) or (
-            not softmax.is_uniform_if_empty and _is_all_masked(guard.condition, masked)
-        )
-        if is_zero and is_empty and guard.result.type == softmax.result.type:
-            guard.result.replace_all_uses_with(softmax.result)
+        array, shapes = constant_array(guard.lhs), {shape_of(guard.result), shape_of(softmax.result)}
+        is_empty = _is_nan(guard.condition, softmax.result) or _is_all_masked(guard.condition, softmax, masked)
+        if is_empty and array is not None and not array.any() and len(shapes) == 1:
+            result = Rewriter.replace_value_with_new_type(softmax.result, guard.result.type)
+            guard.result.replace_all_uses_with(result)
             Rewriter.erase_op(guard)
 
 
@@ -146,24 +145,42 @@ def _is_nan(condition: SSAValue, value: SSAValue) -> bool:
     return isinstance(op, IsNaNOp) and op.input is value
 
 
-def _is_minus_infinity(condition: SSAValue, value: SSAValue) -> bool:
+def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
+    """What a condition compares with minus infinity."""
     op = giver(condition)
     if isinstance(op, IsInfOp):
-        return op.input is value
-    array = constant_array(op.rhs) if isinstance(op, EqualOp) and op.lhs is value else None
-    return array is not None and bool(np.isneginf(array).all())
+        return op.input
+    array = constant_array(op.rhs) if isinstance(op, EqualOp) else None
+    return op.operands[0] if op is not None and array is not None and np.isneginf(array).all() else None
 
 
-def _is_all_masked(condition: SSAValue, masked: SSAValue) -> bool:
-    """Whether a condition holds for the rows all of whose elements are minus infinity."""
+# A finite number never is minus infinity, and where minus infinity masks, the row of the softmax is 0. So it does not
+# matter which of them masks, as long as the condition is about what masks.
+def _is_all_masked(condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue]) -> bool:
+    """Whether a condition holds for the rows all of whose elements are minus infinity: it changes no row."""
     op = giver(condition)
-    if isinstance(op, CastOp) and isinstance(reduced := giver(op.input), ReduceMinOp):  # all(x == -inf)
-        each = giver(reduced.input)
-        return isinstance(each, CastOp) and _is_minus_infinity(each.input, masked)
-    largest = giver(op.lhs) if isinstance(op, EqualOp) else None  # max(x) == -inf
-    return (
-        isinstance(largest, ReduceMaxOp) and largest.input is masked and _is_minus_infinity(condition, largest.result)
-    )
+    if isinstance(op, CastOp):  # all(x == -inf)
+        reduced, value = giver(op.input), None
+        if isinstance(reduced, ReduceMinOp) and isinstance(each := giver(reduced.input), CastOp):
+            value = _is_minus_infinity(each.input)
+    else:  # max(x) == -inf
+        largest = _is_minus_infinity(condition)
+        reduced = None if largest is None else giver(largest)
+        value = reduced.input if isinstance(reduced, ReduceMaxOp) else None
+    chosen = None if value is None else giver(value)
+    if isinstance(chosen, WhereOp) and _number(chosen.rhs) == -math.inf:
+        value = chosen.lhs
+    return value in masked and isinstance(reduced, ReduceOp) and _reduces_rows(reduced, softmax)
+
+
+def _number(value: SSAValue) -> float | None:
+    array = constant_array(value)
+    return float(array) if array is not None and array.size == 1 else None
+
+
+def _reduces_rows(op: ReduceOp, softmax: SoftmaxOp) -> bool:
+    axis, rank = softmax.axis.value.data % len(shape_of(softmax.input)), len(shape_of(op.input))
+    return op.keeps_axes and op.reduced_axes(rank) == (axis - len(shape_of(softmax.input)) + rank,)
 
 
 # --- What only computes masks -----------------------------------------------------------------------------------------

@@ -49,3 +49,9 @@ def observed(value: SSAValue) -> Observed | None:
     if not isinstance(element, CalibratedQuantizedType):
         return None
     return Observed(element.minimum, element.maximum, statistics_of(value))
+
+
+def was_infinite(value: SSAValue) -> bool:
+    """Whether minus or plus infinity was observed of `value`."""
+    seen = observed(value)
+    return seen is not None and seen.statistics is not None and any(seen.statistics.infinities)

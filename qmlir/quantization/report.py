@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
@@ -21,6 +22,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.retyping import KEEP_FLOAT
 
@@ -69,6 +71,9 @@ class Coverage:
     """Everything that a module computes on numbers, in order. Numbers of multiply-adds are for one sample."""
 
     rows: tuple[Computed, ...]
+
+    masked: int = 0
+    """How many softmaxes have a mask. What only computes masks is in no row: it decides, and computes on no numbers."""
 
     @property
     def multiply_adds(self) -> int:
@@ -128,6 +133,8 @@ class Coverage:
         text = [f"{self.quantized_operations} of {self.operations} operations compute on quantized values"]
         if products:
             text.append(f"multiply-adds: {products}")
+        if self.masked:
+            text.append(f"masks: of {self.masked} softmax{'es' if self.masked > 1 else ''}; they are part of no range")
         left = self.left_in_float
         if left:
             text.append(f"estimated time: {100 * self.integer_cost_share:.1f}% on quantized values")
@@ -234,9 +241,12 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
     those parts.
     """
     rows: dict[tuple[str, str, str, str], Computed] = {}
+    masked = 0
     for function in functions_of(module):
+        masking = mask_arithmetic(function)
         for op in list(function.body.walk()):
-            for part in _parts(op):
+            masked += isinstance(op, SoftmaxOp) and op.mask is not None
+            for part in _parts(op) if op not in masking else ():
                 row = _computed(part, reasons or {})
                 if row is None:
                     continue
@@ -250,4 +260,4 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
                         cost=known.cost + row.cost,
                     )
                 rows[place] = row
-    return Coverage(tuple(rows.values()))
+    return Coverage(tuple(rows.values()), masked)

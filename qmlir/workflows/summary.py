@@ -62,6 +62,7 @@ class QuantizationSummary:
             "weights": {"float_bytes": self.float_weight_bytes, "quantized_bytes": self.quantized_weight_bytes},
             "coverage": {
                 "operations": found.operations,
+                "masked_softmaxes": found.masked,
                 "quantized_operations": found.quantized_operations,
                 "multiply_adds": found.multiply_adds,
                 "integer_multiply_adds": found.integer_multiply_adds,

@@ -16,10 +16,12 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
+from qmlir.quantization.report import coverage
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 
 SAMPLES, LENGTH, WIDTH = 12, 8, 16
@@ -40,6 +42,7 @@ CONSTANTS = f"""
 SCORES = "kt = Transpose<perm=[0,1,3,2]>(x) s0 = MatMul(x, kt) s = Mul(s0, quarter) ninf = Constant<value_float=-inf>()"
 BERT = "m0 = Unsqueeze(a, units) m1 = Cast<to=1>(m0) m2 = Sub(one, m1)"
 TRIANGLE = "full = Expand(low, square) above = Trilu<upper=1>(full, k)"
+ATTENTION = "y, keys, values, p = Attention<scale=0.25, qk_matmul_output_mode=3"
 LOWER = "ones = Expand(one, square) t0 = Trilu<upper=0>(ones)"
 
 Keep = Callable[[Any], np.ndarray]
@@ -59,6 +62,10 @@ def _boolean(given: dict[str, np.ndarray]) -> np.ndarray:
 
 def _added(given: dict[str, np.ndarray]) -> np.ndarray:
     return given["f"] == 0
+
+
+def _causal_added(given: dict[str, np.ndarray]) -> np.ndarray:
+    return _causal(given) & _added(given)
 
 
 def _causal_padding(given: dict[str, np.ndarray]) -> np.ndarray:
@@ -111,6 +118,10 @@ FORMS: dict[str, tuple[str, Keep]] = {
         " r = ReduceSum(e, last) p = Div(e, r)",
         _boolean,
     ),
+    "Attention, Boolean": (f"{ATTENTION}>(x, x, x, b)", _boolean),
+    "Attention, causal": (f"{ATTENTION}, is_causal=1>(x, x, x)", _causal),
+    "Attention, a float of the caller": (f"{ATTENTION}>(x, x, x, f)", _added),
+    "Attention, causal and a float": (f"{ATTENTION}, is_causal=1>(x, x, x, f)", _causal_added),
     "a float of the caller": (f"t = Add(s, f) {SOFTMAX}", _added),
     "a float of the caller, twice": (f"f2 = Add(f, f) t = Add(s, f2) {SOFTMAX}", _added),
 }  # fmt: skip
@@ -147,11 +158,12 @@ POSITION = np.linspace(-2, 2, LENGTH * LENGTH, dtype=np.float32).reshape(1, 1, L
 def model(form: str, fill: float = -10000.0, kept: int = 3) -> Model:
     body, keep = FORMS[form]
     used = [text for name, text in INPUTS.items() if re.search(rf"[(,] ?{name}[,)]", body)]
+    is_attention = body.startswith(ATTENTION)
     inputs = ", ".join((f"float[N,2,{LENGTH},{WIDTH}] x", *used))
     text = (
-        f'<ir_version: 8, opset_import: ["": 18]> g ({inputs})'
+        f'<ir_version: 10, opset_import: ["": {23 if is_attention else 18}]> g ({inputs})'
         f" => (float[N,2,{LENGTH},{WIDTH}] y, float[N,2,{LENGTH},{LENGTH}] p) <{CONSTANTS}>"
-        f" {{ {SCORES} {body} y = MatMul(p, x) }}"
+        f" {{ {body if is_attention else f'{SCORES} {body} y = MatMul(p, x)'} }}"
     )
     tables = {
         "position": POSITION,
@@ -187,8 +199,8 @@ def _decibels(wanted: np.ndarray, found: np.ndarray) -> float:
 
 def _check(own: Model, made: Quantized, position: Any = 0.0) -> float:
     """The softmax has the mask, floats are what they were, what is masked is 0; the decibels of the output."""
-    (softmax,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp))
-    assert softmax.mask is not None
+    (composite,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp | AttentionOp))
+    assert composite.mask is not None or (isinstance(composite, AttentionOp) and composite.is_causal.value.data)
     types = [element_of(value) for op in made.module.walk() for value in op.results if op.name.startswith("nn.")]
     assert max(float(each.scales.max()) for each in types if isinstance(each, UniformQuantizedType)) < 1
     before, after, expected = own.outputs(own.module), own.outputs(made.profiled), own.expected(position)
@@ -281,3 +293,12 @@ def test_what_is_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == 1
     wanted = r"adds 'nn.mul' op \(m\) as a number: the scores differ by up to 1\d\.\d*, and -20 does not make each of"
     assert re.search(wanted, said[0])
+
+
+def test_coverage_tells_of_masks_and_counts_no_arithmetic_of_theirs() -> None:
+    found = coverage(quantized("T5, with a position bias").module)
+    assert found.masked == 1
+    assert "masks: of 1 softmax; they are part of no range\n" in found.summary()
+    assert not found.left_in_float
+    own = model("BERT, lowest")
+    qmlir.quantize(own.module, own.samples, assert_all_quantized=True)
