@@ -57,7 +57,9 @@ class MaskedSoftmax:
     def text(self) -> str:
         """What masks it."""
         names = dict.fromkeys(_named(each.source) for each in self.masks)
-        return f"is masked by {' and '.join(names)}: what it masks has the probability 0 and no part in a range"
+        fill = self.composite.fill
+        what = "has the probability 0" if fill is None else f"gets {fill.value.data:g} in the softmax,"
+        return f"is masked by {' and '.join(names)}: what it masks {what} and no part in a range"
 
 
 def _named(value: SSAValue) -> str:
@@ -88,12 +90,15 @@ def recognized(op: SoftmaxOp) -> MaskedSoftmax | Refused | None:
 def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | None:
     op = reader.softmax
     row, spread = shape_of(op.input)[op.axis.value.data], reader.spread_of(found.terms)
+    fill: float | None = None
     for mask in found.masks:
         if mask.fill > (math.log(NEGLIGIBLE) if spread is not None else SURE):
             return None
         if spread is not None and not _is_negligible(mask.fill + spread, LONGEST_ROW if row == DYNAMIC_INDEX else row):
+            fill = mask.addend if len(found.masks) == 1 and op.mask is None else None
             why = f"the scores differ by up to {spread:g}, and {mask.fill:g} does not make each of them 0"
-            return Refused(f"adds {_named(mask.source)} as a number: {why}")
+            if fill is None:
+                return Refused(f"adds {_named(mask.source)} as a number: {why}")
     scores = reader.sum_of(found.terms)
     keep = found.masks[0].keep
     for mask in found.masks[1:]:
@@ -108,8 +113,8 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
             return None
     except VerifyException:
         return None
-    empty = "uniform" if is_uniform else "zero"
-    made = build(SoftmaxOp, [scores, keep], {"axis": op.axis, "empty_rows": empty})
+    what = {"empty_rows": "uniform" if is_uniform else "zero"} if fill is None else {"fill": fill}
+    made = build(SoftmaxOp, [scores, keep], {"axis": op.axis, **what})
     made.attributes.update(op.attributes)
     Rewriter.replace_value_with_new_type(made.result, op.result.type)
     set_origins(made, origins_of(op))

@@ -10,7 +10,8 @@ are 0, or lie below a gap. Moments and zeros are counted exactly, so that statis
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, TensorType, i1
@@ -77,6 +78,9 @@ class ScoreMask:
 
     source: SSAValue
     """The value of the model that masks."""
+
+    addend: float | None = None
+    """The one number that it adds where it masks; `None` where there are several, or it replaces scores."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,9 @@ class MaskReader:
             below = sign * array < 0
             if below.all() or not below.any() or (array[~below] != 0).any():
                 return None
-            return ScoreMask(self._constant((~below).astype(np.int8), i1), float((sign * array)[below].max()), value)
+            fills = (sign * array)[below]
+            addend = float(fills[0]) if (fills == fills[0]).all() else None
+            return ScoreMask(self._constant((~below).astype(np.int8), i1), float(fills.max()), value, addend)
         match op:
             case WhereOp():
                 return self._chosen_mask(op, sign)
@@ -253,11 +259,13 @@ class MaskReader:
             case TriluOp():
                 inner = self.mask(op.input, sign)
                 outside = None if inner is None else self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
-                return None if inner is None or outside is None else ScoreMask(self._not(outside), inner.fill, value)
+                return (
+                    None if outside is None or inner is None else replace(inner, keep=self._not(outside), source=value)
+                )
             case _ if isinstance(op, _MOVED):
                 inner = self.mask(op.operands[0], sign)
                 if inner is not None:
-                    return ScoreMask(self._moved(op, inner.keep), inner.fill, value)
+                    return replace(inner, keep=self._moved(op, inner.keep), source=value)
             case _:
                 pass
         return self._line_mask(value, sign) or (self._observed_mask(value) if sign > 0 else None)
@@ -281,7 +289,8 @@ class MaskReader:
 
     def _chosen_mask(self, op: WhereOp, sign: int) -> ScoreMask | None:
         for keep, taken, fill in self._choices(op, sign):
-            own = ScoreMask(keep, fill, op.result)
+            addends = {self._number(op.lhs), self._number(op.rhs)} - {0.0}
+            own = ScoreMask(keep, fill, op.result, fill if len(addends) == 1 and None not in addends else None)
             condition = giver(op.condition)
             # `m.masked_fill(m.to(bool), lowest)`: what is not filled is 0
             is_filled = taken is op.rhs and isinstance(condition, CastOp) and condition.input is taken
@@ -326,7 +335,7 @@ class MaskReader:
         one, zero = sign * (factor + summand), sign * summand
         if not (one == 0 > zero or zero == 0 > one) or (bits := self._bits(x)) is None:
             return None
-        return ScoreMask(bits, zero, value) if one == 0 else ScoreMask(self._not(bits), one, value)
+        return ScoreMask(bits, zero, value, zero) if one == 0 else ScoreMask(self._not(bits), one, value, one)
 
     def _observed_mask(self, value: SSAValue) -> ScoreMask | None:
         """A value that was 0, or below a gap; one that the caller gives, and that was always 0, masks nothing yet."""
@@ -339,7 +348,9 @@ class MaskReader:
             given = op.operands[0]
         if seen.minimum >= 0 and not seen.infinities[0] and not isinstance(given, BlockArgument):
             return None
-        return ScoreMask(self._above(value, max(bound, SURE) / 2), bound, value)
+        is_one = not seen.infinities[0] and seen.moments.squares == Fraction(seen.minimum) * seen.moments.total
+        addend = seen.minimum if is_one and seen.minimum < 0 else None
+        return ScoreMask(self._above(value, max(bound, SURE) / 2), bound, value, addend)
 
     # --- Scores -------------------------------------------------------------------------------------------------------
 
@@ -387,7 +398,7 @@ class MaskReader:
         masks: list[ScoreMask] = []
         for mask in inner.masks:
             whole = self._add(build(ExpandOp, [mask.keep], {"shape": shape}))
-            masks.append(ScoreMask(self._moved(op, whole), mask.fill, mask.source))
+            masks.append(replace(mask, keep=self._moved(op, whole)))
         return Scores((terms,), tuple(masks))
 
     def range_of(self, terms: Sequence[SSAValue]) -> tuple[float, float] | None:

@@ -321,7 +321,9 @@ def _masked_softmax(graph: Graph, x: Value) -> Value:
         mask = graph.constant(i1, shape)
     else:
         mask = graph.add(graph.pick([elementwise.LessOp, elementwise.GreaterOrEqualOp]), [x, graph.like(x, x.shape)])
-    properties = {"axis": graph.axis(x), "empty_rows": graph.pick(list(softmax.EMPTY_ROWS))}
+    properties: dict[str, Any] = {"axis": graph.axis(x), "empty_rows": graph.pick(list(softmax.EMPTY_ROWS))}
+    if graph.chance(0.3):
+        properties = {"axis": graph.axis(x), "fill": float(np.float32(graph.random.uniform(-9, -0.5)))}
     return graph.add(softmax.SoftmaxOp, [x, mask], properties)
 
 

@@ -54,6 +54,11 @@ def _export_softmax(out: Outgoing, op: ops.SoftmaxOp) -> None:
     assert dtype is not None
     info = cast(Any, finfo)(dtype)
     lowest, nothing = (out.constant(np.asarray(each, dtype), element) for each in (info.min, 0))
+    if op.fill is not None:
+        fill = out.constant(np.asarray(op.fill.value.data, dtype), element)
+        addend = out.node("Where", [mask, nothing, fill])
+        out.node("Softmax", [out.node("Add", [data, addend])], out.outputs, **attributes)
+        return
     selected = out.node("Where", [mask, data, lowest])
     if op.is_uniform_if_empty:
         out.node("Softmax", [selected], out.outputs, **attributes)

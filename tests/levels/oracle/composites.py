@@ -309,6 +309,13 @@ def _softmax_steps(
 def _softmax(op: Any, x: Value, mask: Value | None) -> tuple[Value, ...]:
     axis, empty = op.axis.value.data % x.array.ndim, op.empty_rows.data
     keep, steps = None if mask is None else mask.array, Steps(op, {"div": op.result})
+    if op.fill is not None and keep is not None:
+        fill = F32(op.fill.value.data)
+        if op.components is None:
+            added = np.where(keep.astype(bool), F32(0), fill)
+            return (steps.in_floats("div", lambda real: _softmax_of(np.asarray(real + added, F32), axis), x),)
+        addend = _chosen(keep.astype(bool), steps.constant("zero", 0.0), steps.constant("fill", float(fill)))
+        return (_softmax_steps(steps, steps.on_one_scale("filled", np.add, x, addend), axis),)
     if op.components is None:
         return (steps.in_floats("div", lambda real: _softmax_of(real, axis, keep, empty), x),)
     return (_softmax_steps(steps, x, axis, keep, empty),)

@@ -237,6 +237,23 @@ def test_samples_without_padding_say_nothing_of_the_mask(form: str) -> None:
     assert _decibels(own.expected()["y"], found["y"]) > 28
 
 
+def test_a_number_that_masks_and_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """-20 does not make every probability 0. It is added in the softmax, and the scores keep their resolution."""
+    form = "BERT, -20"
+    body = FORMS["BERT, -10000"][0].replace("e4", "n20")
+    monkeypatch.setitem(FORMS, form, (f"n20 = Constant<value_float=-20.0>() {body}", _padding))
+    own = model(form)
+    made = quantize_with_profile(own.module, own.samples)
+    (softmax,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp))
+    assert softmax.fill is not None
+    assert softmax.fill.value.data == -20
+    before, after, found = (own.outputs(module) for module in (own.module, made.profiled, made.module))
+    assert np.array_equal(before["p"], after["p"])
+    decibels = _decibels(before["y"], found["y"])
+    assert decibels > 30
+    assert abs(decibels - _check(model("BERT, -10000"), quantized("BERT, -10000"))) < 1
+
+
 def test_rows_that_are_masked_as_a_whole() -> None:
     """0 where minus infinity masks, which gives NaN in floats; `1 / n` where a finite number does, as ONNX has it."""
     samples = {name: array.copy() for name, array in model("torch, masked_fill").samples.items()}
@@ -288,10 +305,10 @@ def test_what_is_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _near_miss(monkeypatch, f"{BERT} m = Mul(m2, e4) t = Add(s, m) {SOFTMAX}", {"a": 2 * padding}) == (False, [])
     assert _near_miss(monkeypatch, f"{BERT} m = Mul(m2, one) t = Add(s, m) {SOFTMAX}") == (False, [])
     assert _near_miss(monkeypatch, f"{fills} {BERT} m = Mul(m2, n40) t = Add(s, m) {SOFTMAX}") == (True, [])
-    is_masked, said = _near_miss(monkeypatch, f"{fills} {BERT} m = Mul(m2, n20) t = Add(s, m) {SOFTMAX}")
+    is_masked, said = _near_miss(monkeypatch, f"{fills} t = Where(b, s, n20) {SOFTMAX}")
     assert not is_masked
     assert len(said) == 1
-    wanted = r"adds 'nn.mul' op \(m\) as a number: the scores differ by up to 1\d\.\d*, and -20 does not make each of"
+    wanted = r"adds 'nn.where' op \(t\) as a number: the scores differ by up to 1\d\.\d*, and -20 does not make each of"
     assert re.search(wanted, said[0])
 
 

@@ -7,28 +7,37 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.operands import Decompose, Results, scalar
 from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops.elementwise import DivOp, EqualOp, ExpOp, LogOp, MaxOp, SubOp, WhereOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, DivOp, EqualOp, ExpOp, LogOp, MaxOp, SubOp, WhereOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp, ReduceSumOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxLikeOp, SoftmaxOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 
 
-def _raised(op: SoftmaxLikeOp, parts: Parts) -> tuple[SSAValue, SSAValue, SSAValue]:
+def _raised(op: SoftmaxLikeOp, parts: Parts, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     """`x - max`, its exponential, and the sum of that."""
     axes = [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
-    largest = parts.add("max", ReduceMaxOp(op.input, axes)).result
-    shifted = parts.add("shifted", SubOp(op.input, largest)).result
+    largest = parts.add("max", ReduceMaxOp(x, axes)).result
+    shifted = parts.add("shifted", SubOp(x, largest)).result
     raised = parts.add("exp", ExpOp(shifted)).result
     return shifted, raised, parts.add("sum", ReduceSumOp(raised, axes)).result
 
 
 def _softmax(op: SoftmaxOp, parts: Parts) -> Results:
     """`e^(x - max)` over its sum."""
-    if op.mask is not None:
+    if op.mask is not None and op.fill is None:
         return _masked(op, op.mask, parts)
-    _, raised, total = _raised(op, parts)
+    _, raised, total = _raised(op, parts, _filled(op, parts))
     return [parts.add("div", DivOp(raised, total)).result]
+
+
+def _filled(op: SoftmaxOp, parts: Parts) -> SSAValue:
+    """The input, with the number that is added to what is masked."""
+    if op.mask is None or op.fill is None:
+        return op.input
+    nothing, fill = scalar(parts, "zero", 0.0, op.input), scalar(parts, "fill", op.fill.value.data, op.input)
+    addend = parts.add("addend", build(WhereOp, [op.mask, nothing, fill])).result
+    return parts.add("filled", AddOp(op.input, addend)).result
 
 
 # What is masked must not take part in the maximum, whose exponential could overflow; nor may a number stand for it that
@@ -54,12 +63,12 @@ def _masked(op: SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
         return [quotient]
     is_empty = parts.add("is_empty", EqualOp(found, scalar(parts, "no_sum", 0.0, op.input))).result
     uniform = scalar(parts, "uniform", float(np.float32(1) / np.float32(max(shape[axis], 1))), op.input)
-    return [parts.add("filled", build(WhereOp, [is_empty, uniform, quotient])).result]
+    return [parts.add("result", build(WhereOp, [is_empty, uniform, quotient])).result]
 
 
 def _log_softmax(op: LogSoftmaxOp, parts: Parts) -> Results:
     """`x - max`, less the logarithm of the sum of its exponential."""
-    shifted, _, total = _raised(op, parts)
+    shifted, _, total = _raised(op, parts, op.input)
     return [parts.add("sub", SubOp(shifted, parts.add("log", LogOp(total)).result)).result]
 
 

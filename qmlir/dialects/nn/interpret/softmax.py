@@ -52,6 +52,9 @@ def _masked_softmax(x: Array, mask: Array, op: ops.SoftmaxOp, rounded: Rounding)
 def _softmax(op: ops.SoftmaxOp, x: Array, mask: Array | None) -> tuple[Array]:
     rounded = rounding(x.dtype)
     with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
+        if mask is not None and op.fill is not None:
+            addend: Array = np.where(mask != 0, 0.0, op.fill.value.data).astype(x.dtype)
+            x, mask = rounded(x + addend), None
         found = softmax(x, op.axis.value.data, rounded) if mask is None else _masked_softmax(x, mask, op, rounded)
         return (found.astype(x.dtype, copy=False),)
 

@@ -8,7 +8,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -46,7 +46,8 @@ class SoftmaxOp(SoftmaxLikeOp):
     """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13), of the elements that take part.
 
     An element takes part where `mask` (i1, broadcast to the input) is true. Any other one has the probability 0, is in
-    no maximum and in no sum. A row of which no element takes part is 0 (`empty_rows = "zero"`), or `1 / n`.
+    no maximum and in no sum. A row of which no element takes part is 0 (`empty_rows = "zero"`), or `1 / n`. With
+    `fill`, the other elements take part as `x + fill`, which need not be in the range of the input.
     """
 
     name = "nn.softmax"
@@ -58,6 +59,7 @@ class SoftmaxOp(SoftmaxLikeOp):
     result = result_def(TensorType)
 
     empty_rows = opt_prop_def(StringAttr, StringAttr(EMPTY_ROWS[0]))
+    fill = opt_prop_def(FloatAttr)
 
     @property
     def is_uniform_if_empty(self) -> bool:
@@ -67,6 +69,8 @@ class SoftmaxOp(SoftmaxLikeOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if self.mask is not None:
             self._check_mask(self.mask)
+        if self.fill is not None and (self.mask is None or self.is_uniform_if_empty):
+            raise VerifyException("a fill is for what a mask excludes, and leaves no row empty")
         if self.empty_rows.data not in EMPTY_ROWS:
             raise VerifyException(f"empty rows are one of {list(EMPTY_ROWS)}, found '{self.empty_rows.data}'")
         return super().infer_result_types()

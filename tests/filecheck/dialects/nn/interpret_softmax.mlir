@@ -31,6 +31,16 @@ func.func @masked_softmax() {
   func.return
 }
 
+// What is masked takes part with a number that is added: e^(ln(3) - ln(3)) = 1 beside e^0.
+func.func @filled_softmax() {
+  %x = nn.constant dense<[0.0, 1.0986123]> : tensor<2xf32>
+  %m = nn.constant dense<[true, false]> : tensor<2xi1>
+  %0 = nn.softmax %x, %m {fill = -1.0986123 : f32} : (tensor<2xf32>, tensor<2xi1>) -> tensor<2xf32>
+  %1 = nn.constant dense<[0.5, 0.5]> : tensor<2xf32>
+  check.expect_close %0, %1 {relative = 1.0e-6} : tensor<2xf32>
+  func.return
+}
+
 // Stored integers: what is masked is the zero point of the result.
 func.func @masked_softmax_of_integers() {
   %x = nn.constant dense<[[-100, -100, 127], [1, 2, 3]]> : tensor<2x3xi8> -> tensor<2x3x!quant.uniform<i8:f32, 0.25>>

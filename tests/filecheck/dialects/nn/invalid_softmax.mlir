@@ -36,6 +36,12 @@ func.func @unknown_empty_rows(%x: tensor<2x3xf32>, %m: tensor<3xi1>) {
   func.return
 }
 // -----
+func.func @fill_without_a_mask(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{a fill is for what a mask excludes, and leaves no row empty}}
+  %0 = nn.softmax %x {fill = -20.0 : f32} : tensor<2x3xf32>
+  func.return
+}
+// -----
 func.func @qlinear_with_a_mask(%x: tensor<3x!quant.uniform<u8:f32, 0.1>>, %m: tensor<3xi1>) {
   // expected-error @+1 {{the mode 'qlinear' has no mask}}
   %0 = nn.softmax %x, %m {requantize = #kernel.requantize<qlinear>} : (tensor<3x!quant.uniform<u8:f32, 0.1>>, tensor<3xi1>) -> tensor<3x!quant.uniform<u8:f32, 0.00390625>>

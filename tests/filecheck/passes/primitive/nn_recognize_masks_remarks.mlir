@@ -1,6 +1,6 @@
 // RUN: qmlir-opt %s -p nn-recognize-masks --verify-diagnostics
 
-func.func @remarks(%s: tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, %keep: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @remarks(%s: tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, %keep: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %zero = nn.constant dense<0.0> : tensor<f32>
   %near = nn.constant dense<-40.0> : tensor<f32>
   %far = nn.constant dense<-65504.0> : tensor<f32>
@@ -8,9 +8,12 @@ func.func @remarks(%s: tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, %keep: tens
   %n = nn.where %keep, %zero, %far : (tensor<4xi1>, tensor<f32>, tensor<f32>) -> tensor<4xf32> {origin = "n"}
   %0 = nn.add %s, %m : (tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, tensor<4xf32>) -> tensor<4xf32>
   %1 = nn.add %s, %n : (tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, tensor<4xf32>) -> tensor<4xf32>
-  // expected-remark @+1 {{adds 'nn.where' op (m) as a number: the scores differ by up to 40, and -40 does not make each of them 0}}
+  %c = nn.where %keep, %s, %near : (tensor<4xi1>, tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, tensor<f32>) -> tensor<4xf32> {origin = "c"}
+  // expected-remark @+1 {{is masked by 'nn.where' op (m): what it masks gets -40 in the softmax, and no part in a range}}
   %2 = nn.softmax %0 : tensor<4xf32>
+  // expected-remark @+1 {{adds 'nn.where' op (c) as a number: the scores differ by up to 40, and -40 does not make each of them 0}}
+  %4 = nn.softmax %c : tensor<4xf32>
   // expected-remark @+1 {{is masked by 'nn.where' op (n): what it masks has the probability 0 and no part in a range}}
   %3 = nn.softmax %1 : tensor<4xf32>
-  func.return %2, %3 : tensor<4xf32>, tensor<4xf32>
+  func.return %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }

@@ -70,7 +70,7 @@ def test_functions_of_one_tensor(operation: str) -> None:
     check(module_of(f"nn.{operation}", [tensor(x.shape)], [tensor(x.shape)]), [x])
 
 
-@pytest.mark.parametrize("properties", ["", "{axis = 1}", '{empty_rows = "uniform"}'])
+@pytest.mark.parametrize("properties", ["", "{axis = 1}", '{empty_rows = "uniform"}', "{fill = -2.5 : f32}"])
 def test_masked_softmax(properties: str) -> None:
     generator = np.random.default_rng(4)
     x, mask = _random(generator, 2, 3, 4), generator.integers(0, 2, (3, 4)).astype(np.bool_)
