@@ -1,0 +1,96 @@
+"""How near the embeddings of a quantized text encoder are to the float model's, and how long one text takes.
+
+`python -m benchmarks.embeddings minilm.onnx minilm_eval.npz`: the archive has `q_ids`, `q_mask`, `d_ids` and `d_mask`,
+of queries and of the document that answers each. The last texts calibrate, the others are judged: the mean cosine to
+the float embeddings, and how often the nearest document is the right one. ONNX Runtime's dynamic int8 is beside.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import qmlir
+from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
+from benchmarks.subjects import DYNAMIC
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.peers.quantizers import FORMS
+from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
+from qmlir.workflows.timing import interleaved
+
+Array = npt.NDArray[Any]
+Feeds = Mapping[str, Array]
+Embed = Callable[[Feeds], Array]
+
+_COSINE_BAR, _RECALL_BAR, _TIME_BAR = 0.01, 0.01, 0.6
+
+
+def _feeds(texts: Mapping[str, Array], kind: str, places: Sequence[int]) -> list[Feeds]:
+    """One text each of the queries (`q`) or the documents (`d`)."""
+    names = {"input_ids": "ids", "attention_mask": "mask"}
+    return [{name: texts[f"{kind}_{key}"][place : place + 1] for name, key in names.items()} for place in places]
+
+
+def _recall(queries: Array, documents: Array) -> float:
+    scores = queries @ documents.T
+    return float((scores.argmax(1) == np.arange(len(queries))).mean())
+
+
+def _cosine(found: Array, exact: Array) -> float:
+    lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(exact, axis=1)
+    return float(((found * exact).sum(1) / lengths).mean())
+
+
+def _accuracy(name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iterator[BenchRow]:
+    lost = _recall(*exact) - _recall(*found)
+    for kind, own, other in zip(("queries", "documents"), found, exact, strict=True):
+        yield BenchRow(f"1 - mean cosine of {kind}", 1 - _cosine(own, other), _COSINE_BAR, "", subject=name)
+    yield BenchRow("recall@1 lost", lost, _RECALL_BAR, "", subject=name)
+
+
+def _rows(model: Path, texts: Mapping[str, Array], count: int, threads: int) -> Iterator[BenchRow]:
+    last = len(texts["q_ids"])
+    judged = [_feeds(texts, kind, range(last - count // 2)) for kind in "qd"]
+    samples = [feeds for kind in "qd" for feeds in _feeds(texts, kind, range(last - count // 2, last))]
+    shapes = {name: array.shape for name, array in samples[0].items()}
+    program = qmlir.compile(qmlir.quantize(qmlir.load(model, shapes=shapes), samples), threads=threads)
+    with TemporaryDirectory() as folder:
+        quantize_by_peer(model, Path(folder) / "dynamic.onnx", FORMS[DYNAMIC])
+        options = OrtOptions(threads=threads)
+        peer, exact = OrtSession(Path(folder) / "dynamic.onnx", options), OrtSession(model, options)
+    runs: Mapping[str, Embed] = {
+        "qmlir": lambda feeds: next(iter(program(feeds).values())),
+        f"ONNX Runtime {DYNAMIC}": lambda feeds: next(iter(peer(feeds).values())),
+    }
+    wanted = [np.concatenate([next(iter(exact(feeds).values())) for feeds in each]) for each in judged]
+    for name, run in runs.items():
+        yield from _accuracy(name, [np.concatenate([run(feeds) for feeds in each]) for each in judged], wanted)
+    times = interleaved({name: partial(run, judged[0][0]) for name, run in runs.items()})
+    own, other = times.values()
+    scale, unit = readable(own.median)
+    for name, each in times.items():
+        yield row_of(each, "one text", scale, unit, name)
+    yield ratio_row("one text", "qmlir over ONNX Runtime", own, [other], _TIME_BAR)
+
+
+def main() -> None:
+    """Read the command line, measure, and print the rows."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.embeddings", description=__doc__)
+    parser.add_argument("model", type=Path, help="an encoder of input_ids and attention_mask to one embedding")
+    parser.add_argument("texts", type=Path, help="an archive of tokenized queries and documents")
+    parser.add_argument("--samples", type=int, default=32, help="so many texts calibrate")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    arguments = parser.parse_args()
+    with np.load(arguments.texts) as texts:
+        rows = list(_rows(arguments.model, dict(texts), arguments.samples, arguments.threads))
+    print_rows(rows, as_json=arguments.json)
+
+
+if __name__ == "__main__":
+    main()
