@@ -21,6 +21,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
+from qmlir.passes.quantized.quant_assign_types import take_apart
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
 from qmlir.quantization.decide import decide
@@ -130,6 +131,8 @@ class Layered:
         Raises `DiagnosticError` where nothing in the module can be named or quantized.
         """
         self._profiled = profiled
+        self._decided = profiled.clone()
+        take_apart(self._decided)
         self._settings = {name: value for name, value in settings.items() if value}
         self._recipe = recipe
         probe = self._probe(())
@@ -150,7 +153,7 @@ class Layered:
         recipe = _Watching([*base, *tried])
         left: set[str] = set()
         weights: dict[str, int] = defaultdict(int)
-        for function in functions_of(self._profiled):
+        for function in functions_of(self._decided):
             decisions = decide(function, recipe)
             left.update(name for op in decisions.left_in_float if (name := _name_of(op)) is not None)
             for op, place in decisions.constants:

@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, Region
 from xdsl.rewriter import Rewriter
 
-from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.raising.groups import Refusal
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite, marks_on
@@ -25,16 +24,17 @@ _EXCERPT = "nn.excerpt"
 """On the last parts of an excerpt, while there is one: the number of the composite."""
 
 
-def _take_apart(op: NnOp, number: int) -> None:
-    """Put the parts of some steps in the place of a composite of open length: its types are decided on them."""
-    parts = Parts(op)
-    results = decompose(op, parts)
-    assert results is not None
-    hand_on_parts(op, parts)
-    mark_composite(op, results, parts.operations)
-    for part in filter(marks_on, parts.operations):
-        part.attributes[_EXCERPT] = IntegerAttr(number, i64)
-    Rewriter.replace_op(op, parts.operations, results)
+def take_apart(module: ModuleOp) -> None:
+    """Put the parts of some steps in the place of each composite of open length: types are decided on them."""
+    for number, op in enumerate(open_composites(module)):
+        parts = Parts(op)
+        results = decompose(op, parts)
+        assert results is not None
+        hand_on_parts(op, parts)
+        mark_composite(op, results, parts.operations)
+        for part in filter(marks_on, parts.operations):
+            part.attributes[_EXCERPT] = IntegerAttr(number, i64)
+        Rewriter.replace_op(op, parts.operations, results)
 
 
 def _put_together(module: ModuleOp) -> dict[int, str]:
@@ -100,10 +100,8 @@ class QuantAssignTypes(QuantInsertCasts):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         recipe = self.whole_recipe()
         while True:
-            composites = open_composites(op)
-            before = op.body.clone() if composites else None
-            for number, composite in enumerate(composites):
-                _take_apart(composite, number)
+            before = op.body.clone() if open_composites(op) else None
+            take_apart(op)
             self.insert(op, recipe)
             rewrite(op, PATTERNS, ctx)
             refused = _put_together(op)

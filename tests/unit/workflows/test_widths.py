@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 import qmlir
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization import decisions
 from qmlir.quantization.recipe import RecipeText, read_rules
@@ -88,3 +92,25 @@ def test_a_layer_that_does_not_take_16_bits_is_left_in_float(monkeypatch: pytest
     found = layered.supported(wanted)
     assert found == {"fine": Width.WIDE, "coarse[0]": Width.FLOAT}
     assert products(layered.quantized(found)) == {"fine": "i16 x i16", "coarse[0]": "f32 x f32"}
+
+
+def test_a_layer_of_open_length_decides_by_its_parts() -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> net (float[time, 1, 3] x, float[1, 2, 3] w, float[1, 2, 2] r) => (y)'
+        " { [rnn1] y, h = RNN <hidden_size = 2> (x, w, r) }"
+    )
+    random, shapes = np.random.default_rng(0), {"x": (4, 1, 3), "w": (1, 2, 3), "r": (1, 2, 2)}
+    given = {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    data = [{"x": given.pop("x")}]
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in given.items())
+    del model.graph.input[1:]
+    layered = Layered(quantize_with_profile(qmlir.load(model), data).profiled, {})
+    assert [*layered.layers] == ["rnn1"]
+    (layer,) = (op for op in layered.quantized({"rnn1": Width.NARROW}).walk() if op.name == "nn.rnn")
+    assert [bits_of(each) for each in layer.operands] == [8, 4, 4]
+
+
+def bits_of(value: SSAValue) -> int:
+    element = element_of(value)
+    assert isinstance(element, StoredType)
+    return element.bits
