@@ -133,20 +133,20 @@ class _Raising:
 
     def _raise_cell(self, root: Operation) -> bool:
         """Raise the quantized cell of a recurrent layer that `root` is the last part of; whether it is one."""
-        is_part = any(origin.role for origin in origins_of(root))
-        kind = GruOp if looks_like_gru(root) else LstmOp
-        if is_part or not isinstance(root, AddOp | MulOp) or not self._wants(kind, root):
+        if not isinstance(root, AddOp | MulOp) or any(origin.role for origin in origins_of(root)):
             return False
+        kind = GruOp if looks_like_gru(root) else LstmOp
         try:
             if kind is GruOp:
                 raise DiffersError("only cells of nn.lstm are put together")
             cell = LstmCell.of(root)
-            if cell is None:
+            if cell is None or not self._wants(kind, root):
                 return False
             parts = list(cell.inside())
             cell.replace(lambda layer: None if self.kinds else raising_fault(self.targets, layer, parts))
         except DiffersError as error:
-            self.remarks.setdefault(root, f"looks like the cell of {kind.name} and is not raised: {error}")
+            if self._wants(kind, root):
+                self.remarks.setdefault(root, f"looks like the cell of {kind.name} and is not raised: {error}")
             return False
         count("composites raised")
         return True
