@@ -48,9 +48,13 @@ MIN_SQNR = 10.0
 the signal, and a cosine about .95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to 14 dB
 with 4; with 2 bits, -5 to 0 dB, they keep one in five at most."""
 
-MIN_AGREEMENT, OF_SAMPLES, UNDER = 0.75, 8, 20.0
+MIN_AGREEMENT, OF_SAMPLES = 0.75, 8
 """The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
-samples at least, and of ratios under so many decibels: above, classes differ that are as good as equal."""
+samples at least, and of ratios below `BAD`: above, classes differ that are as good as equal."""
+
+BAD = 20.0
+"""The decibels below which a value inside is bad: it has an error of a tenth of the signal, where 8 bits have 30 and
+more. The first one is the cause of what comes after it, which may have lost much more."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,12 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 
 @dataclass
 class Share:
-    """The runs that are compared, chosen while calibration goes over all of them: held out, or else the first ones."""
+    """The runs that are compared, chosen while calibration goes over all of them: held out, or else every so manieth.
+
+    How many there are is not known before the last one. So the distance of those that calibration shares doubles, and
+    every other one is dropped, when they become more than `most`: they lie evenly among all, samples of one class that
+    follow each other or not.
+    """
 
     most: int
     held_out: list[Run] = field(default_factory=list[Run])
@@ -97,9 +106,12 @@ class Share:
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
         """The runs that are left for calibration."""
         runs = iter(runs)
-        for run in islice(runs, ENOUGH):
-            if len(self.shared) < self.most:
+        distance = 1
+        for place, run in enumerate(islice(runs, ENOUGH)):
+            if place % distance == 0:
                 self.shared.append(run)
+            if len(self.shared) > self.most:
+                self.shared, distance = self.shared[::2], 2 * distance
             yield run
         for place, run in enumerate(runs, 1):
             if place % HELD_OUT == 0 and len(self.held_out) < self.most:
@@ -146,7 +158,7 @@ class OutputValidation:
 
 @dataclass(frozen=True)
 class Cause:
-    """Where the answers are lost: the first value that is as bad as an output."""
+    """Where the answers are lost: the first value that is bad."""
 
     key: str
     operation: str
@@ -308,7 +320,7 @@ def _validated(
         return Validation(samples, source, rows)
     worst = outputs[next(iter(faults))]
     chosen = arguments[worst.median if worst.ratios else 0]
-    bound = MIN_SQNR if options.min_sqnr is None else options.min_sqnr
+    bound = BAD if options.min_sqnr is None else max(BAD, options.min_sqnr)
     return Validation(samples, source, rows, tuple(faults.values()), _cause(module, quantized, chosen, bound, function))
 
 
@@ -319,7 +331,7 @@ def _fault(row: OutputValidation, options: ValidationOptions, samples: int) -> s
     if ratio is not None and not ratio >= least:
         return f"output {name} has {ratio:.1f} dB, less than {least:g}"
     share = options.min_agreement
-    if share is None and samples >= OF_SAMPLES and (ratio is None or ratio < UNDER):
+    if share is None and samples >= OF_SAMPLES and (ratio is None or ratio < BAD):
         share = MIN_AGREEMENT
     if share is not None and row.agreement is not None and row.agreement < share:
         what = "of its integers equal" if ratio is None else "of the samples in the same class"

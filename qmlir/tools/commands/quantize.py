@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--validation", metavar="PATH",
         help="samples to compare the quantized model with the float one on (default: a share of --data that is held "
-        f"out of what comes after {ENOUGH} samples, or else the first of them)",
+        f"out of what comes after {ENOUGH} samples, or else some of them)",
     )  # fmt: skip
     add("--no-validate", action="store_true", help="compare nothing")
     add("--min-sqnr", type=float, metavar="DB", help="fail where an output has fewer decibels, and write nothing")

@@ -12,7 +12,7 @@ from qmlir.ir.diagnostics import LINES, printable
 from qmlir.text.plain import plain
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import Point
-from qmlir.workflows.validating import MIN_SQNR
+from qmlir.workflows.validating import BAD
 
 
 @dataclass(frozen=True)
@@ -184,9 +184,9 @@ def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
     """The node to open on, and why: the first bad one in the model's order; else the one with the largest error."""
     compared = [(node.error.sqnr_db, node) for node in nodes if node.error is not None]
     known = [(ratio, node) for ratio, node in compared if ratio is not None]
-    bad = next((node for ratio, node in known if ratio < MIN_SQNR), None)
+    bad = next((node for ratio, node in known if ratio < BAD), None)
     if bad is not None:
-        return bad.number, f"The first layer below {MIN_SQNR:g} dB: what is after it inherits its error."
+        return bad.number, f"The first layer below {BAD:g} dB: what is after it inherits its error."
     quantized = [(ratio, node.number) for ratio, node in known if node.is_quantized]
     if not quantized:
         return None, ""

@@ -72,8 +72,8 @@ def test_numbers_that_are_not_finite_are_null() -> None:
 
 
 def test_the_page_opens_on_the_first_bad_layer() -> None:
-    """The errors are 40 dB, 37 dB and so on: node 11 is the first below 10 dB, and of five the last is the worst."""
-    assert opening(chain(30).nodes) == (11, "The first layer below 10 dB: what is after it inherits its error.")
+    """The errors are 40 dB, 37 dB and so on: node 7 is the first below 20 dB, and of five the last is the worst."""
+    assert opening(chain(30).nodes) == (7, "The first layer below 20 dB: what is after it inherits its error.")
     assert opening(chain(5).nodes) == (4, "The layer with the largest error.")
     assert opening([replace(node, error=None) for node in chain(3).nodes]) == (None, "")
     assert opening([replace(node, is_quantized=False) for node in chain(3).nodes]) == (None, "")
