@@ -66,3 +66,32 @@ class Net:
         """What the interpreter makes of `outputs`."""
         results = qmlir.interpret(qmlir.load(self.model(*outputs)), {k: held(v) for k, v in self.feeds.items()})
         return [results[name] for name in outputs]
+
+
+def node_model(
+    op_type: str,
+    inputs: Sequence[np.ndarray | None],
+    outputs: Sequence[str],
+    opset: int,
+    *,
+    is_open: bool = False,
+    **attributes: Any,
+) -> ModelProto:
+    """A model of one node. Its inputs are `i0`, `i1`, …; one that is `None` is left out, an output that is `""` too.
+
+    With `is_open` the model leaves all sizes open.
+    """
+    names = ["" if each is None else f"i{place}" for place, each in enumerate(inputs)]
+    node = helper.make_node(op_type, names, outputs, "node", **attributes)
+    infos = [
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(each.dtype), [None] * each.ndim if is_open else each.shape
+        )
+        for name, each in zip(names, inputs, strict=True)
+        if each is not None
+    ]
+    results = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
+    graph = helper.make_graph([node], "graph", infos, results)
+    domains = {"": opset} | ({attributes["domain"]: 1} if attributes.get("domain") else {})
+    opsets = [helper.make_opsetid(domain, version) for domain, version in domains.items()]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, helper
+from onnx import ModelProto
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
+from tests.support.nets import node_model
 
 Array = np.ndarray[Any, np.dtype[Any]]
 RNG = np.random.default_rng(0)
@@ -19,16 +20,7 @@ def _normal(*shape: int) -> Array:
 
 
 def _model(op_type: str, inputs: Sequence[Array | None], outputs: Sequence[str], **attributes: Any) -> ModelProto:
-    names = ["" if each is None else f"i{place}" for place, each in enumerate(inputs)]
-    infos = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
-        for name, each in zip(names, inputs, strict=True)
-        if each is not None
-    ]
-    results = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
-    node = helper.make_node(op_type, names, outputs, "node", domain="com.microsoft", **attributes)
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(helper.make_graph([node], "g", infos, results), opset_imports=opsets, ir_version=10)
+    return node_model(op_type, inputs, outputs, 20, domain="com.microsoft", **attributes)
 
 
 def _run(
