@@ -16,6 +16,7 @@ from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.long_rows import LongRow
 from qmlir.targets.cpu.scheduled.row_groups import group_rows, grouped, reduced_rows
+from qmlir.targets.cpu.scheduled.row_masks import mask_bytes, widen_truths
 from qmlir.targets.cpu.scheduled.row_split import RowSplit
 from qmlir.targets.cpu.scheduled.row_tables import look_up, mark_sums
 
@@ -30,6 +31,8 @@ class SplitRows(RewritePattern):
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
         if not reduces_rows(op):
             return
+        widen_truths(op, rewriter)
+        mask_bytes(op, rewriter)
         table = look_up(op, rewriter) if self.has_tables else None
         if table is not None:
             mark_sums(op, table)
@@ -72,7 +75,7 @@ class KernelSplitRows(ModulePass):
     they were before it, if the numbers ascend with them, too: one table is both. Sums in f64 of floats of such a table
     say that they have no order to keep (`reassoc`), where all that there may be are multiples of one unit, and the
     largest sum is less than 2^53 units. From 256 elements in a row on, the bytes that a row becomes are computed for
-    256 bytes and looked up, and sums go byte by byte.
+    256 bytes and looked up, and sums go byte by byte. The mask of a masked softmax chooses among bytes.
 
     Before (run with `isa=avx2`):
 

@@ -78,7 +78,13 @@ class LongRow:
         """The row of `split`, where it is long and becomes bytes of which all that is said above is true."""
         sums = sums_of(table)
         is_long = FEWEST_IN_ROW <= split.length <= MOST_IN_ROW and _is_dense(split)
-        if not is_long or len(sums) != 1 or sums[0].reassoc is None or not _is_of_values(split, table):
+        if (
+            not is_long
+            or table.byte not in split.stored
+            or len(sums) != 1
+            or sums[0].reassoc is None
+            or not _is_of_values(split, table)
+        ):
             return None
         planes = Planes.of(table.numbers)
         return None if planes is None else LongRow(table, sums[0], planes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, TensorType, i1
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
@@ -129,8 +129,8 @@ class RowSplit:
     def _is_kept(self, op: Operation, is_split: bool, needed: Iterable[Operation]) -> bool:
         (result,) = op.results
         users = [use.operation for use in result.uses]
-        if isinstance(result.type, IndexType):
-            return False  # the number of an iterator
+        if isinstance(result.type, IndexType) or result.type == i1:
+            return False  # the number of an iterator; a Boolean, which no vector is loaded of
         if result in self.by_row:
             return any(
                 isinstance(user, YieldOp) or not (isinstance(user, RowReduceOp) or user.results[0] in self.by_row)

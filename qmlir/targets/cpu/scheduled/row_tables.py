@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, UnitAttr, f32, i8
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, TensorType, UnitAttr, f32, i8
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -142,18 +142,25 @@ def look_up(op: GenericOp, rewriter: PatternRewriter) -> RowTable | None:
     if points_of(op) < FEWEST_POINTS:
         return None
     for largest in [each for each in block.ops if isinstance(each, RowMaxOp) and each.value.type == f32]:
-        for reading in readings_of(op):
-            byte = reading.argument
-            chain = chain_between(block, byte, largest.value) if byte is not None and byte.type == i8 else None
-            if chain is None or byte is None:
-                continue
-            for bytes_ in _bytes(reading.value, op):
-                widened = chain.results(bytes_.meanings)
+        for byte, value in _bytes_of(op):
+            chain = chain_between(block, byte, largest.value)
+            for bytes_ in _bytes(value, op) if chain is not None else ():
+                widened = None if chain is None else chain.results(bytes_.meanings)
                 table = None if widened is None or not _ascends(widened) else _table(op, largest, byte, bytes_, widened)
                 if table is not None:
-                    _write_before_the_table(reading.value, bytes_, rewriter)
+                    _write_before_the_table(value, bytes_, rewriter)
                     return _rewritten(op, largest, byte, *table, rewriter)
     return None
+
+
+def _bytes_of(op: GenericOp) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """The bytes that a body reads, each with its tensor, and those that a mask chooses."""
+    for reading in readings_of(op):
+        if reading.argument is not None and reading.argument.type == i8:
+            yield reading.argument, reading.value
+    for each in op.body.block.ops:
+        if isinstance(each, arith.SelectOp) and each.result.type == i8:
+            yield each.result, each.result
 
 
 def _table(
@@ -202,13 +209,13 @@ def _rewritten(
     rewriter.insert(constant)
     step = value.owner
     assert isinstance(step, Operation)
-    gone = _saved(value, op.body.block)
     builder = Builder(InsertPoint.before(step))
     near = builder.insert(RowMaxOp(byte, largest.row)).result
     places = [place_of(builder, each) for each in (byte, near)]
     numbered = [builder.insert(arith.ConstantOp(IntegerAttr(part, IndexType()))).result for part in range(JoinOp.COUNT)]
     read = [builder.insert(tensor.ExtractOp(constant.result, [places[1], each, places[0]], i8)) for each in numbered]
     joined = builder.insert(JoinOp([each.result for each in read], f32)).result
+    gone = _saved(value, op.body.block)  # but for the byte, which is read now
     value.replace_all_uses_with(joined)
     for each in reversed(list(op.body.block.ops)):
         if each in gone:
@@ -238,9 +245,17 @@ def is_exact_in_any_order(numbers: Array, terms: int) -> bool:
 
 def sums_of(table: RowTable) -> Sequence[RowSumOp]:
     """The sums, in f64, of the floats of a table over the row."""
-    widened = [use.operation for use in table.value.uses if isinstance(use.operation, arith.ExtFOp)]
+    values = [table.value, *filter(None, map(_or_zero, (use.operation for use in table.value.uses)))]
+    widened = [use.operation for value in values for use in value.uses if isinstance(use.operation, arith.ExtFOp)]
     users = [use.operation for each in widened for use in each.result.uses]
     return [each for each in users if isinstance(each, RowSumOp)]
+
+
+def _or_zero(op: Operation) -> SSAValue | None:
+    """What chooses a number, or 0: sums of it are exact where those of the numbers are."""
+    zero = defining(op.rhs) if isinstance(op, arith.SelectOp) else None
+    is_zero = isinstance(zero, arith.ConstantOp) and isinstance(zero.value, FloatAttr) and zero.value.value.data == 0
+    return op.results[0] if is_zero else None
 
 
 def mark_sums(op: GenericOp, table: RowTable) -> None:

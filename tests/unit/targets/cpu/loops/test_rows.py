@@ -130,6 +130,38 @@ def test_softmax_row_by_row(rows: int, columns: int, scale: float, threads: int)
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("shape", "mask", "properties"),
+    [
+        ((2, 3, 96, 64), (2, 1, 1, 64), '{empty_rows = "uniform"}'),
+        ((4, 40, 256), (40, 256), ""),
+        ((512, 70), (512, 70), "{fill = -3.5 : f32}"),
+    ],
+)
+def test_masked_softmax_row_by_row(shape: tuple[int, ...], mask: tuple[int, ...], properties: str) -> None:
+    """Every bit, rows of which nothing takes part among them; the mask chooses bytes, and tables give what follows."""
+    data, truths = ("x".join(map(str, each)) for each in (shape, mask))
+    x, y = (
+        f"tensor<{data}x!quant.uniform<i8:f32, 0.046875:3>>",
+        f"tensor<{data}x!quant.uniform<i8:f32, 0.00390625:-128>>",
+    )
+    module = parse_module(
+        default_environment().new_context(),
+        f"""func.func @main(%x: {x}, %m: tensor<{truths}xi1>) -> {y} {{
+          %0 = nn.softmax %x, %m {properties} : ({x}, tensor<{truths}xi1>) -> {y}
+          func.return %0 : {y}
+        }}""",
+        "masked.mlir",
+    )
+    random = np.random.default_rng(len(shape))
+    keep = random.random(mask) < 0.7
+    keep[0] = False
+    inputs = [random.integers(-128, 128, shape, np.int8), keep]
+    (expected,) = qmlir.interpret(module, inputs).values()
+    (found,) = qmlir.compile(module)(inputs).values()
+    assert np.array_equal(found, expected)
+
+
 def test_exactness_of_sums() -> None:
     powers = 2.0 ** np.arange(0, -20, -1, dtype=np.float32)
     assert is_exact_in_any_order(powers, 512)
