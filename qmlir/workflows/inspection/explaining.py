@@ -156,7 +156,7 @@ def explain_node(
     op_types = _op_types((module, made), found)
     whole = _whole(made, found)
     reader = DecisionReader(made, found, profile)
-    rest = ("profile", "decide", "propagate", "raise", "rescale")
+    rest = [stage.name for stage in pipeline.stages if stage.name not in ("target", "lower")]
     text = pipeline.text(*rest, profile=GIVEN, **values)
     _run(made, text, [changes], taken=profile, watch=reader, given_recipe=recipe)
     given = made if quantized is None else quantized

@@ -22,6 +22,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
 from qmlir.quantization.report import coverage
+from qmlir.workflows.inspection.explaining import explain_node
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 
 SAMPLES, LENGTH, WIDTH = 12, 8, 16
@@ -310,6 +311,15 @@ def test_what_is_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == 1
     wanted = r"adds 'nn.where' op \(t\) as a number: the scores differ by up to 1\d\.\d*, and -20 does not make each of"
     assert re.search(wanted, said[0])
+
+
+@pytest.mark.parametrize(("name", "pass_name"), [("p", "nn-recognize-masks"), ("t", "dce")])
+def test_a_masked_softmax_is_explained(name: str, pass_name: str) -> None:
+    """By the passes that quantized it; a sum that is gone, too."""
+    form = "T5, with a position bias"
+    found = explain_node(name, model(form).module, quantized(form).profile, quantized=quantized(form).module)
+    assert found.is_reproduced
+    assert pass_name in {change.pass_name for change in found.quantize_changes}
 
 
 def test_coverage_tells_of_masks_and_counts_no_arithmetic_of_theirs() -> None:
