@@ -329,3 +329,32 @@ def test_coverage_tells_of_masks_and_counts_no_arithmetic_of_theirs() -> None:
     assert not found.left_in_float
     own = model("BERT, lowest")
     qmlir.quantize(own.module, own.samples, assert_all_quantized=True)
+
+
+OPEN = f"""<ir_version: 8, opset_import: ["": 18]>
+g (float[N,2,T,{WIDTH}] x, int64[N,T] a) => (float[N,2,T,{WIDTH}] y, float[N,2,T,T] p) <{CONSTANTS}> {{
+  {SCORES} {BERT} m = Mul(m2, low) sizes = Shape<start=2>(s) full = Expand(low, sizes) above = Trilu<upper=1>(full, k)
+  both = Add(above, m) c = Max(both, low) t = Add(s, c) {SOFTMAX} y = MatMul(p, x)
+}}"""
+
+
+def test_open_sizes() -> None:
+    """A decoder of any batch and length: its triangle is computed, and what it masks at a new length is 0."""
+    module, random = qmlir.load(onnx.parser.parse_model(OPEN)), np.random.default_rng(1)
+
+    def sample(length: int) -> dict[str, np.ndarray]:
+        padding = np.arange(length)[None] < random.integers(3, length + 1)
+        x = random.normal(size=(1, 2, length, WIDTH)).astype(np.float32)
+        return {"x": x, "a": padding.astype(np.int64)}
+
+    made = qmlir.quantize(module, [sample(length) for length in (8, 12) * 10])
+    for length in (8, 20):
+        wanted: list[np.ndarray] = []
+        found: list[np.ndarray] = []
+        for given in (sample(length) for _ in range(6)):
+            ours = qmlir.interpret(made, given)
+            keep = np.tril(np.ones((length, length), bool)) & (given["a"] == 1)[:, None, None]
+            assert not ours["p"][~np.broadcast_to(keep, ours["p"].shape)].any()
+            wanted.append(qmlir.interpret(module, given)["y"])
+            found.append(ours["y"])
+        assert _decibels(np.stack(wanted), np.stack(found)) > 30
