@@ -17,22 +17,25 @@ from qmlir.targets.cpu.package import RUNTIME, load_package, write_package
 from tests.support.emitted import parsed
 
 KERNEL = """
-func.func private @kernel_{number}(%x: memref<4xi32>, %y: memref<4xi32>) {{
+func.func private @kernel_{number}(%s: i32, %x: memref<4xi32>, %y: memref<4xi32>) {{
   %c0 = arith.constant 0 : index
   %v = simd.load %x[%c0] : memref<4xi32> to vector<4xi32>
-  %n = arith.constant dense<{number}> : vector<4xi32>
+  %n = vector.broadcast %s : i32 to vector<4xi32>
   %w = arith.addi %v, %n : vector<4xi32>
   simd.store %w, %y[%c0] : vector<4xi32>, memref<4xi32>
   func.return
 }}
 """
-CALL = "  func.call @kernel_{number}(%{source}, %y) : (memref<4xi32>, memref<4xi32>) -> ()\n"
+CALL = """
+  %n{number} = arith.constant {number} : i32
+  func.call @kernel_{number}(%n{number}, %{source}, %y) : (i32, memref<4xi32>, memref<4xi32>) -> ()
+"""
 COUNT = 3
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The package of a program that adds 0, 1 and 2, each in a kernel."""
+    """The package of a program that adds 0, 1 and 2, each in a kernel that takes the number in a register."""
     kernels = "".join(KERNEL.format(number=number) for number in range(COUNT))
     calls = "".join(CALL.format(number=number, source="y" if number else "x") for number in range(COUNT))
     head = 'func.func @main(%x: memref<4xi32> {nn.name = "x"}, %y: memref<4xi32> {nn.result, nn.name = "y"}) {\n'
@@ -94,7 +97,7 @@ def test_no_interpreter(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_kernel_by_itself(program: Path) -> None:
     package: Any = load_package(program, "single_kernels")
     x, y = np.arange(4, dtype=np.int32), np.zeros(4, np.int32)
-    package.kernels.kernel_2(x, y)
+    package.kernels.kernel_2(2, x, y)
     np.testing.assert_array_equal(y, x + 2)
 
 

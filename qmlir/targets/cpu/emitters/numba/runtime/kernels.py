@@ -164,9 +164,12 @@ def home(digest: str) -> str:
     """The module whose name numba gives the code of a program, known by this name wherever the program lies.
 
     The name must belong to the program alone: numba names code by it, in its cache too, and one process may load many.
+    The module has the type of registers: the cache pickles it in the signature of a kernel, and a helper has the
+    package under another name.
     """
     name = f"qmlir_kernels_{digest}"
-    sys.modules.setdefault(name, ModuleType(name))
+    vars(sys.modules.setdefault(name, ModuleType(name)))[Register.__qualname__] = Register
+    Register.__module__ = name
     return name
 
 
