@@ -95,7 +95,8 @@ def mask_bytes(op: GenericOp, rewriter: PatternRewriter) -> None:
 
 def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
     """Let the body read bytes for Booleans, which no vector is loaded of; a mask is small beside what it masks."""
-    for argument in [each for each in op.body.block.args if each.type == i1][::-1]:
+    read = op.body.block.args[: len(op.inputs)]
+    for argument in [each for each in read if each.type == i1][::-1]:
         value = op.operands[argument.index]
         sizes = sizes_of(value)
         empty = rewriter.insert(tensor.EmptyOp((), TensorType(i8, sizes))).tensor

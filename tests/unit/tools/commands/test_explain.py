@@ -56,7 +56,7 @@ def test_an_open_batch_is_one_sample(folder: Path) -> None:
 
 
 def test_the_rule_that_decides(tmp_path: Path) -> None:
-    """By its place in the recipe of the folder, which leaves out that of the accumulator: what stays whole has none."""
+    """By its place in the recipe of the folder, which leaves out the built-in rules that decide nothing."""
     np.savez(tmp_path / "samples.npz", image=np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
     (tmp_path / "mine.toml").write_text(
         'rule = [{slot = "weight", storage = "i6"}, {op = "nn.relu", slot = "output", storage = "u8"}]\n'
@@ -70,9 +70,9 @@ def test_the_rule_that_decides(tmp_path: Path) -> None:
     told = run("explain", tmp_path / "out", "fc1")[1]
     assert f"storage i16: by '{recipe}', rule 1 (slot = 'input')" in told
     assert f"granularity channel: by '{recipe}', rule 3 (slot = 'weight')" in told
-    assert f"storage i6: by '{recipe}', rule 4 (slot = 'weight')" in told
+    assert f"storage i6: by '{recipe}', rule 5 (slot = 'weight')" in told
     told = run("explain", tmp_path / "out", "relu1")[1]
-    assert f"storage u8: by '{recipe}', rule 5 (op = 'nn.relu', slot = 'output')" in told
+    assert f"storage u8: by '{recipe}', rule 6 (op = 'nn.relu', slot = 'output')" in told
 
 
 def test_the_module_in_the_folder_is_the_folder(folder: Path) -> None:
