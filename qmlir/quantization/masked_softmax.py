@@ -23,11 +23,7 @@ from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_names, tensor_names
-from qmlir.quantization.masks import SURE, MaskReader, ScoreMask, Scores
-
-NEGLIGIBLE = 2.0**-24
-"""What is masked is 0 to f32 if all of a row together has at most this probability: half a unit in the last place of 1.
-"""
+from qmlir.quantization.masks import NEGLIGIBLE, SURE, MaskReader, ScoreMask, Scores
 
 LONGEST_ROW = 1 << 16
 """Elements of a row whose length is open."""
@@ -50,9 +46,10 @@ class MaskedSoftmax:
         self.composite.location = old.location
         self.composite.result.name_hint = old.result.name_hint
         masked = old.input, *(mask.source for mask in self.masks)
+        keeps = {old.mask, *(mask.keep for mask in self.masks)}
         old.result.replace_all_uses_with(self.composite.result)
         Rewriter.erase_op(old)
-        _drop_guards(self.composite, masked)
+        _drop_guards(self.composite, masked, keeps)
 
     def text(self) -> str:
         """What masks it."""
@@ -103,7 +100,7 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
     keep = found.masks[0].keep
     for mask in found.masks[1:]:
         keep = reader.both(keep, mask.keep)
-    is_uniform = any(math.isfinite(mask.fill) for mask in found.masks)
+    is_uniform = all(math.isfinite(mask.fill) for mask in found.masks)
     if op.mask is not None:
         keep, is_uniform = reader.both(op.mask, keep), op.is_uniform_if_empty
     if not shapes_agree(shape_of(scores), shape_of(op.input)) or len(shape_of(keep)) > len(shape_of(scores)):
@@ -131,14 +128,17 @@ def _is_negligible(exponent: float, row: int) -> bool:
 # --- What guards against rows that are masked as a whole --------------------------------------------------------------
 
 
-def _drop_guards(softmax: SoftmaxOp, masked: Collection[SSAValue]) -> None:
-    """Rows that are masked as a whole are 0 already: what makes their NaN to 0 goes. `masked` are scores and masks."""
+def _drop_guards(softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]) -> None:
+    """Rows that minus infinity masks as a whole are 0 already, alone or with others: what makes their NaN to 0 goes.
+
+    `masked` are scores and masks, `keeps` say where elements take part.
+    """
     for use in list(softmax.result.uses):
         guard = use.operation
         if not isinstance(guard, WhereOp) or guard.rhs is not softmax.result:
             continue
         array, shapes = constant_array(guard.lhs), {shape_of(guard.result), shape_of(softmax.result)}
-        is_empty = _is_nan(guard.condition, softmax.result) or _is_all_masked(guard.condition, softmax, masked)
+        is_empty = _is_nan(guard.condition, softmax.result) or _is_all_masked(guard.condition, softmax, masked, keeps)
         if is_empty and array is not None and not array.any() and len(shapes) == 1:
             result = Rewriter.replace_value_with_new_type(softmax.result, guard.result.type)
             guard.result.replace_all_uses_with(result)
@@ -161,7 +161,9 @@ def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
 
 # A finite number never is minus infinity, and where minus infinity masks, the row of the softmax is 0. So it does not
 # matter which of them masks, as long as the condition is about what masks.
-def _is_all_masked(condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue]) -> bool:
+def _is_all_masked(
+    condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]
+) -> bool:
     """Whether a condition holds for the rows all of whose elements are minus infinity: it changes no row."""
     op = giver(condition)
     if isinstance(op, CastOp):  # all(x == -inf)
@@ -173,7 +175,7 @@ def _is_all_masked(condition: SSAValue, softmax: SoftmaxOp, masked: Collection[S
         reduced = None if largest is None else giver(largest)
         value = reduced.input if isinstance(reduced, ReduceMaxOp) else None
     chosen = None if value is None else giver(value)
-    if isinstance(chosen, WhereOp) and _number(chosen.rhs) == -math.inf:
+    if isinstance(chosen, WhereOp) and chosen.condition in keeps and _number(chosen.rhs) == -math.inf:
         value = chosen.lhs
     return value in masked and isinstance(reduced, ReduceOp) and _reduces_rows(reduced, softmax)
 

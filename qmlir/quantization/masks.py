@@ -50,6 +50,16 @@ from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.attached import calibrated_type
 from qmlir.text.elements import dense_dtype
 
+NEGLIGIBLE = 2.0**-24
+"""What is masked is 0 to f32 if all of a row together has at most this probability: half a unit in the last place of 1.
+"""
+
+_WEAKEST = math.log(NEGLIGIBLE)
+"""What adds more than this where it is not 0 is a number like others: a bias by position."""
+
+_UNSEEN = -64.0
+"""Where no number above this was seen to mask, half of it and below masks."""
+
 SURE = -1e4
 """Where no range of the scores is known, what masks is at most this: no exporter writes a smaller number for it."""
 
@@ -131,6 +141,16 @@ class MaskReader:
             op.erase(safe_erase=False)
         self.made.clear()
 
+    @staticmethod
+    def _ranged(value: SSAValue, limits: tuple[float, float] | None) -> SSAValue:
+        """`value` with a range, if it is a number and that is known."""
+        element = plain_type(element_of(value))
+        if limits is None or not isinstance(element, AnyFloat):
+            return value
+        return Rewriter.replace_value_with_new_type(
+            value, TensorType(calibrated_type(*limits, element), shape_of(value))
+        )
+
     def _constant(self, array: Array, element: Attribute) -> SSAValue:
         return self._add(ConstantOp.of(np.ascontiguousarray(array), TensorType(element, array.shape)))
 
@@ -148,7 +168,10 @@ class MaskReader:
         return self._add(build(GreaterOp, [value, self._constant(np.array(number, dtype), element)]))
 
     def _moved(self, op: Operation, value: SSAValue, role: str = "mask") -> SSAValue:
-        """`value` moved as `op` moves its first operand."""
+        """`value` moved as `op` moves its first operand, whose shape it is given before."""
+        shape = shape_of(op.operands[0])
+        if shape_of(value) != shape and DYNAMIC_INDEX not in shape:
+            value = self._ranged(self._add(build(ExpandOp, [value], {"shape": shape}), role), _range(value))
         moved = op.clone({op.operands[0]: value})
         assert isinstance(moved, NnOp)
         for name in set(moved.attributes) - {"origin", "op_type"}:
@@ -350,13 +373,13 @@ class MaskReader:
             return None
         is_one = not seen.infinities[0] and seen.moments.squares == Fraction(seen.minimum) * seen.moments.total
         addend = seen.minimum if is_one and seen.minimum < 0 else None
-        return ScoreMask(self._above(value, max(bound, SURE) / 2), bound, value, addend)
+        return ScoreMask(self._above(value, max(bound, _UNSEEN) / 2), bound, value, addend)
 
     # --- Scores -------------------------------------------------------------------------------------------------------
 
     def scores(self, value: SSAValue) -> Scores:
         """The terms of `value` that are numbers, and the masks."""
-        if (found := self.mask(value)) is not None:
+        if (found := self.mask(value)) is not None and found.fill <= _WEAKEST:
             return Scores((), (found,))
         op = giver(value)
         inner: Scores | None = None
@@ -364,13 +387,18 @@ class MaskReader:
             case AddOp():
                 left, right = self.scores(op.lhs), self.scores(op.rhs)
                 inner = Scores(left.terms + right.terms, left.masks + right.masks)
-            case SubOp() if (found := self.mask(op.rhs, -1)) is not None:
+            case SubOp() if (found := self.mask(op.rhs, -1)) is not None and found.fill <= _WEAKEST:
                 left = self.scores(op.lhs)
                 inner = Scores(left.terms, (*left.masks, found))
             case WhereOp():
                 for keep, taken, fill in self._choices(op, 1):
                     left = self.scores(taken)
                     inner = Scores(left.terms, (*left.masks, ScoreMask(keep, fill, value)))
+            case MulOp():
+                for taken, other in (op.operands, op.operands[::-1]):
+                    inner = self._scaled(op, taken, self._number(other)) or inner
+            case DivOp() if number := self._number(op.rhs):
+                inner = self._scaled(op, op.lhs, 1 / number)
             case MaxOp():  # max(scores + mask, lowest)
                 for taken, other in (op.operands, op.operands[::-1]):
                     inner = self._clamped(taken, self._fill(other, 1)) or inner
@@ -388,6 +416,21 @@ class MaskReader:
         found = self.scores(value)
         masks = tuple(ScoreMask(each.keep, max(each.fill, least), each.source) for each in found.masks)
         return Scores(found.terms, masks)
+
+    def _scaled(self, op: NnOp, value: SSAValue, factor: float | None) -> Scores | None:
+        """Scores that are multiplied after they were masked: by a number above 0, masks stay masks."""
+        if factor is None or not 0 < factor < math.inf:
+            return None
+        found = self.scores(value)
+        if not found.masks or not found.terms:
+            return None
+        total = self.sum_of(found.terms)
+        operands = [total if each is value else each for each in op.operands]
+        limits = self.range_of(found.terms)
+        scaled = None if limits is None else (limits[0] * factor, limits[1] * factor)
+        product = self._ranged(self._add(build(type(op), operands), "scores"), scaled)
+        masks = (replace(each, fill=each.fill * factor, addend=None) for each in found.masks)
+        return Scores((product,), tuple(masks))
 
     def _reshaped(self, op: Operation, inner: Scores) -> Scores | None:
         """Scores that are moved after they were masked: both move."""
@@ -419,11 +462,7 @@ class MaskReader:
         """The sum of terms, in the range that it has by those of the terms."""
         total = terms[0]
         for place, term in enumerate(terms[1:], 2):
-            total = self._add(AddOp(total, term), "scores")
-            found, element = self.range_of(terms[:place]), plain_type(element_of(total))
-            if found is not None and isinstance(element, AnyFloat):
-                known = TensorType(calibrated_type(*found, element), shape_of(total))
-                total = Rewriter.replace_value_with_new_type(total, known)
+            total = self._ranged(self._add(AddOp(total, term), "scores"), self.range_of(terms[:place]))
         return total
 
 

@@ -37,6 +37,7 @@ CONSTANTS = f"""
   float quarter = {{0.25}}, float zero = {{0}}, float one = {{1}}, float low = {{{LOWEST!r}}}, float e4 = {{-10000}},
   float e9 = {{1e9}}, float big = {{-1e30}}, int64[2] units = {{1, 2}}, int64[1] last = {{3}}, int64[1] k = {{1}},
   int64[2] square = {{{LENGTH}, {LENGTH}}}, int64[4] shape = {{1, 2, {LENGTH}, {LENGTH}}},
+  float two = {{2}}, int64[1] first = {{0}},
   int64[5] windows = {{1, 1, 2, {LENGTH}, {LENGTH}}}, int64[2] from = {{0, 0}}, int64[2] to = {{{LENGTH}, {LENGTH}}},
   int64[2] axes = {{0, 1}}
 """
@@ -123,6 +124,18 @@ FORMS: dict[str, tuple[str, Keep]] = {
     "Attention, causal": (f"{ATTENTION}, is_causal=1>(x, x, x)", _causal),
     "Attention, a float of the caller": (f"{ATTENTION}>(x, x, x, f)", _added),
     "Attention, causal and a float": (f"{ATTENTION}, is_causal=1>(x, x, x, f)", _causal_added),
+    "a bias by position, beside padding and in one sum with it": (
+        f"{BERT} m = Mul(m2, low) o = Add(alibi, m) t = Add(s, o) {SOFTMAX}", _padding,
+    ),
+    "a bias by position, and a float of the caller": (f"o = Add(s, alibi) t = Add(o, f) {SOFTMAX}", _added),
+    "halved behind the mask": (
+        f"{BERT} m = Mul(m2, low) d = Add(s, s) o = Add(d, m) t = Div(o, two) {SOFTMAX}", _padding,
+    ),
+    "a row that is repeated, then moved": (
+        "r = Squeeze(a, first) c = Cast<to=9>(r) o = Where(c, zeros, low) m = Unsqueeze(o, axes) t = Add(s, m)"
+        f" {SOFTMAX}",
+        _padding,
+    ),
     "a float of the caller": (f"t = Add(s, f) {SOFTMAX}", _added),
     "a float of the caller, twice": (f"f2 = Add(f, f) t = Add(s, f2) {SOFTMAX}", _added),
 }  # fmt: skip
@@ -152,6 +165,9 @@ class Model:
         return {"p": p, "y": p @ x}
 
 
+ALIBI = -0.5 * np.abs(np.subtract.outer(np.arange(LENGTH), np.arange(LENGTH))).astype(np.float32)[None, None]
+"""0 where a query looks at itself, and below 0 elsewhere, as a mask is: but too little to mask."""
+
 POSITION = np.linspace(-2, 2, LENGTH * LENGTH, dtype=np.float32).reshape(1, 1, LENGTH, LENGTH)
 
 
@@ -168,6 +184,8 @@ def model(form: str, fill: float = -10000.0, kept: int = 3) -> Model:
     )
     tables = {
         "position": POSITION,
+        "alibi": ALIBI,
+        "zeros": np.zeros((LENGTH, LENGTH), np.float32),
         "hundred": np.triu(np.full((1, 1, 1, LENGTH, LENGTH), -100, np.float32), 1),
         "table": np.triu(np.full((2 * LENGTH, 2 * LENGTH), -np.inf, np.float32), 1),
     }
@@ -216,7 +234,7 @@ def _check(own: Model, made: Quantized, position: Any = 0.0) -> float:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form: str) -> None:
-    position = POSITION if "position" in form else 0.0
+    position = POSITION if "T5" in form else ALIBI if "position" in form else 0.0
     assert _check(model(form), quantized(form), position) > 30
 
 
@@ -226,6 +244,11 @@ def test_the_number_that_masks_does_not_matter(fill: float) -> None:
     without = quantized("BERT, -10000")
     found = _check(model(form, fill), quantized(form, fill))
     assert abs(found - _check(model("BERT, -10000"), without)) < 1e-9
+
+
+def test_a_float_of_the_caller_masks_by_another_number_than_it_had() -> None:
+    own, made = model("a float of the caller", -100.0), quantized("a float of the caller")
+    assert _decibels(own.expected()["y"], own.outputs(made.module)["y"]) > 30
 
 
 @pytest.mark.parametrize("form", ["BERT, lowest", "a float of the caller"])
@@ -263,6 +286,33 @@ def test_rows_that_are_masked_as_a_whole() -> None:
         found = qmlir.interpret(quantized(form).module, {name: each[:1] for name, each in samples.items()})["p"]
         assert (found[:, :, 2] == wanted).all(), form
         np.testing.assert_allclose(found[:, :, 3].sum(-1), 1, atol=0.02)
+
+
+def test_a_guard_about_other_rows_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It makes rows 0 that the mask leaves as they are."""
+    form = "guarded by a condition of its own"
+    body = (
+        "t = Where(b, s, ninf) q = Softmax<axis=-1>(t) c = Greater(x, two) i = Cast<to=6>(c) r = ReduceMax(i, last)"
+        " some = Cast<to=9>(r) u = Where(some, t, ninf) h = ReduceMax(u, last) g = Equal(h, ninf) p = Where(g, zero, q)"
+    )
+    monkeypatch.setitem(FORMS, form, (body, _boolean))
+    own = model(form)
+    before, after = (own.outputs(module)["p"] for module in (own.module, quantized(form).profiled))
+    assert 0 < (before.max(-1) == 0).mean() < 1
+    np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def test_a_row_that_minus_infinity_masks_is_0_beside_another_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = "guarded, two masks"
+    body = (
+        "m = Where(b, zero, ninf) o = Add(s, f) t = Add(o, m) q = Softmax<axis=-1>(t) n = IsNaN(q)"
+        " p = Where(n, zero, q)"
+    )
+    monkeypatch.setitem(FORMS, form, (body, lambda given: _boolean(given) & _added(given)))
+    own = model(form)
+    samples = {name: array[:1].copy() for name, array in own.samples.items()}
+    samples["b"][:, :, 2] = False
+    assert not qmlir.interpret(quantized(form).module, samples)["p"][:, :, 2].any()
 
 
 @pytest.mark.parametrize("form", ["Llama, padding where the triangle is 0", "torch SDPA, guarded"])
