@@ -65,6 +65,12 @@ class ErrorSums:
         return total / self.elements if self.elements else 0.0
 
 
+def _are_directions(rows: Array) -> bool:
+    """Whether rows have length 1, and numbers below 0, which probabilities have not."""
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
+    return bool((rows < 0).any() and np.allclose(lengths, 1, rtol=0, atol=1e-3))
+
+
 @dataclass
 class TopOne:
     """How often two outputs of class scores have their largest number at the same class."""
@@ -74,14 +80,19 @@ class TopOne:
     is_scores: bool = field(default=True)
     """Whether all outputs so far were of the shape [samples, classes], of more than one class."""
 
+    are_directions: bool = field(default=True)
+    """Whether all were embeddings of length 1, of which no element stands for a class."""
+
     def add(self, reference: Array, found: Array) -> None:
         """Add outputs of one shape."""
         self.is_scores &= reference.ndim == 2 and reference.shape[1] > 1
         if self.is_scores:
+            self.are_directions &= _are_directions(reference)
             self.samples += len(reference)
             self.equal += int((reference.argmax(axis=1) == found.argmax(axis=1)).sum())
 
     @property
     def share(self) -> float | None:
         """The fraction of samples, `0 <= share <= 1`; `None` for outputs that are no class scores."""
-        return self.equal / self.samples if self.is_scores and self.samples else None
+        is_of_classes = self.is_scores and self.samples and not self.are_directions
+        return self.equal / self.samples if is_of_classes else None

@@ -85,3 +85,16 @@ def test_what_is_no_row_of_scores_has_no_classes(shape: tuple[int, ...]) -> None
     top1 = TopOne()
     top1.add(np.ones(shape), np.ones(shape))
     assert top1.share is None
+
+
+def test_embeddings_of_length_1_have_no_classes() -> None:
+    """One row of other scores tells that they are scores; probabilities of one class are."""
+    top1 = TopOne()
+    embeddings = np.array([[0.6, -0.8], [-1.0, 0.0]])
+    top1.add(embeddings, embeddings)
+    assert top1.share is None
+    top1.add(np.array([[2.0, -1.0]]), np.array([[-1.0, 2.0]]))
+    assert top1.share == pytest.approx(2 / 3)
+    certain = TopOne()
+    certain.add(np.array([[1.0, 0.0]]), np.array([[0.9, 0.1]]))
+    assert certain.share == 1
