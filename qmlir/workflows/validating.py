@@ -92,7 +92,7 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 
 @dataclass
 class Share:
-    """The runs that are compared, chosen while calibration goes over all of them: held out, or else every so manieth.
+    """The runs that are compared, chosen while calibration goes over all of them: held out, or else every n-th.
 
     How many there are is not known before the last one. So the distance of those that calibration shares doubles, and
     every other one is dropped, when they become more than `most`: they lie evenly among all, samples of one class that
