@@ -6,7 +6,7 @@ at each user. An operation that does not take the types that it would get is lef
 anew.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -86,6 +86,11 @@ class _Decider:
     recipe: Recipe
     refused: Mapping[Operation, str]
     assignment: Assignment
+    residual: Set[SSAValue]
+    """The values on residual streams."""
+
+    masking: Set[Operation]
+    """What only computes masks."""
 
     def __post_init__(self) -> None:
         self.decisions = Decisions()
@@ -94,12 +99,9 @@ class _Decider:
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
-        self.residual = residual_values(self.function)
-        self.recipe.residual = {value.owner for value in self.residual if isinstance(value.owner, Operation)}
 
     def run(self) -> Decisions:
-        masking = mask_arithmetic(self.function)
-        numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in masking]
+        numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in self.masking]
         operations = [op for op in numbers if self._is_on_floats(op)]
         chosen: list[Quantizable] = []
         for op in operations:
@@ -464,8 +466,10 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     refused: dict[Operation, str] = {}
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
+    residual, masking = residual_values(function), mask_arithmetic(function)
+    recipe.residual |= {value.owner for value in residual if isinstance(value.owner, Operation)}
     while True:
-        decider = _Decider(function, recipe, refused, assignment)
+        decider = _Decider(function, recipe, refused, assignment, residual, masking)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result
