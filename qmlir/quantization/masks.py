@@ -406,6 +406,8 @@ class MaskReader:
                 inner = self._clamped(op.input, op.minimum.value.data)
             case _ if isinstance(op, _RESHAPED):
                 inner = self._reshaped(op, self.scores(op.operands[0]))
+            case CastOp() if kind_of(element_of(op.input)) is kind_of(element_of(value)) is Kind.FLOAT:
+                inner = self._cast(op, self.scores(op.input))
             case _:
                 pass
         return inner if inner is not None and inner.masks else Scores((value,))
@@ -443,6 +445,14 @@ class MaskReader:
             whole = self._add(build(ExpandOp, [mask.keep], {"shape": shape}))
             masks.append(replace(mask, keep=self._moved(op, whole)))
         return Scores((terms,), tuple(masks))
+
+    def _cast(self, op: CastOp, inner: Scores) -> Scores | None:
+        """Scores in half precision, which the softmax reads as f32: what is masked is masked in either."""
+        if not inner.masks or not inner.terms:
+            return None
+        total, element = self.sum_of(inner.terms), plain_type(element_of(op.result))
+        cast = CastOp.create(operands=[total], result_types=[TensorType(element, shape_of(total))])
+        return Scores((self._ranged(self._add(cast, "scores"), self.range_of(inner.terms)),), inner.masks)
 
     def range_of(self, terms: Sequence[SSAValue]) -> tuple[float, float] | None:
         """The range of a sum, by those of its terms."""

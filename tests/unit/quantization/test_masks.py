@@ -128,6 +128,16 @@ FORMS: dict[str, tuple[str, Keep]] = {
         f"{BERT} m = Mul(m2, low) o = Add(alibi, m) t = Add(s, o) {SOFTMAX}", _padding,
     ),
     "a bias by position, and a float of the caller": (f"o = Add(s, alibi) t = Add(o, f) {SOFTMAX}", _added),
+    "half precision, read as f32": (
+        f"{BERT} c = Cast<to=9>(m2) s1 = Cast<to=10>(s) m = Where(c, lowest16, zero16) t1 = Add(s1, m)"
+        f" t = Cast<to=1>(t1) {SOFTMAX}",
+        _padding,
+    ),
+    "filled in half precision, read as f32": (
+        f"n = Not(b) s1 = Cast<to=10>(s) ninf16 = Cast<to=10>(ninf) t1 = Where(n, ninf16, s1) t = Cast<to=1>(t1)"
+        f" {SOFTMAX}",
+        _boolean,
+    ),
     "halved behind the mask": (
         f"{BERT} m = Mul(m2, low) d = Add(s, s) o = Add(d, m) t = Div(o, two) {SOFTMAX}", _padding,
     ),
@@ -186,6 +196,8 @@ def model(form: str, fill: float = -10000.0, kept: int = 3) -> Model:
         "position": POSITION,
         "alibi": ALIBI,
         "zeros": np.zeros((LENGTH, LENGTH), np.float32),
+        "zero16": np.zeros((), np.float16),
+        "lowest16": np.array(-65504, np.float16),
         "hundred": np.triu(np.full((1, 1, 1, LENGTH, LENGTH), -100, np.float32), 1),
         "table": np.triu(np.full((2 * LENGTH, 2 * LENGTH), -np.inf, np.float32), 1),
     }
@@ -216,8 +228,11 @@ def _decibels(wanted: np.ndarray, found: np.ndarray) -> float:
     return float(10 * np.log10((wanted**2).sum() / ((wanted - found) ** 2).sum()))
 
 
-def _check(own: Model, made: Quantized, position: Any = 0.0) -> float:
-    """The softmax has the mask, floats are what they were, what is masked is 0; the decibels of the output."""
+def _check(own: Model, made: Quantized, position: Any = 0.0, rounding: float = 1e-5) -> float:
+    """The softmax has the mask, floats are what they were, what is masked is 0; the decibels of the output.
+
+    `rounding` is that of the float model.
+    """
     (composite,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp | AttentionOp))
     assert composite.mask is not None or (isinstance(composite, AttentionOp) and composite.is_causal.value.data)
     types = [element_of(value) for op in made.module.walk() for value in op.results if op.name.startswith("nn.")]
@@ -225,7 +240,7 @@ def _check(own: Model, made: Quantized, position: Any = 0.0) -> float:
     before, after, expected = own.outputs(own.module), own.outputs(made.profiled), own.expected(position)
     for name, array in before.items():
         np.testing.assert_allclose(after[name], array, atol=1e-6, rtol=0)
-        np.testing.assert_allclose(array, expected[name], atol=1e-5, rtol=0)
+        np.testing.assert_allclose(array, expected[name], atol=rounding, rtol=0)
     found = own.outputs(made.module)
     assert not found["p"][~own.keep].any()
     assert found["p"][own.keep].any()
@@ -235,7 +250,8 @@ def _check(own: Model, made: Quantized, position: Any = 0.0) -> float:
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form: str) -> None:
     position = POSITION if "T5" in form else ALIBI if "position" in form else 0.0
-    assert _check(model(form), quantized(form), position) > 30
+    rounding = float(np.finfo(np.float16).eps) * 4 if "half precision" in form else 1e-5
+    assert _check(model(form), quantized(form), position, rounding) > 30
 
 
 @pytest.mark.parametrize("fill", [-np.inf, LOWEST, -65504.0, -10000.0])
