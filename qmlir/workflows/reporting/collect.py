@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.interpreter.progress import bar
@@ -324,6 +325,7 @@ class _Collector:
             "" if element is None else element_text(element),
             is_quantized,
             reason=facts.reason,
+            mask=_mask(op),
             quantized=None if node.is_output or not is_quantized else ParameterInfo.of(element),
             error=None if seen is None else seen.figures,
             is_limited=facts.is_limited,
@@ -357,6 +359,16 @@ class _Collector:
 def _is_scores(type_: Any) -> bool:
     tensor = ranked_tensor(type_)
     return tensor is not None and tensor.get_num_dims() == 2 and tensor.get_shape()[1] > 1
+
+
+def _mask(op: Operation | None) -> str:
+    """What the mask of a softmax does, in words; empty without one."""
+    if not isinstance(op, SoftmaxOp) or op.mask is None:
+        return ""
+    if op.fill is not None:
+        return f"adds {op.fill.value.data:g} to the scores that it excludes"
+    text = "what it excludes has the probability 0, and is in no range"
+    return f"{text}; a row that it excludes as a whole is uniform" if op.is_uniform_if_empty else text
 
 
 def _weights(facts: WeightFacts) -> ChannelWeights | None:

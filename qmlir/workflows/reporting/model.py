@@ -88,6 +88,9 @@ class ReportNode:
     reason: str = ""
     """Why it is left in float."""
 
+    mask: str = ""
+    """What its mask does; empty without one."""
+
     quantized: ParameterInfo | None = None
     error: ErrorFigures | None = None
     is_limited: bool = False

@@ -97,6 +97,7 @@ function facts(node) {
   const rows = [["operation", [node.operation, node.op_type && !node.operation.endsWith(`.${node.op_type}`) ? `(${node.op_type})` : ""].filter(Boolean).join(" ")]];
   rows.push(["type", [node.type, node.shape].filter(Boolean).join(", ")]);
   if (node.reason) rows.push(["in float", `it ${node.reason}`]);
+  if (node.mask) rows.push(["mask", node.mask]);
   if (node.error) {
     rows.push(["signal to noise", decibels(node.error) + (node.is_limited ? " (within the limits of what follows)" : "")]);
     rows.push(["largest error", number(node.error.max_error)], ["mean error", number(node.error.mean_error)]);

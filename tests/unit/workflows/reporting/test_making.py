@@ -158,6 +158,22 @@ def test_data_that_can_be_read_once(data: Path, tmp_path: Path) -> None:
     assert report.samples == 5
 
 
+def test_the_mask_of_a_softmax(tmp_path: Path) -> None:
+    text = """func.func @main(%x: tensor<2x4xf32>, %m: tensor<2x4xi1>)
+        -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+      %0 = nn.softmax %x, %m {axis = 1, empty_rows = "uniform"} : (tensor<2x4xf32>, tensor<2x4xi1>) -> tensor<2x4xf32>
+      %1 = nn.softmax %x {axis = 1} : tensor<2x4xf32>
+      func.return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+    }"""
+    path = tmp_path / "masked.mlir"
+    path.write_text(text)
+    module = qmlir.load(path)
+    given = {"input0": np.eye(2, 4, dtype=np.float32), "input1": np.tri(2, 4, 1, dtype=bool)}
+    report = qmlir.report(module, given, tmp_path / "page.html", time=False)
+    texts = [node.mask for node in report.nodes if node.operation == "nn.softmax"]
+    assert [("uniform" in text, "probability 0" in text) for text in texts] == [(True, True), (False, False)]
+
+
 def test_what_does_not_fit_is_said(data: Path, tmp_path: Path) -> None:
     model = qmlir.load(MODEL)
     quantized = qmlir.quantize(model, data)
