@@ -23,7 +23,7 @@ from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_names, tensor_names
-from qmlir.quantization.masks import NEGLIGIBLE, SURE, MaskReader, ScoreMask, Scores
+from qmlir.quantization.masks import SURE, WEAKEST, MaskReader, ScoreMask, Scores
 
 LONGEST_ROW = 1 << 16
 """Elements of a row whose length is open."""
@@ -89,7 +89,7 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
     row, spread = shape_of(op.input)[op.axis.value.data], reader.spread_of(found.terms)
     fill: float | None = None
     for mask in found.masks:
-        if mask.fill > (math.log(NEGLIGIBLE) if spread is not None else SURE):
+        if mask.fill > (WEAKEST if spread is not None else SURE):
             return None
         if spread is not None and not _is_negligible(mask.fill + spread, LONGEST_ROW if row == DYNAMIC_INDEX else row):
             fill = mask.addend if len(found.masks) == 1 and op.mask is None else None
@@ -122,7 +122,7 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
 # A masked element has at most the probability e^(fill + its score - the largest score that takes part), and the scores
 # of a row differ by no more than their range. Of n elements all together have n times as much.
 def _is_negligible(exponent: float, row: int) -> bool:
-    return exponent <= math.log(NEGLIGIBLE / max(row, 1))
+    return exponent <= WEAKEST - math.log(max(row, 1))
 
 
 # --- What guards against rows that are masked as a whole --------------------------------------------------------------

@@ -54,7 +54,7 @@ NEGLIGIBLE = 2.0**-24
 """What is masked is 0 to f32 if all of a row together has at most this probability: half a unit in the last place of 1.
 """
 
-_WEAKEST = math.log(NEGLIGIBLE)
+WEAKEST = math.log(NEGLIGIBLE)
 """What adds more than this where it is not 0 is a number like others: a bias by position."""
 
 _UNSEEN = -64.0
@@ -379,7 +379,7 @@ class MaskReader:
 
     def scores(self, value: SSAValue) -> Scores:
         """The terms of `value` that are numbers, and the masks."""
-        if (found := self.mask(value)) is not None and found.fill <= _WEAKEST:
+        if (found := self.mask(value)) is not None and found.fill <= WEAKEST:
             return Scores((), (found,))
         op = giver(value)
         inner: Scores | None = None
@@ -387,7 +387,7 @@ class MaskReader:
             case AddOp():
                 left, right = self.scores(op.lhs), self.scores(op.rhs)
                 inner = Scores(left.terms + right.terms, left.masks + right.masks)
-            case SubOp() if (found := self.mask(op.rhs, -1)) is not None and found.fill <= _WEAKEST:
+            case SubOp() if (found := self.mask(op.rhs, -1)) is not None and found.fill <= WEAKEST:
                 left = self.scores(op.lhs)
                 inner = Scores(left.terms, (*left.masks, found))
             case WhereOp():

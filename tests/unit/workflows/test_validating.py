@@ -1,7 +1,7 @@
 """Whether a model lost its answers: what is compared, the verdict by hand, bounds, and that nothing is silent."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Unpack
 
 import numpy as np
 import pytest
@@ -9,8 +9,9 @@ from onnx import TensorProto, helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.interpreter.samples import Run
+from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.pipelines import QuantizeSettings
 from qmlir.workflows.quantizing import quantize_with_profile
 from qmlir.workflows.validating import (
     MOST,
@@ -23,12 +24,12 @@ from qmlir.workflows.validating import (
 from tests.support.classifiers import classifier, samples
 
 DEFAULT = ValidationOptions()
-LOST = {"weights": "i4", "granularity": "tensor"}
+LOST: QuantizeSettings = {"weights": "i4", "granularity": "tensor"}
 """The layer `fine` of the classifier is 0 with these, so that every score is."""
 
 
-def _validated(data: object, options: ValidationOptions = DEFAULT, **settings: Any) -> Validation:
-    found = quantize_with_profile(qmlir.load(classifier()), data, validation=options, **settings).validation  # type: ignore[arg-type]
+def _validated(data: Data, options: ValidationOptions = DEFAULT, **settings: Unpack[QuantizeSettings]) -> Validation:
+    found = quantize_with_profile(qmlir.load(classifier()), data, validation=options, **settings).validation
     assert found is not None
     return found
 
@@ -53,7 +54,7 @@ def test_a_sound_model() -> None:
 
 def test_lost_answers_are_a_warning_with_the_first_cause() -> None:
     """All scores are 0: the error is as large as the signal, 0 dB, and the larger of two equal ones is the first."""
-    (said,) = _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, **LOST))  # type: ignore[arg-type]
+    (said,) = _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, **LOST))
     assert said == (
         "warning: the quantized model lost its answers: output y has 0.0 dB, less than 10; the first cause: "
         "fine (Gemm, nn.fully_connected), 0.0 dB"
@@ -114,11 +115,11 @@ def _numbered(count: int) -> Iterator[Run]:
         (600, (259, 263, 267, 271), [each for each in range(600) if each not in (259, 263, 267, 271)]),
     ],
 )
-def test_the_share_that_is_held_out(count: int, compared: object, calibrating: object) -> None:
+def test_the_share_that_is_held_out(count: int, compared: Iterable[int], calibrating: Iterable[int]) -> None:
     """The first 256 calibrate, and lend some from all over; after them every fourth is held out, up to the limit."""
     share = Share(4)
-    assert [run.first for run in share.calibrating(_numbered(count))] == list(calibrating)  # type: ignore[call-overload]
-    assert [run.first for run in share.runs] == list(compared)  # type: ignore[call-overload]
+    assert [run.first for run in share.calibrating(_numbered(count))] == list(calibrating)
+    assert [run.first for run in share.runs] == list(compared)
     assert share.source == ("held out of the calibration" if count > 259 else "that calibration used")
 
 
@@ -168,7 +169,7 @@ def test_outputs_of_integers_are_equal_or_not() -> None:
             qmlir.load(model),
             {"x": samples(16)[0]},
             validation=ValidationOptions(),
-            **LOST,  # type: ignore[arg-type]
+            **LOST,
         ).validation
     assert found is not None
     assert (found.outputs[0].sqnr_db, found.outputs[0].agreement) == (None, 0.5)
