@@ -1,9 +1,9 @@
 """Measures compiled programs beside other runtimes: `make bench-compiled`.
 
 Models of random weights and digit classifiers against ONNX Runtime and OpenVINO; single layers against ONNX Runtime;
-weights of 4 bits against those of 8; shifts against products of floats; how time grows with sizes; compiling and
-starting. All in one process, in turns, on one thread and on several. `--only` and `--model` choose, `--folder` keeps
-what is prepared for the next run.
+weights of 4 bits against those of 8; shifts against products of floats; one row by weights that no cache holds; how
+time grows with sizes; compiling and starting. All in one process, in turns, on one thread and on several. `--only` and
+`--model` choose, `--folder` keeps what is prepared for the next run.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from rich.console import Console
 
 from benchmarks.accuracy import MODELS, NAMES
 from benchmarks.contest import LIMITS, Contest, compile_only, model_sections
+from benchmarks.decode import decode_sections
 from benchmarks.growth import GROWTHS, growth_section, prepare_growth
 from benchmarks.layers import LAYERS, layer_section
 from benchmarks.machine import machine
@@ -53,6 +54,10 @@ def _shifts(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[
     yield shift_section(contest)
 
 
+def _decode(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
+    yield from decode_sections(arguments.threads, contest)
+
+
 def _growth(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
     for name in arguments.growth or GROWTHS:
         yield growth_section(name, contest)
@@ -69,6 +74,7 @@ KINDS: Mapping[str, Callable[[argparse.Namespace, Contest, Sequence[Subject]], I
     "layers": _layers,
     "narrow": _narrow,
     "shifts": _shifts,
+    "decode": _decode,
     "growth": _growth,
     "starts": _starts,
 }

@@ -7,15 +7,17 @@ from beyond L1 and nothing is stored inside the loop.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
@@ -162,16 +164,21 @@ builtin.module attributes {{kernel.target = #kernel.target<isa = "{isa}">}} {{
 _numbers = count()
 
 
-def _program(tile: _Tile, isa: str) -> Callable[[], object]:
-    """The compiled kernel with its input."""
+def loops_program(text: str, passes: str) -> Callable[[Sequence[npt.NDArray[Any]]], object]:
+    """What calls a module of loops, written as text, after some passes."""
     environment = default_environment()
     context = environment.new_context()
-    module = parse_module(context, _text(tile, isa), "peak.mlir")
+    module = parse_module(context, text, "bench.mlir")
     verify(module)
-    PassManager(context, parse_pipeline("simd-legalize", environment.passes)).run(module)
-    with TemporaryDirectory(prefix="qmlir-peak-") as folder:
+    PassManager(context, parse_pipeline(passes, environment.passes)).run(module)
+    with TemporaryDirectory(prefix="qmlir-bench-") as folder:
         write_package(Path(folder), emit_module(module), {})
-        program = load_package(Path(folder), f"qmlir_peak_{next(_numbers)}").program
+        return load_package(Path(folder), f"qmlir_bench_{next(_numbers)}").program
+
+
+def _program(tile: _Tile, isa: str) -> Callable[[], object]:
+    """The compiled kernel with its input."""
+    program = loops_program(_text(tile, isa), "simd-legalize")
     generator = np.random.default_rng(0)
     dtype = {"i8": np.int8, "i16": np.int16, "f32": np.float32}[tile.element]
     # Small: neither sums of f32 nor those of integers leave their range.
