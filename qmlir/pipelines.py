@@ -224,8 +224,8 @@ COMPILE = NamedPipeline(
         ),
         Stage(
             "bufferize",
-            "kernel-bufferize,kernel-outline,kernel-share,kernel-plan-memory",
-            "tensors become buffers in one arena; each kernel becomes a function",
+            "kernel-bufferize,kernel-mark-in-place,kernel-outline,kernel-share,kernel-plan-memory",
+            "tensors become buffers in one arena; each kernel becomes a function; results may lie over inputs",
         ),
         Stage(
             "loops",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xdsl.dialects.builtin import IntAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntAttr, NoneAttr, StringAttr, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -296,5 +296,24 @@ TUNED = "kernel.tuned"
 
 READ_ONLY = "kernel.read_only"
 """The attribute of an argument of a kernel: memory that it does not write."""
+
+MAY_OVERWRITE = "kernel.may_overwrite"
+"""On an argument that a function writes: the arguments whose memory it may be, by their places.
+
+Each element of those is read before the same element of this one is written, and not afterwards. Of a function that
+the program's caller calls, they are inputs, and all that is read of them is read before a new element is written.
+"""
+
+
+def overwritten(entry: DictionaryAttr) -> list[int]:
+    """What the attributes of an argument say by `MAY_OVERWRITE`."""
+    places = entry.data.get(MAY_OVERWRITE)
+    return [int(each) for each in places.get_values()] if isinstance(places, DenseArrayBase) else []
+
+
+def overwriting(entry: DictionaryAttr, places: Sequence[int]) -> DictionaryAttr:
+    """The attributes of an argument that may be the memory of those at `places`."""
+    return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, places)})
+
 
 ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (LayoutAttr, RequantizeAttr, ScheduleAttr, TargetAttr)

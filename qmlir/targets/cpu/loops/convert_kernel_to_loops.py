@@ -5,13 +5,14 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import SCHEDULE
 from qmlir.dialects.kernel.custom import CustomOp
+from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
@@ -36,8 +37,20 @@ PATTERNS = (
 
 
 def _is_done(op: Operation) -> bool:
-    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called as it is."""
-    return isinstance(op, CustomOp) or (isinstance(op, scf.ForOp) and SCHEDULE not in op.attributes)
+    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called as it is.
+
+    So does a copy of whole memory: it may be one of memory onto itself, which takes no time.
+    """
+    match op:
+        case scf.ForOp():
+            return SCHEDULE not in op.attributes
+        case memref.CopyOp():
+            types = [memref_type(value) for value in op.operands]
+            return types[0] == types[1] and all(
+                each is not None and isinstance(each.layout, NoneAttr) for each in types
+            )
+        case _:
+            return isinstance(op, CustomOp)
 
 
 _LEGALITY = Legality(

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
@@ -23,7 +22,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,13 +29,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.analysis.readings import INTEGER_DIVISIONS
+from qmlir.dialects.kernel.attributes import overwriting, overwritten
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
 from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
-from qmlir.targets.cpu.scheduled.bufferization.outlining import MAY_OVERWRITE
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of integers that fill their memory."""
@@ -159,11 +157,8 @@ def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], place: in
 
 def _moved(entry: DictionaryAttr, place: int, by: int) -> DictionaryAttr:
     """What is said of an argument, after `by` others came in at `place`."""
-    others = entry.data.get(MAY_OVERWRITE)
-    if not isinstance(others, DenseArrayBase):
-        return entry
-    places = [int(each) + by * (each >= place) for each in others.get_values()]
-    return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, places)})
+    places = [each + by * (each >= place) for each in overwritten(entry)]
+    return overwriting(entry, places) if places else entry
 
 
 class _Caller:

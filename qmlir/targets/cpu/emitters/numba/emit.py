@@ -2,9 +2,10 @@
 
 The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
 addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
-integers that do not fill their NumPy type), `CALLS` (the kernel of each call, and the model's nodes that it is for),
-`ARENA_BYTES`, and LLVM's names of the dot products of the instruction set. It imports its runtime as
-`.runtime.operations`, so it lies beside a copy of `qmlir.targets.cpu.emitters.numba.runtime`.
+integers that do not fill their NumPy type), `IN_PLACE` (for each output, the inputs whose memory it may be), `CALLS`
+(the kernel of each call, and the model's nodes that it is for), `ARENA_BYTES`, and LLVM's names of the dot products of
+the instruction set. It imports its runtime as `.runtime.operations`, so it lies beside a copy of
+`qmlir.targets.cpu.emitters.numba.runtime`.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, RankedStructur
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.kernel.attributes import READ_ONLY
+from qmlir.dialects.kernel.attributes import READ_ONLY, overwritten
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.budgets import budget, over
@@ -46,7 +47,7 @@ from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
-    "DIGEST", "INPUTS", "KERNELS", "OUTPUTS", "TEAM",
+    "DIGEST", "INPUTS", "IN_PLACE", "KERNELS", "OUTPUTS", "TEAM",
 )  # fmt: skip
 """Names that the emitted module has itself."""
 
@@ -295,6 +296,11 @@ def _port_rows(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAV
     return rows
 
 
+def _in_place(function: FuncOp, inputs: int) -> list[list[int]]:
+    """For each output the inputs whose memory it may be."""
+    return [] if function.arg_attrs is None else [overwritten(entry) for entry in function.arg_attrs.data[inputs:]]
+
+
 def _arguments_with(name: str, function: FuncOp) -> list[SSAValue]:
     """The arguments of a function that have the attribute `name`."""
     entries = () if function.arg_attrs is None else function.arg_attrs.data
@@ -356,6 +362,7 @@ def emit_module(module: ModuleOp) -> str:
             _table("CONSTANTS", writer.constant_rows()),
             _table("INPUTS", _port_rows(main, inputs, arguments[: len(inputs)])),
             _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), arguments[len(inputs) :])),
+            f"IN_PLACE = {_in_place(main, len(inputs))}",
             _table("CALLS", writer.call_rows),
             f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
             *_instruction_lines(parts.tables),

@@ -13,20 +13,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import cast
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
+from qmlir.dialects.kernel.attributes import overwritten
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.bufferization.outlining import MAY_OVERWRITE
 from qmlir.targets.cpu.scheduled.bufferization.slices import memory_type
 from qmlir.text.elements import dense_dtype
 
@@ -131,12 +128,17 @@ def bytes_of(op: memref.AllocOp) -> int:
     return math.prod(type_.get_shape()) * dtype.itemsize
 
 
-def _views(value: SSAValue) -> Iterator[SSAValue]:
+def is_view(op: Operation) -> bool:
+    """Whether `op` gives the memory of its operand, or a part of it, under another type."""
+    return isinstance(op, _VIEWS)
+
+
+def views_of(value: SSAValue) -> Iterator[SSAValue]:
     """`value` and every view of its memory."""
     yield value
     for use in value.uses:
-        if isinstance(use.operation, _VIEWS):
-            yield from _views(use.operation.results[0])
+        if is_view(use.operation):
+            yield from views_of(use.operation.results[0])
 
 
 def _takes_no_time(op: Operation) -> bool:
@@ -176,9 +178,9 @@ class Lifetimes:
         return list(dict.fromkeys(self._of[value] for value in self._of))
 
     def _found(self, op: memref.AllocOp) -> None:
-        views = list(_views(op.memref))
+        views = list(views_of(op.memref))
         users = (use.operation for view in views for use in view.uses)
-        steps = [self._step(user) for user in users if not isinstance(user, _VIEWS)]
+        steps = [self._step(user) for user in users if not is_view(user)]
         if not steps:
             self.unused.append(op)
             return
@@ -196,10 +198,8 @@ class Lifetimes:
         if kernel is None or not kernel.arg_attrs:
             return
         for written, entry in enumerate(kernel.arg_attrs):
-            allowed = entry.data.get(MAY_OVERWRITE)
-            if isinstance(allowed, DenseArrayBase):
-                places = integer_list(cast(DenseArrayBase[IntegerType], allowed))
-                self._take_over_argument(call, written, set(places))
+            if allowed := overwritten(entry):
+                self._take_over_argument(call, written, set(allowed))
 
     def _take_over_argument(self, call: CallOp, written: int, allowed: set[int]) -> None:
         step, target = self._steps[call], self._whole(call.arguments[written])

@@ -4,22 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, MemRefType, StridedLayoutAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StridedLayoutAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
+from qmlir.dialects.kernel.attributes import overwriting
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
 from qmlir.targets.cpu.scheduled.bufferization.slices import as_memory, memory_type, strides_of
-
-MAY_OVERWRITE = "kernel.may_overwrite"
-"""On an argument that a kernel writes: the arguments whose memory it may be, by their places.
-
-Each element of those is read before the same element of this one is written, and not afterwards.
-"""
 
 
 @dataclass(frozen=True)
@@ -137,8 +132,8 @@ def outline(op: Operation) -> Outlined:
     function = FuncOp("kernel", (types, []), Region(block), visibility="private")
     shared = _shared(op, places, types)
     if shared:
-        lists = {number: DenseArrayBase.from_list(i64, same) for number, same in shared.items()}
+        nothing = DictionaryAttr({})
         function.arg_attrs = ArrayAttr(
-            DictionaryAttr({MAY_OVERWRITE: lists[number]} if number in lists else {}) for number in range(len(types))
+            overwriting(nothing, shared[number]) if number in shared else nothing for number in range(len(types))
         )
     return Outlined(function, arguments)

@@ -31,7 +31,7 @@ FILE = "machine_code.bin"
 SOURCE = "kernels.py"
 """The emitted module that the code was compiled from."""
 
-FACTS = ("INPUTS", "OUTPUTS", "CALLS", "CONSTANTS", "ARENA_BYTES")
+FACTS = ("INPUTS", "OUTPUTS", "IN_PLACE", "CALLS", "CONSTANTS", "ARENA_BYTES")
 """What the emitted module says of itself, and the header says, too."""
 
 

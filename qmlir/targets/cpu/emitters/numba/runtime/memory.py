@@ -326,7 +326,8 @@ def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start
     element = _element(emission.operands[0])
     assert element is not None
     size = builder.mul(count, ir.Constant(_INT64, _size_of(element)))
-    cgutils.raw_memmove(builder, into, from_, size, 1)
+    with builder.if_then(builder.icmp_unsigned("!=", into, from_)):  # the state of a caller who keeps it in place
+        cgutils.raw_memmove(builder, into, from_, size, 1)
     return emission.target.get_dummy_value()
 
 

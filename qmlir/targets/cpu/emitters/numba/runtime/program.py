@@ -1,7 +1,8 @@
 """A compiled program at run time: arrays in, arrays out, checked; needs NumPy alone, and is part of saved programs.
 
-The emitted module says what it takes and gives (`INPUTS`, `OUTPUTS`), which constants it reads (`CONSTANTS`), how much
-working memory it needs (`ARENA_BYTES`), and has `main`, which computes on flat arrays.
+The emitted module says what it takes and gives (`INPUTS`, `OUTPUTS`), which inputs' memory an output may be
+(`IN_PLACE`), which constants it reads (`CONSTANTS`), how much working memory it needs (`ARENA_BYTES`), and has `main`,
+which computes on flat arrays.
 """
 
 import difflib
@@ -17,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.array_utils import byte_bounds
 
 from .errors import DamagedError
 from .errors import InputError as InputError
@@ -221,17 +223,35 @@ def _stored(port: ArrayPort, array: Array) -> Array:
     return (flat << unused) >> unused
 
 
-def _targets(arrays: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
+def _meeting(bounds: Sequence[tuple[int, int]]) -> set[int]:
+    """The numbers of the pieces of memory that have a byte in common with another one."""
+    found = set[int]()
+    last, end = -1, 0  # the piece that reaches furthest so far
+    for number in sorted((each for each, (low, high) in enumerate(bounds) if low < high), key=bounds.__getitem__):
+        low, high = bounds[number]
+        if low < end:
+            found |= {last, number}
+        if high > end:
+            last, end = number, high
+    return found
+
+
+def _targets(arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequence[Sequence[int]]) -> list[Array]:
     """Where outputs are computed that go to arrays of the caller.
 
     What can't be written as one run, or lies in the memory of an input or of another output, is written aside first.
+    An output may be an input, whole, where `in_place` has that one's number.
     """
-    targets: list[Array] = []
-    for place, array in enumerate(arrays):
-        others = (*inputs, *arrays[:place], *arrays[place + 1 :])
-        is_direct = array.flags.carray and not any(np.may_share_memory(array, each) for each in others)
-        targets.append(array if is_direct else np.empty(array.shape, array.dtype))
-    return targets
+    bounds = [byte_bounds(array) for array in (*arrays, *inputs)]
+    for place, over in enumerate(in_place):
+        own = next((each for each in over if bounds[len(arrays) + each] == bounds[place]), None)
+        if own is not None and arrays[place].flags.carray:
+            bounds[len(arrays) + own] = 0, 0
+    meeting = _meeting(bounds)
+    return [
+        array if array.flags.carray and place not in meeting else np.empty(array.shape, array.dtype)
+        for place, array in enumerate(arrays)
+    ]
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -286,6 +306,7 @@ class CompiledModule:
         for ports in (self.inputs, self.outputs):
             if len({port.name for port in ports}) < len(ports):
                 raise DamagedError(f"the program has two ports of one name: {', '.join(port.name for port in ports)}")
+        self._in_place: Sequence[Sequence[int]] = getattr(module, "IN_PLACE", ())
         self.calls = tuple((str(kernel), tuple(nodes)) for kernel, nodes in getattr(module, "CALLS", ()))
         """The kernel of each call in order, and the nodes of the model that it is for."""
         self.again: tuple[Callable[..., Any], tuple[Any, ...]] = (program_of, (package,))
@@ -365,7 +386,7 @@ class CompiledModule:
         for name, dtype, shape in ((port.name, port.dtype, port.shape) for port in self.outputs):
             own = outputs.get(name)
             results[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
-        targets = _targets(list(results.values()), given)
+        targets = _targets(list(results.values()), given, self._in_place)
         self._run(given, targets)
         for array, target in zip(results.values(), targets, strict=True):
             if target is not array:

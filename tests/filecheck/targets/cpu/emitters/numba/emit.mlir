@@ -100,6 +100,7 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: OUTPUTS = [
 // CHECK-NEXT: ("y", "int8", (4, 32), False, 0),
 // CHECK-NEXT: ]
+// CHECK-NEXT: IN_PLACE = {{\[\[\]\]}}
 // CHECK-NEXT: CALLS = [
 // CHECK-NEXT: ("conv", []),
 // CHECK-NEXT: ("conv", []),

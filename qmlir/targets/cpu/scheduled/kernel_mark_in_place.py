@@ -1,0 +1,150 @@
+"""`kernel-mark-in-place`: which inputs a result of the function may lie over, as a decoder's cache does.
+
+A caller who gives the same array for an input and for a result wants the new state in place of the old one. That is
+right where everything that reads the old one has read it before the new one is written: for operations in order, where
+no use of the input stands after the first of the result, and the operation in which they meet is a copy of one to the
+other, or reads each element before it writes the same one. Memory that is copied onto itself stays as it is, so all
+that such a call writes of a cache are its new rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from qmlir.dialects.kernel.attributes import overwriting
+from qmlir.ir.provenance import hand_on
+from qmlir.ir.signature import RESULT
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.arena.lifetimes import is_view, views_of
+from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
+from qmlir.targets.cpu.scheduled.bufferization.slices import as_memory
+
+
+def _uses(value: SSAValue) -> Iterator[Use]:
+    """What uses the memory of `value`, itself or a view of it."""
+    return (use for view in views_of(value) for use in view.uses if not is_view(use.operation))
+
+
+def _is_copy(op: Operation, source: SSAValue, target: SSAValue) -> bool:
+    """Whether `op` does nothing but copy one whole to the other."""
+    if not isinstance(op, GenericOp) or (*op.inputs, *op.outputs) != (source, target):
+        return False
+    style, block = destination_style(op), op.body.block
+    assert style is not None
+    yielded = block.last_op
+    assert yielded is not None
+    return tuple(yielded.operands) == (block.args[0],) and style.may_overwrite(0, 0)
+
+
+def _reads_first(op: Operation, source: SSAValue, target: SSAValue) -> bool:
+    """Whether `op` reads each element of `source` before it writes the same one of `target`, and no other later."""
+    if isinstance(op, memref.CopyOp):
+        return (op.source, op.destination) == (source, target)
+    style = destination_style(op)
+    if style is None:
+        return False
+    places = [each.operand for each in style.destinations()]
+    written = [number for number, place in enumerate(places) if place is not None and op.operands[place] is target]
+    reading = [place for place, value in enumerate(op.operands) if value is source]
+    return len(written) == 1 and all(style.may_overwrite(place, written[0]) for place in reading)
+
+
+def _meeting(function: FuncOp, source: SSAValue, target: SSAValue) -> Operation | None:
+    """The operation that uses the result first, where the result may lie over the input; `None` where it may not."""
+    block = function.body.block
+    order = {op: place for place, op in enumerate(block.ops)}
+
+    def step(use: Use) -> int:
+        op = block.find_ancestor_op_in_block(use.operation)
+        assert op is not None
+        return order[op]
+
+    first = min(_uses(target), key=step, default=None)
+    if first is None:
+        return None
+    here, reads = step(first), list(_uses(source))
+    if any(step(use) > here for use in reads):
+        return None
+    op = first.operation
+    meets = [use for use in reads if step(use) == here]
+    if not meets:
+        return op
+    is_direct = all(use.operation is op and op.operands[use.index] is source for use in meets)
+    return op if is_direct and _reads_first(op, source, target) else None
+
+
+@dataclass(frozen=True)
+class KernelMarkInPlace(ModulePass):
+    """Say of each result by `kernel.may_overwrite` which inputs' memory it may be; its copies of these are one step.
+
+    Before:
+
+    ```mlir
+    func.func @main(%past: memref<4xi8>, %row: memref<i8>, %present: memref<4xi8> {nn.result}) {
+      linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+      } ins(%past : memref<4xi8>) outs(%present : memref<4xi8>) {
+      ^bb0(%a: i8, %old: i8):
+        linalg.yield %a : i8
+      }
+      %c2 = arith.constant 2 : index
+      %0 = memref.load %row[] : memref<i8>
+      memref.store %0, %present[%c2] : memref<4xi8>
+      func.return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%past: memref<4xi8>, %row: memref<i8>, %present: memref<4xi8> {
+        nn.result, kernel.may_overwrite = array<i64: 0>
+    }) {
+      "memref.copy"(%past, %present) : (memref<4xi8>, memref<4xi8>) -> ()
+      %c2 = arith.constant 2 : index
+      %0 = memref.load %row[] : memref<i8>
+      memref.store %0, %present[%c2] : memref<4xi8>
+      func.return
+    }
+    ```
+    """
+
+    name = "kernel-mark-in-place"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration and function.arg_attrs is not None:
+                _mark(function)
+
+
+def _mark(function: FuncOp) -> None:
+    arguments: tuple[BlockArgument, ...] = function.body.block.args
+    entries = list(function.arg_attrs or ())
+    inputs = [each for each, entry in zip(arguments, entries, strict=True) if RESULT not in entry.data]
+    for target, entry in zip(arguments, entries, strict=True):
+        type_ = as_memory(target.type)
+        if RESULT not in entry.data or type_ is None or not isinstance(type_.layout, NoneAttr):
+            continue
+        found = {each: _meeting(function, each, target) for each in inputs if each.type == target.type}
+        places = [each.index for each, op in found.items() if op is not None]
+        for source, op in found.items():
+            if op is not None and _is_copy(op, source, target):
+                _replace_by_copy(op, source, target)
+        if places:
+            entries[target.index] = overwriting(entry, places)
+            count("results that may lie over an input")
+    function.arg_attrs = ArrayAttr(entries)
+
+
+def _replace_by_copy(op: Operation, source: SSAValue, target: SSAValue) -> None:
+    copy = memref.CopyOp(source, target)
+    hand_on([op], copy)
+    Rewriter.replace_op(op, copy)
