@@ -1,16 +1,21 @@
-"""Attention and rotary embedding. On import, heads that lie side by side become an axis of their own."""
+"""Attention, its cache and rotary embedding. On import, heads that lie side by side become an axis of their own."""
 
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import attention as ops
-from qmlir.dialects.nn.ops.movement import TransposeOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, ModOp
+from qmlir.dialects.nn.ops.indexing import ScatterElementsOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp, UnsqueezeOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators.expansion import expanded_as
+from qmlir.onnx.operators.shapes import places, size_of
 
 ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25
 
@@ -89,6 +94,23 @@ def _rotary_embedding(node: Node) -> SSAValue:
     return joined_heads(node, result) if is_flat else result
 
 
+def _tensor_scatter(node: Node) -> SSAValue:
+    """The cache with the updates of each sequence from its own place on, one after the other along `axis`."""
+    cache, updates, start = node.input(), node.input(1), node.optional(2)
+    rank = len(shape_of(cache))
+    axis = normalized_axis(node.attribute("axis"), rank)
+    index = places(node, updates, axis)
+    index = node.add(UnsqueezeOp, index, axes=[each for each in range(rank) if each != axis]).result
+    if start is not None:
+        start = node.add(UnsqueezeOp, start, axes=list(range(1, rank))).result
+        index = node.add(AddOp, start, index).result
+    if node.attribute("mode") == "circular":
+        count = node.add(ReshapeOp, size_of(node, cache, axis), result_types=[TensorType(i64, ())]).result
+        index = node.add(ModOp, index, count).result
+    indices = expanded_as(node, index, updates)
+    return node.add(ScatterElementsOp, cache, indices, updates, axis=axis).result
+
+
 def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:
     out.needs(ATTENTION_SINCE, "Attention")
     given = attributes_of(op, "left_window_size=left_window right_window_size=right_window")
@@ -106,5 +128,9 @@ def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:
     )  # fmt: skip
 
 
-IMPORTERS: dict[str, Importer] = {"Attention": _attention, "RotaryEmbedding": _rotary_embedding}
+IMPORTERS: dict[str, Importer] = {
+    "Attention": _attention,
+    "RotaryEmbedding": _rotary_embedding,
+    "TensorScatter": _tensor_scatter,
+}
 EXPORTERS: dict[type[Operation], Exporter] = {ops.AttentionOp: _export_attention}

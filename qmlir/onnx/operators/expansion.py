@@ -32,12 +32,16 @@ def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
 
 def filled(node: Node, number: float, element: Attribute, like: SSAValue) -> SSAValue:
     """A tensor with the shape of `like` whose elements are all `number`."""
-    scalar = node.add_constant(np.array(number, dtype=node.graph.dtype_of(element)), element)
+    return expanded_as(node, node.add_constant(np.array(number, dtype=node.graph.dtype_of(element)), element), like)
+
+
+def expanded_as(node: Node, value: SSAValue, like: SSAValue) -> SSAValue:
+    """`value` broadcast to the shape of `like`."""
     sizes = shape_of(like)
     if DYNAMIC_INDEX not in sizes:
-        return node.add(ops.ExpandOp, scalar, shape=sizes).result
+        return node.add(ops.ExpandOp, value, shape=sizes).result
     shape = node.add(shapes.ShapeOp, like).result
-    return node.add(ops.ExpandOp, scalar, shape=shape, result_types=[TensorType(element, sizes)]).result
+    return node.add(ops.ExpandOp, value, shape=shape, result_types=[TensorType(element_of(value), sizes)]).result
 
 
 def _constant_of_shape(node: Node) -> SSAValue:

@@ -22,8 +22,9 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.attention import joined_heads, split_heads
-from qmlir.onnx.operators.microsoft_layers import counting, places, refuse_attributes, size_of, turned
+from qmlir.onnx.operators.microsoft_layers import refuse_attributes, turned
 from qmlir.onnx.operators.normalization import wanted
+from qmlir.onnx.operators.shapes import counting, places, size_of
 
 _ROLES = ("query", "key", "value")
 """The parts of a node, each with values and ranges of its own."""

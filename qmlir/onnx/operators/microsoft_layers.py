@@ -28,6 +28,7 @@ from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.attention import joined_heads, split_heads
 from qmlir.onnx.operators.normalization import layer_statistics, rms_norm, wanted
+from qmlir.onnx.operators.shapes import places, size_of
 
 
 def refuse_attributes(node: Node, **accepted: Any) -> None:
@@ -36,31 +37,6 @@ def refuse_attributes(node: Node, **accepted: Any) -> None:
         found = node.attribute(name, value)
         if found != value:
             raise node.error(f"{name} is {found}, only {value} is supported")
-
-
-# --- Numbers of places ------------------------------------------------------------------------------------------------
-
-
-def size_of(node: Node, value: SSAValue, axis: int) -> SSAValue:
-    """The size of an axis, as a vector of one i64."""
-    size = shape_of(value)[axis]
-    if size != DYNAMIC_INDEX:
-        return node.add_constant(np.array([size], np.int64), i64)
-    return node.add(shapes.ShapeOp, value, start=axis, end=axis + 1).result
-
-
-def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> SSAValue:
-    """`0, 1, …` before `size`, or before `count`, a vector of one i64, where that is not known."""
-    if count is None:
-        return node.add_constant(np.arange(size, dtype=np.int64), i64)
-    start, step = (node.add_constant(np.array([number], np.int64), i64) for number in (0, 1))
-    return node.add(shapes.RangeOp, start, count, step).result
-
-
-def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
-    """The places along an axis, as i64."""
-    size = shape_of(value)[axis]
-    return counting(node, size_of(node, value, axis) if size == DYNAMIC_INDEX else None, size)
 
 
 # --- Activations ------------------------------------------------------------------------------------------------------

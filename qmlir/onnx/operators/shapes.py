@@ -1,10 +1,10 @@
-"""Ranges and constants."""
+"""Ranges and constants, and the places along an axis for importers of other operators."""
 
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import Float64Type, TensorType, f32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float64Type, TensorType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.infer.shapes import range_size
@@ -48,6 +48,28 @@ def _range_of(node: Node, bounds: list[SSAValue]) -> SSAValue:
             raise node.error("the step of a range must not be 0")
         hint = [TensorType(element_of(bounds[0]), [range_size(start, limit, delta)])]
     return node.add(ops.RangeOp, *bounds, result_types=hint).result
+
+
+def size_of(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """The size of an axis, as a vector of one i64."""
+    size = shape_of(value)[axis]
+    if size != DYNAMIC_INDEX:
+        return node.add_constant(np.array([size], np.int64), i64)
+    return node.add(ops.ShapeOp, value, start=axis, end=axis + 1).result
+
+
+def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> SSAValue:
+    """`0, 1, …` before `size`, or before `count`, a vector of one i64, where that is not known."""
+    if count is None:
+        return node.add_constant(np.arange(size, dtype=np.int64), i64)
+    start, step = (node.add_constant(np.array([number], np.int64), i64) for number in (0, 1))
+    return node.add(ops.RangeOp, start, count, step).result
+
+
+def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """The places along an axis, as i64."""
+    size = shape_of(value)[axis]
+    return counting(node, size_of(node, value, axis) if size == DYNAMIC_INDEX else None, size)
 
 
 def _export_range(out: Outgoing, op: ops.RangeOp) -> None:

@@ -1,4 +1,4 @@
-"""Attention and rotary embedding against ONNX Runtime, in f32."""
+"""Attention, its cache and rotary embedding against ONNX Runtime, in f32."""
 
 from typing import Any
 
@@ -47,6 +47,22 @@ def test_scores(mode: int) -> None:
 def test_past() -> None:
     past = [_normal(2, 2, 4, 8, seed=7), _normal(2, 2, 4, 6, seed=8)]
     agree("Attention", [*_four(), None, *past], OUTPUTS[:3], opset=23, atol=1e-5)
+
+
+@pytest.mark.parametrize("starts", [None, [0, 5], [3, 4]], ids=str)
+@pytest.mark.parametrize("axis", [1, -2, 3])
+@pytest.mark.parametrize("mode", ["linear", "circular"])
+def test_cache(mode: str, axis: int, starts: list[int] | None) -> None:
+    shape = [2, 7, 7, 7]
+    cache = _normal(*shape)
+    shape[axis] = 2
+    inputs = [cache, _normal(*shape, seed=1), None if starts is None else np.array(starts, np.int64)]
+    agree("TensorScatter", inputs, opset=24, mode=mode, axis=axis)
+
+
+def test_cache_that_goes_round() -> None:
+    agree("TensorScatter", [_normal(2, 3, 5), _normal(2, 2, 5, seed=1), np.array([2, 1], np.int64)], opset=24,
+          mode="circular")  # fmt: skip
 
 
 def test_heads_side_by_side() -> None:

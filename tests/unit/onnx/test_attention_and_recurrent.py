@@ -42,6 +42,20 @@ def test_heads_side_by_side_with_open_sizes() -> None:
     assert found.tobytes() == np.ascontiguousarray(wanted.transpose(0, 2, 1, 3)).tobytes()
 
 
+def test_a_cache_of_open_sizes() -> None:
+    """Each sequence goes on at its own place; what comes after the last row is at the first one again."""
+    model = _model(
+        24,
+        "(float[B,H,P,2] cache, float[B,H,S,2] rows, int64[B] start) => (float[B,H,P,2] y) "
+        '{ y = TensorScatter<mode = "circular">(cache, rows, start) }',
+    )
+    cache, rows = _normal(2, 3, 4, 2), _normal(2, 3, 2, 2)
+    (found,) = _run(model, cache, rows, np.array([3, 1]))
+    wanted = cache.copy()
+    wanted[0][:, [3, 0]], wanted[1][:, [1, 2]] = rows
+    assert np.array_equal(found, wanted)
+
+
 def test_heads_that_do_not_divide() -> None:
     with pytest.raises(DiagnosticError, match="takes 2 heads of one size, found tensor"):
         qmlir.load(_attention("5"))
