@@ -54,6 +54,7 @@ PASSES: Mapping[str, str] = {
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
+    "pad-shapes": "qmlir.passes.general.pad_shapes:PadShapes",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
     "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",
     "quant-insert-casts": "qmlir.passes.quantized.quant_insert_casts:QuantInsertCasts",
@@ -116,6 +117,7 @@ TREE = Contribution(
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.destinations:DESTINATIONS",),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.forms:FORMS",),
+        "padding": ("qmlir.specialization.padding.rows:RULES", "qmlir.specialization.padding.shapes:RULES"),
         "pdl.constraints": (
             "qmlir.pdl.functions.graph:CONSTRAINTS",
             "qmlir.pdl.functions.provenance:CONSTRAINTS",

@@ -37,6 +37,17 @@ def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def parse_sizes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """`sequence=16x64` as numbers above 0, in order, by the name of an open size. Raises `DiagnosticError`."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    for entry, name, text in _named(entries, "size"):
+        numbers = sorted({int(size) for size in text.split("x") if size.isdecimal()})
+        if not name or not all(size.isdecimal() for size in text.split("x")) or numbers[0] < 1:
+            raise text_error(f"'{entry}' is not a size with its capacities: sequence=256 or sequence=16x64 is accepted")
+        sizes[name] = tuple(numbers)
+    return sizes
+
+
 def _number(text: str) -> int | float:
     # An i64 is not always a float.
     return int(text) if text.removeprefix("-").isdecimal() else float(text)

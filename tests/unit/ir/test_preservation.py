@@ -30,8 +30,8 @@ _ROUNDED = {
     "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks",
 }  # fmt: skip
 _DECIDING = {
-    "fix-shapes", "quant-assign-types", "quant-fuse-casts", "quant-insert-casts", "quant-open-composites",
-    "quant-propagate-types", "quant-set-requantize",
+    "fix-shapes", "pad-shapes", "quant-assign-types", "quant-fuse-casts", "quant-insert-casts",
+    "quant-open-composites", "quant-propagate-types", "quant-set-requantize",
 }  # fmt: skip
 
 

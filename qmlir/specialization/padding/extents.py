@@ -1,0 +1,165 @@
+"""Sizes whose numbers are not known yet: products of numbers and of names of open sizes.
+
+The order of the factors is that of the places that they count, the outermost first. An axis of `[batch, 12]` counts
+sample by sample, and twelve places of each. Where an open size is less than its capacity, the place `(i, j)` of such an
+axis is valid if `i` is less than the size: the axes of a reshape keep their padding apart that way.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Factor = int | str
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The size of an axis. Numbers that are neighbours are multiplied, and 1 is left out."""
+
+    factors: tuple[Factor, ...] = ()
+
+    @staticmethod
+    def of(*factors: Factor) -> "Extent":
+        """The product of `factors`."""
+        found: list[Factor] = []
+        for factor in factors:
+            last = found[-1] if found else None
+            if isinstance(factor, int) and isinstance(last, int):
+                found[-1] = last * factor
+            elif factor != 1:
+                found.append(factor)
+        return Extent(tuple(found))
+
+    def __mul__(self, other: "Extent | int") -> "Extent":
+        return Extent.of(*self.factors, *(other.factors if isinstance(other, Extent) else (int(other),)))
+
+    def __rmul__(self, other: int) -> "Extent":
+        return Extent.of(int(other), *self.factors)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The open sizes that it is a product of."""
+        return tuple(factor for factor in self.factors if isinstance(factor, str))
+
+    @property
+    def number(self) -> int | None:
+        """The size if it is known."""
+        return self.at({}) if not self.names else None
+
+    @property
+    def counts_places(self) -> bool:
+        """Whether the place of a valid element does not depend on the capacity: no inner size is open."""
+        return not any(isinstance(factor, str) for factor in self.factors[1:])
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """The number for these sizes."""
+        return math.prod(sizes[factor] if isinstance(factor, str) else factor for factor in self.factors)
+
+    def digits(self, capacities: Mapping[str, int]) -> dict[str, npt.NDArray[np.int64]]:
+        """For each open size, which place of it an element along an axis of full capacity belongs to."""
+        numbers = [capacities[factor] if isinstance(factor, str) else factor for factor in self.factors]
+        places = np.unravel_index(np.arange(self.at(capacities)), numbers) if numbers else ()
+        named = zip(self.factors, places, strict=True)
+        return {factor: place.astype(np.int64) for factor, place in named if isinstance(factor, str)}
+
+    def __str__(self) -> str:
+        return "*".join(map(str, self.factors)) or "1"
+
+
+Size = Extent | int
+
+
+def product(axes: Iterable[Extent]) -> Extent:
+    """The number of elements of these axes."""
+    return Extent.of(*(factor for extent in axes for factor in extent.factors))
+
+
+def extents(shape: Iterable[int]) -> tuple[Extent, ...]:
+    """The extents of known sizes."""
+    return tuple(Extent.of(size) for size in shape)
+
+
+def as_extent(size: Size) -> Extent:
+    """A size as an extent."""
+    return size if isinstance(size, Extent) else Extent.of(int(size))
+
+
+def _take(wanted: Extent, pending: list[Factor]) -> Extent | None:
+    """The first factors of `pending`, which are taken out, whose product is `wanted`, whatever their order there."""
+    names, number = Counter(wanted.names), 1
+    for factor in wanted.factors:
+        number *= factor if isinstance(factor, int) else 1
+    taken: list[Factor] = []
+    while number != 1 or names.total():
+        if not pending:
+            return None
+        factor = pending.pop(0)
+        if isinstance(factor, str):
+            if not names[factor]:
+                return None
+            names[factor] -= 1
+        elif number % factor == 0:
+            number //= factor
+        elif number > 1 and factor % number == 0:
+            pending.insert(0, factor // number)
+            factor, number = number, 1
+        else:
+            return None
+        taken.append(factor)
+    return Extent.of(*taken)
+
+
+def _missing(before: Sequence[Extent], others: Sequence[Extent]) -> Extent | None:
+    """What is left of all elements by the sizes of the other axes."""
+    total, taken = product(before), product(others)
+    names = Counter(total.names)
+    names.subtract(taken.names)
+    number = Extent.of(*(f for f in total.factors if isinstance(f, int))).at({})
+    divisor = Extent.of(*(f for f in taken.factors if isinstance(f, int))).at({})
+    if min(names.values(), default=0) < 0 or not divisor or number % divisor:
+        return None
+    return Extent.of(number // divisor, *names.elements())
+
+
+def reshaped(before: Sequence[Extent], after: Sequence[Size]) -> tuple[Extent, ...] | None:
+    """The extents of `before` in the shape `after`, in which one size may be -1; `None` where they do not go together.
+
+    Elements stay in their order, so each axis is a product of factors that are neighbours.
+    """
+    wanted = [None if size == -1 else as_extent(size) for size in after]
+    if wanted.count(None) > 1:
+        return None
+    missing = _missing(before, [each for each in wanted if each is not None])
+    pending: list[Factor] = [factor for extent in before for factor in extent.factors]
+    found: list[Extent] = []
+    for each in wanted:
+        target = missing if each is None else each
+        taken = None if target is None else _take(target, pending)
+        if taken is None:
+            return None
+        found.append(taken)
+    return tuple(found) if all(factor == 1 for factor in pending) else None
+
+
+Content = npt.NDArray[Any]
+"""The elements of a list of sizes: an array of objects, `Extent` or `int`."""
+
+
+def content_of(sizes: Iterable[Size]) -> Content:
+    """A list of sizes as a content; one that is known is a number."""
+    listed = list(sizes)
+    found: Content = np.empty(len(listed), object)
+    for place, size in enumerate(listed):
+        number = size.number if isinstance(size, Extent) else size
+        found[place] = size if number is None else number
+    return found
+
+
+def sizes_in(content: Content) -> list[Size]:
+    """The elements of a content."""
+    return cast(list[Size], content.reshape(-1).tolist())

@@ -1,0 +1,95 @@
+"""Padding a module: a function of static sizes that computes each size up to its own, in a part of its results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.signature import NAME, inputs_of
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.padding.extents import Extent
+from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
+from qmlir.specialization.specialize import specialize_function
+
+
+@dataclass(frozen=True)
+class Padded:
+    """How a padded function is called: inputs and outputs have the sizes of the run at the front of each factor."""
+
+    inputs: Mapping[str, Axes]
+    outputs: Mapping[str, Axes]
+    sizes: Mapping[str, str]
+    """The input, a number of type i64, that takes each open size that is needed in a run."""
+
+    mixed: frozenset[str]
+    """The open sizes whose places have to do with each other; along any other one, what is cut apart stays the same."""
+
+
+def open_sizes(module: ModuleOp, name: str = "main") -> tuple[str, ...]:
+    """The open sizes of the inputs of a function: the names of dimensions, and `input.axis` for one without."""
+    found = open_inputs(function_of(module, name)).values()
+    return tuple(dict.fromkeys(size for axes in found for extent in axes for size in extent.names))
+
+
+def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> Padded:
+    """Give a function the `capacities` of its open sizes, in place.
+
+    Open sizes whose capacity is 1 are 1. Of the others, those that masks or numbers need become inputs. Raises
+    `DiagnosticError`, naming the operation, for what has no such form: then the function is left in parts.
+    """
+    function = function_of(module, name)
+    _check_function(function, capacities)
+    region_dce(function.body)
+    inputs = open_inputs(function)
+    sizes = {size: number for size, number in capacities.items() if number != 1}
+    walked = {port: tuple(_without_ones(axis, sizes) for axis in axes) for port, axes in inputs.items()}
+    walk = PaddingWalk(function, sizes)
+    walk.run(walked)
+    _take_sizes(function, list(walk.size_inputs.values()))
+    shapes = {port: [axis.at(capacities) for axis in axes] for port, axes in inputs.items()}
+    specialize_function(module, shapes, {}, name)
+    _check_outputs(function, walk.outputs, sizes)
+    return Padded(inputs, walk.outputs, walk.size_inputs, frozenset(walk.mixed))
+
+
+def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:
+    return Extent.of(*(factor if isinstance(factor, int) or factor in sizes else 1 for factor in axis.factors))
+
+
+def _check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
+    if len(function.body.blocks) > 1:
+        raise op_error(function, "has several blocks, and is padded along one")
+    for op in function.walk():
+        if isinstance(op, CallOp):
+            raise op_error(op, "is a call: inline it before its open sizes are padded")
+    wanted = {size for axes in open_inputs(function).values() for axis in axes for size in axis.names}
+    for size in capacities:
+        if size not in wanted:
+            known = ", ".join(sorted(wanted)) or "none"
+            raise op_error(function, f"has no open size '{size}' (it has: {known})")
+    for size in sorted(wanted):
+        if capacities.get(size, 0) < 1:
+            raise op_error(function, f"has the open size '{size}', which is given no capacity of 1 or more")
+
+
+def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
+    """Let the signature say which arguments the walk added, at the end."""
+    count = len(inputs_of(function))
+    given = list(function.arg_attrs or [DictionaryAttr({})] * count)
+    function.arg_attrs = ArrayAttr([*given, *(DictionaryAttr({NAME: StringAttr(name)}) for name in names)])
+    types = [argument.type for argument in function.body.block.args]
+    function.function_type = FunctionType.from_lists(types, function.function_type.outputs.data)
+
+
+def _check_outputs(function: FuncOp, outputs: Mapping[str, Axes], capacities: Mapping[str, int]) -> None:
+    """Raise where an output has other sizes than those that were followed."""
+    returned = function.body.block.last_op
+    assert returned is not None
+    for value, (name, axes) in zip(returned.operands, outputs.items(), strict=True):
+        wanted = tuple(axis.at(capacities) for axis in axes)
+        if shape_of(value) != wanted:
+            raise op_error(function, f"output '{name}' has the shape {shape_of(value)}, where {wanted} is expected")

@@ -1,0 +1,330 @@
+"""Rules for what computes elements, rows and sums: masks go where padding would reach a valid element."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import Float32Type, Float64Type, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.ops import (
+    activations,
+    contraction,
+    dynamic,
+    logic,
+    movement,
+    normalization,
+    pooling,
+    reduction,
+    resizing,
+    softmax,
+)
+from qmlir.dialects.nn.ops import elementwise as elements
+from qmlir.dialects.quant.ops import CastOperation
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.specialization.padding.extents import Extent, extents, product
+from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
+
+
+def broadcast(op: Operation, walk: PaddingWalk, *values: Axes) -> Axes:
+    """The extents that these broadcast to together."""
+    found: Axes = ()
+    for axes in values:
+        pairs = zip_longest(reversed(found), reversed(axes), fillvalue=Extent())
+        joined: list[Extent] = []
+        for left, right in pairs:
+            if left not in (right, Extent()) and right != Extent():
+                walk.decline(op, f"takes {left} places together with {right}, which may be another number")
+            joined.append(right if left == Extent() else left)
+        found = tuple(reversed(joined))
+    return found
+
+
+def _shared(op: Operation, walk: PaddingWalk, values: Iterable[SSAValue | None]) -> Axes:
+    return broadcast(op, walk, *(walk.axes(value) for value in values if value is not None))
+
+
+# --- Elements ---------------------------------------------------------------------------------------------------------
+
+
+def elementwise(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    """One element of each operand makes an element of the result."""
+    walk.data(op)
+    return [PaddedValue(_shared(op, walk, op.operands))]
+
+
+def _dividing(op: elements.BinaryOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    """An integer is neither divided by padding, which may be 0, nor raised to it, which may be negative."""
+    found = elementwise(op, walk)
+    if kind_of(element_of(op.rhs)) is Kind.INTEGER:
+        walk.select(op, op.rhs, range(len(walk.axes(op.rhs))), _one(op.rhs))
+    return found
+
+
+def _cast(op: CastOperation, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    walk.data(op)
+    facts = walk.facts(op.input)
+    has_zero = zero_of(op.input) is not None and zero_of(op.result) is not None
+    return [PaddedValue(facts.axes, facts.zeros if has_zero else frozenset())]
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+def _along(op: Operation, walk: PaddingWalk, value: SSAValue, axes: Iterable[int]) -> tuple[int, ...]:
+    """Those of `axes` that are open."""
+    return tuple(axis for axis in axes if walk.axes(value)[axis].names)
+
+
+def _trailing_norm(op: normalization.TrailingNormOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data, *others = op.operands
+    if _along(op, walk, data, range(op.first_axis, len(walk.axes(data)))):
+        return None
+    return [PaddedValue(_shared(op, walk, (data, *others)))]
+
+
+def _along_one_axis(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """What computes row by row, if rows are no longer for a larger capacity."""
+    axes = walk.axes(op.input)
+    axis = normalized_axis(op.axis.value.data, len(axes))
+    return None if axes[axis].names else [PaddedValue(axes)]
+
+
+def _batch_norm(op: normalization.BatchNormOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    return None if walk.axes(op.data)[1].names else [PaddedValue(walk.axes(op.data))]
+
+
+def _images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """What computes image by image: only the number of images may be open."""
+    data, *others = (walk.axes(value) for value in op.operands)
+    results = [shape_of(result)[1:] for result in op.results]
+    is_open = any(axis.names for axis in (*data[1:], *(axis for axes in others for axis in axes)))
+    if is_open or any(size < 0 for shape in results for size in shape):
+        return None
+    return [PaddedValue((data[0], *extents(shape))) for shape in results]
+
+
+def _counted_images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    walk.count(op, walk.axes(op.operands[0])[0])
+    return _images(op, walk)
+
+
+def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    axes = walk.axes(op.input)
+    axis = normalized_axis(op.axis.value.data, len(axes))
+    if not axes[axis].names:
+        return [PaddedValue(_shared(op, walk, (op.input, op.mask)))]
+    walk.mix(axes[axis])
+    if op.mask is not None and op.fill is not None:
+        return None
+    valid = walk.valid(axes, [axis])
+    scores, keep = op.input, valid
+    if kind_of(element_of(scores)) is Kind.FLOAT:  # NaN would be the least element of its row
+        scores = walk.insert(op, build(elements.WhereOp, [valid, scores, walk.scalar(scores, _zero(scores))])).result
+    if op.mask is not None:
+        keep = walk.insert(op, build(logic.AndOp, [op.mask, valid])).result
+        if op.is_uniform_if_empty:
+            scores, keep = _uniform(op, walk, scores, keep, valid)
+    made = build(softmax.SoftmaxOp, [scores, keep], {"axis": op.axis})
+    made.attributes.update(op.attributes)
+    Rewriter.replace_value_with_new_type(made.result, op.result.type)
+    walk.insert(op, made)
+    facts = PaddedValue(axes, frozenset() if zero_of(op.result) is None else frozenset([axis]))
+    op.result.replace_all_uses_with(walk.keep(made.result, facts))
+    return [facts]
+
+
+def _zero(value: SSAValue) -> Array:
+    zero = zero_of(value)
+    assert zero is not None
+    return zero
+
+
+def _uniform(
+    op: softmax.SoftmaxOp, walk: PaddingWalk, scores: SSAValue, keep: SSAValue, valid: SSAValue
+) -> tuple[SSAValue, SSAValue]:
+    """Scores and mask of the same probabilities, `1 / n` for each of the `n` valid elements of a row without any.
+
+    The scores of such a row are made equal, and all its valid elements take part.
+    """
+    behind = len(shape_of(op.input)) - normalized_axis(op.axis.value.data, len(shape_of(op.input)))
+    has_any = walk.insert(op, reduction.ReduceMaxOp(keep, [len(shape_of(keep)) - behind])).result
+    none = walk.insert(op, logic.NotOp(has_any)).result
+    whole = walk.insert(op, build(logic.AndOp, [valid, none])).result
+    lowest = limit_of(scores, highest=False) if kind_of(element_of(scores)) is Kind.QUANTIZED else _zero(scores)
+    assert lowest is not None
+    equal = walk.insert(op, build(elements.WhereOp, [has_any, scores, walk.scalar(scores, lowest)])).result
+    return equal, walk.insert(op, build(logic.OrOp, [keep, whole])).result
+
+
+# --- Sums -------------------------------------------------------------------------------------------------------------
+
+
+def _one(value: SSAValue) -> Array | None:
+    zero = zero_of(value)
+    return None if zero is None or kind_of(element_of(value)) is Kind.QUANTIZED else np.ones_like(zero)
+
+
+def _lowest(value: SSAValue) -> Array | None:
+    return limit_of(value, highest=False)
+
+
+def _highest(value: SSAValue) -> Array | None:
+    return limit_of(value, highest=True)
+
+
+# Sums of floats are added up in f64, in order, from 0 on: another 0 in between changes none. So do products with 1.
+_NEUTRAL: dict[type[Operation], Callable[[SSAValue], Array | None]] = {
+    reduction.ReduceSumOp: zero_of,
+    reduction.ReduceMeanOp: zero_of,
+    reduction.ReduceL1Op: zero_of,
+    reduction.ReduceL2Op: zero_of,
+    reduction.ReduceSumSquareOp: zero_of,
+    reduction.ReduceProdOp: _one,
+    reduction.ReduceMaxOp: _lowest,
+    reduction.ReduceMinOp: _highest,
+    reduction.ArgMaxOp: _lowest,
+    reduction.ArgMinOp: _highest,
+}
+
+
+def _kept(axes: Axes, gone: Sequence[int], *, keeps: bool) -> Axes:
+    named = enumerate(axes)
+    return tuple(Extent() if axis in gone else extent for axis, extent in named if keeps or axis not in gone)
+
+
+def _reduce(op: reduction.ReduceOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    walk.data(op, op.input)
+    axes = walk.axes(op.input)
+    content = None if op.axes_value is None else walk.facts(op.axes_value).content
+    if op.axes_value is not None and (content is None or walk.facts(op.axes_value).names_sizes):
+        return None
+    gone = op.reduced_axes(len(axes), None if content is None else content.astype(np.int64))
+    facts = PaddedValue(_kept(axes, gone, keeps=op.keeps_axes))
+    is_open = _along(op, walk, op.input, gone)
+    walk.mix(*(axes[axis] for axis in is_open))
+    if not is_open:
+        return [facts]
+    if type(op) not in _NEUTRAL:
+        return None
+    walk.select(op, op.input, is_open, _NEUTRAL[type(op)](op.input))
+    if isinstance(op, reduction.ReduceMeanOp):
+        _divide_by_the_run(op, walk, gone, facts)
+    return [facts]
+
+
+def _divide_by_the_run(op: reduction.ReduceMeanOp, walk: PaddingWalk, gone: Sequence[int], facts: PaddedValue) -> None:
+    """Make a mean the quotient of a sum and the number of elements of the run."""
+    if not isinstance(element_of(op.input), Float32Type | Float64Type):
+        walk.decline(op, f"is a mean of {op.input.type} along an open size: how it is rounded depends on the size")
+    total = walk.insert(op, reduction.ReduceSumOp(op.input, gone, op.keeps_axes)).result
+    count = walk.size(product(walk.axes(op.input)[axis] for axis in gone))
+    plain = TensorType(element_of(op.result), [])
+    number = walk.insert(op, elements.CastOp.build(operands=[count], result_types=[plain])).result
+    quotient = walk.insert(op, elements.DivOp(total, number)).result
+    op.result.replace_all_uses_with(walk.keep(quotient, facts))
+
+
+def _arg_extreme(op: reduction.ArgExtremeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    axes = walk.axes(op.input)
+    axis = normalized_axis(op.axis.value.data, len(axes))
+    if axes[axis].names:
+        if op.select_last_index.value.data:
+            return None
+        walk.count(op, axes[axis])
+        walk.select(op, op.input, [axis], _NEUTRAL[type(op)](op.input))
+    return [PaddedValue(_kept(axes, [axis], keeps=bool(op.keep_dims.value.data)))]
+
+
+def _scan(op: reduction.ScanOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """Sums of what is before an element have no padding in them."""
+    axes = walk.axes(op.input)
+    content = None if op.axis_value is None else walk.facts(op.axis_value).content
+    if op.axis_value is not None and content is None:
+        return None
+    axis = op.scanned_axis(len(axes), None if content is None else content.astype(np.int64))
+    if axes[axis].names:
+        walk.count(op, axes[axis])
+        if op.reverse.value.data:
+            return None
+    return [PaddedValue(axes)]
+
+
+def _dynamic_quantize(op: dynamic.DynamicQuantizeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    """The range holds 0 in any case."""
+    axes = walk.axes(op.input)
+    walk.mix(*axes)
+    walk.select(op, op.input, range(len(axes)), zero_of(op.input))
+    return [PaddedValue(axes), PaddedValue(()), PaddedValue(())]
+
+
+# --- Sums of products -------------------------------------------------------------------------------------------------
+
+
+def _fully_connected(op: contraction.FullyConnectedOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data, weight = walk.axes(op.data), walk.axes(op.weight)
+    if any(axis.names for axis in (data[-1], *weight)):
+        return None
+    return [PaddedValue((*data[:-1], weight[0]))]
+
+
+def _matmul(op: contraction.MatMulOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    left, right = walk.axes(op.lhs), walk.axes(op.rhs)
+    if len(left) < 2 or len(right) < 2:
+        return None
+    terms, columns = (-1, -2) if op.is_rhs_transposed else (-2, -1)
+    if left[-1].names:
+        walk.mix(left[-1])
+        if kind_of(element_of(op.lhs)) is Kind.FLOAT:
+            walk.decline(op, f"sums floats along an open size, {left[-1]}: their order is not known to stay")
+        _zero_terms(op, walk, len(left) - 1, len(right) + terms)
+    return [PaddedValue((*broadcast(op, walk, left[:-2], right[:-2]), left[-2], right[columns]))]
+
+
+def _zero_terms(op: contraction.MatMulOp, walk: PaddingWalk, left: int, right: int) -> None:
+    """Let one factor of each product of padding be 0."""
+    if left in walk.facts(op.lhs).zeros or right in walk.facts(op.rhs).zeros:
+        return
+    if zero_of(op.lhs) is not None:
+        walk.select(op, op.lhs, [left], zero_of(op.lhs))
+    else:
+        walk.select(op, op.rhs, [right], zero_of(op.rhs))
+
+
+RULES: dict[type[Operation], Rule] = {
+    elements.UnaryOp: elementwise,
+    elements.BinaryOp: elementwise,
+    elements.DivOp: _dividing,
+    elements.ModOp: _dividing,
+    elements.PowOp: _dividing,
+    elements.WhereOp: elementwise,
+    elements.BitCastOp: elementwise,
+    activations.PReluOp: elementwise,
+    CastOperation: _cast,
+    normalization.TrailingNormOp: _trailing_norm,
+    normalization.BatchNormOp: _batch_norm,
+    normalization.ScaledChannelNormOp: _images,
+    normalization.LocalResponseNormOp: _images,
+    normalization.LpNormOp: _along_one_axis,
+    softmax.SoftmaxOp: _softmax,
+    softmax.LogSoftmaxOp: _along_one_axis,
+    softmax.HardmaxOp: _along_one_axis,
+    reduction.ReduceOp: _reduce,
+    reduction.ArgExtremeOp: _arg_extreme,
+    reduction.ScanOp: _scan,
+    dynamic.DynamicQuantizeOp: _dynamic_quantize,
+    contraction.FullyConnectedOp: _fully_connected,
+    contraction.MatMulOp: _matmul,
+    contraction.WindowedContractionOp: _images,
+    pooling.PoolOp: _images,
+    pooling.MaxPoolWithIndicesOp: _counted_images,
+    pooling.GlobalPoolOp: _images,
+    resizing.ResizeOp: _images,
+    movement.BlocksOp: _images,
+}

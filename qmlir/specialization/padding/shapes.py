@@ -1,0 +1,319 @@
+"""Rules for lists of sizes, and for what moves elements by them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.infer.movement import normalized_axes, normalized_axis, slice_indices
+from qmlir.dialects.nn.ops import expansion, indexing, movement, shapes
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.evaluation import evaluate
+from qmlir.specialization.folding import is_constant
+from qmlir.specialization.padding.extents import (
+    Content,
+    Extent,
+    Size,
+    as_extent,
+    content_of,
+    extents,
+    product,
+    reshaped,
+    sizes_in,
+)
+from qmlir.specialization.padding.rows import broadcast, elementwise
+from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, zero_of
+
+MOST_SIZES = 64
+"""Elements of the longest constant that may be a list of sizes."""
+
+
+# --- Lists of sizes ---------------------------------------------------------------------------------------------------
+
+
+def _constant(op: ConstantOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    shape = shape_of(op.result)
+    axes, is_list = extents(shape), len(shape) <= 1 and kind_of(element_of(op.result)) is Kind.INTEGER
+    if not is_list or sum(shape) > MOST_SIZES or not is_constant(op.result):
+        return [PaddedValue(axes)]
+    return [PaddedValue(axes, content=op.array.astype(object))]
+
+
+def _shape(op: shapes.ShapeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    content = content_of(walk.axes(op.input)[op.bounds])
+    return [PaddedValue(extents(content.shape), content=content)]
+
+
+def _size(op: shapes.SizeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    return [PaddedValue((), content=content_of([product(walk.axes(op.input))]).reshape(()))]
+
+
+def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """The facts of what moves the elements of lists of sizes: evaluators move objects as they do numbers."""
+    contents = [walk.facts(operand).content for operand in op.operands]
+    if not contents or any(content is None for content in contents) or len(shape_of(op.results[0])) > 1:
+        return None
+    arrays: list[Content] = [np.asarray(content) for content in contents]
+    known = [each if any(isinstance(size, Extent) for size in sizes_in(each)) else each.astype(int) for each in arrays]
+    if isinstance(op, MulOp):
+        found: Content = np.asarray(np.multiply(arrays[0], arrays[1], dtype=object), object)
+    elif isinstance(op, CastOp):
+        if not all(kind_of(element_of(value)) is Kind.INTEGER for value in (op.input, op.result)):
+            return None
+        found = arrays[0]
+    else:
+        results = evaluate(op, known)
+        assert results is not None
+        found = np.asarray(results[0], object)
+    return [PaddedValue(extents(found.shape), content=found)]
+
+
+def _with_lists(rule: Rule) -> Rule:
+    """`rule`, unless the operation moves the elements of a list of sizes."""
+    return lambda op, walk: _listed(op, walk) or rule(op, walk)
+
+
+def _numbers(
+    op: Operation, walk: PaddingWalk, value: SSAValue | None, known: Sequence[int] | None, what: str
+) -> list[Size]:
+    """A parameter: a property, or the elements of an operand that is a list of sizes."""
+    if value is None:
+        return list(known or ())
+    content = walk.facts(value).content
+    if content is None:
+        walk.decline(op, f"computes {what} from sizes in a way that is not followed")
+    return sizes_in(content)
+
+
+def _integers(op: Any, walk: PaddingWalk, name: str) -> list[Size] | None:
+    """The parameter `name`; `None` where it is left out."""
+    value = getattr(op, f"{name}_value")
+    known = op.integers(name) if value is None else None
+    return None if value is None and known is None else _numbers(op, walk, value, known, name)
+
+
+def _known(op: Any, walk: PaddingWalk, name: str) -> list[int] | None:
+    """The same for one whose numbers must be known."""
+    sizes = _integers(op, walk, name)
+    numbers = None if sizes is None else [size for size in sizes if isinstance(size, int)]
+    if sizes is not None and (numbers is None or len(numbers) != len(sizes)):
+        walk.decline(op, f"takes {name} from open sizes")
+    return numbers
+
+
+def _range(op: shapes.RangeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    contents = [walk.facts(value).content for value in op.operands]
+    if any(content is None for content in contents):
+        return None
+    start, limit, delta = (sizes_in(np.asarray(content))[0] for content in contents)
+    if start != 0 or delta != 1 or not isinstance(limit, Extent):
+        return None
+    walk.count(op, limit)
+    return [PaddedValue((limit,))]
+
+
+# --- Movement ---------------------------------------------------------------------------------------------------------
+
+
+def _moved_zeros(zeros: frozenset[int], before: Axes, after: Axes) -> frozenset[int]:
+    """The axes along which padding is still 0 after a reshape: those that stay as they are."""
+    found: set[int] = set()
+    for axis, extent in enumerate(before):
+        if axis in zeros and extent.names and before.count(extent) == after.count(extent) == 1:
+            found.add(after.index(extent))
+    return frozenset(found)
+
+
+def _reshape(op: movement.ReshapeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    facts = walk.facts(op.input)
+    if op.shape is None:
+        sizes: list[Size] = [-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    else:
+        sizes = _numbers(op, walk, op.shape, None, "its shape")
+        if not op.allow_zero.value.data:
+            sizes = [facts.axes[axis] if size == 0 else size for axis, size in enumerate(sizes)]
+    after = reshaped(facts.axes, sizes)
+    if after is None:
+        found, wanted = (", ".join(map(str, each)) for each in (facts.axes, sizes))
+        walk.decline(op, f"joins or splits axes of open sizes where padding lies between: [{found}] to [{wanted}]")
+    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after))]
+
+
+def _squeeze(op: movement.SqueezeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    facts = walk.facts(op.input)
+    named = _known(op, walk, "axes")
+    rank = len(facts.axes)
+    gone = [axis for axis in range(rank) if facts.axes[axis] == Extent()] if named is None else None
+    gone = normalized_axes(named or (), rank) if gone is None else gone
+    if any(facts.axes[axis] != Extent() for axis in gone):
+        walk.decline(op, "takes away an axis of an open size, which must be 1")
+    after = tuple(extent for axis, extent in enumerate(facts.axes) if axis not in gone)
+    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after))]
+
+
+def _unsqueeze(op: movement.UnsqueezeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    facts = walk.facts(op.input)
+    named = _known(op, walk, "axes") or []
+    added = normalized_axes(named, len(facts.axes) + len(named))
+    rest = iter(facts.axes)
+    after = tuple(Extent() if axis in added else next(rest) for axis in range(len(facts.axes) + len(named)))
+    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after))]
+
+
+def _transpose(op: movement.TransposeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    facts = walk.facts(op.input)
+    zeros = frozenset(place for place, axis in enumerate(op.order) if axis in facts.zeros)
+    return [PaddedValue(tuple(facts.axes[axis] for axis in op.order), zeros)]
+
+
+def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, end: Size, step: Size) -> Extent:
+    """The extent of a slice along one axis."""
+    if extent.number is not None and all(isinstance(each, int) for each in (start, end, step)):
+        return Extent.of(len(slice_indices(extent.number, int(str(start)), int(str(end)), int(str(step)))))
+    if start == 0 and step == 1:
+        if end == extent or (isinstance(end, int) and end >= np.iinfo(np.int32).max):
+            return extent
+        if extent.number is not None and isinstance(end, Extent):
+            walk.count(op, end)
+            return end
+        if end == 1:
+            walk.count(op, extent)
+            return Extent()
+    walk.decline(op, f"takes [{start}:{end}:{step}] of {extent} places: what that is depends on the size of the run")
+
+
+def _slice(op: movement.SliceOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    facts = walk.facts(op.input)
+    starts, ends = (_integers(op, walk, name) or [] for name in ("starts", "ends"))
+    steps = _integers(op, walk, "steps") or [1] * len(starts)
+    named = _known(op, walk, "axes")
+    axes = normalized_axes(range(len(starts)) if named is None else named, len(facts.axes))
+    after = list(facts.axes)
+    for axis, *bounds in zip(axes, starts, ends, steps, strict=True):
+        after[axis] = _cut(op, walk, after[axis], *bounds)
+    return [PaddedValue(tuple(after), frozenset(axis for axis in facts.zeros if after[axis] == facts.axes[axis]))]
+
+
+def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    walk.data(op)
+    values = [walk.axes(value) for value in op.inputs]
+    axis = normalized_axis(op.axis.value.data, len(values[0]))
+    parts = [axes[axis] for axes in values]
+    for place, extent in enumerate(values[0]):
+        if place != axis and any(axes[place] != extent for axes in values):
+            walk.decline(op, f"joins {extent} and {next(a[place] for a in values if a[place] != extent)} places")
+    if len(parts) > 1 and any(part.names for part in parts):
+        walk.decline(op, "joins tensors along an open size: padding would lie between them")
+    joined = parts[0] if len(parts) == 1 else Extent.of(sum(part.at({}) for part in parts))
+    return [PaddedValue((*values[0][:axis], joined, *values[0][axis + 1 :]))]
+
+
+def _split(op: movement.SplitOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    axes = walk.axes(op.input)
+    axis = normalized_axis(op.axis.value.data, len(axes))
+    number = axes[axis].number
+    if number is None:
+        walk.decline(op, f"splits {axes[axis]} places: where depends on the size of the run")
+    split = _known(op, walk, "split")
+    sizes = op.part_sizes(number, None if split is None else np.array(split))
+    return [PaddedValue((*axes[:axis], Extent.of(size), *axes[axis + 1 :])) for size in sizes]
+
+
+def _expand(op: expansion.ExpandOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    walk.data(op, op.input)
+    target = tuple(as_extent(size) for size in _integers(op, walk, "shape") or [])
+    return [PaddedValue(broadcast(op, walk, walk.axes(op.input), target))]
+
+
+def _tile(op: expansion.TileOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    repeats = [as_extent(size) for size in _integers(op, walk, "repeats") or []]
+    return [PaddedValue(tuple(factor * extent for factor, extent in zip(repeats, walk.axes(op.input), strict=True)))]
+
+
+def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    axes = walk.axes(op.input)
+    pads, named = _known(op, walk, "pads"), _known(op, walk, "axes")
+    given = [None if numbers is None else np.array(numbers) for numbers in (pads, named)]
+    after: list[Extent] = []
+    for extent, padding in zip(axes, op.paddings(len(axes), *given), strict=True):
+        if extent.names and tuple(padding) != (0, 0):
+            walk.decline(op, f"adds elements after {extent} places: where depends on the size of the run")
+        after.append(extent if extent.names else Extent.of(extent.at({}) + sum(padding)))
+    return [PaddedValue(tuple(after))]
+
+
+def _trilu(op: expansion.TriluOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    axes = walk.axes(op.input)
+    for axis in axes[-2:]:
+        walk.count(op, axis)
+    _known(op, walk, "k")
+    return [PaddedValue(axes)]
+
+
+# --- Indexing: an index that is padding may be out of range, so it is 0 -----------------------------------------------
+
+
+def _select_indices(op: indexing.GatheringOp, walk: PaddingWalk) -> None:
+    if not walk.is_fixed(op.indices):  # of what is known, each index is checked when the module is specialized
+        walk.select(op, op.indices, range(len(walk.axes(op.indices))), zero_of(op.indices))
+
+
+def _gather(op: indexing.GatherOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    walk.data(op)
+    data, indices = walk.axes(op.input), walk.axes(op.indices)
+    axis = normalized_axis(op.axis.value.data, len(data))
+    content = walk.facts(op.indices).content
+    if data[axis].names:
+        if content is None or any(size != 0 for size in sizes_in(content)):
+            walk.decline(op, f"takes one of {data[axis]} places, and which is not known to be the first")
+        walk.count(op, data[axis])
+    _select_indices(op, walk)
+    return [PaddedValue((*data[:axis], *indices, *data[axis + 1 :]))]
+
+
+def _gather_elements(op: indexing.GatherElementsOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    data, indices = walk.axes(op.input), walk.axes(op.indices)
+    axis = normalized_axis(op.axis.value.data, len(data))
+    if data[axis].names or any(a != b for place, (a, b) in enumerate(zip(data, indices, strict=True)) if place != axis):
+        walk.decline(op, "takes elements along an open size by index")
+    _select_indices(op, walk)
+    return [PaddedValue(indices)]
+
+
+def _one_hot(op: indexing.OneHotOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    walk.data(op, op.indices)
+    axes = walk.axes(op.indices)
+    axis = normalized_axis(op.axis.value.data, len(axes) + 1)
+    (depth,) = _integers(op, walk, "depth") or [0]
+    extent = as_extent(depth)
+    walk.count(op, extent)
+    return [PaddedValue((*axes[:axis], extent, *axes[axis:]))]
+
+
+RULES: dict[type[Operation], Rule] = {
+    ConstantOp: _constant,
+    shapes.ShapeOp: _shape,
+    shapes.SizeOp: _size,
+    shapes.RangeOp: _range,
+    CastOp: _with_lists(elementwise),
+    MulOp: _with_lists(elementwise),
+    movement.ReshapeOp: _with_lists(_reshape),
+    movement.SqueezeOp: _with_lists(_squeeze),
+    movement.UnsqueezeOp: _with_lists(_unsqueeze),
+    movement.TransposeOp: _transpose,
+    movement.SliceOp: _with_lists(_slice),
+    movement.ConcatOp: _with_lists(_concat),
+    movement.SplitOp: _split,
+    expansion.ExpandOp: _with_lists(_expand),
+    expansion.TileOp: _tile,
+    expansion.PadOp: _pad,
+    expansion.TriluOp: _trilu,
+    indexing.GatherOp: _with_lists(_gather),
+    indexing.GatherElementsOp: _gather_elements,
+    indexing.OneHotOp: _one_hot,
+}

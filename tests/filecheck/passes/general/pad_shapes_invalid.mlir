@@ -1,0 +1,69 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'pad-shapes{sizes="s=4"}'
+
+// expected-error @+1 {{'func.func' op has no open size 's' (it has: t)}}
+func.func @main(%x: tensor<?xf32> {nn.name = "x", nn.dims = ["t"]}) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op has the open size 'n', which is given no capacity of 1 or more}}
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x", nn.dims = ["s", "n"]}) {
+  func.return
+}
+// -----
+func.func @main(%x: tensor<2x?xf32> {nn.name = "x", nn.dims = ["", "s"]}) -> tensor<2x2xf32> {
+  %0 = nn.transpose %x {permutation = [1, 0]} : (tensor<2x?xf32>) -> tensor<?x2xf32>
+  // expected-error @+1 {{'nn.matmul' op (scores) sums floats along an open size, s: their order is not known to stay}}
+  %1 = nn.matmul %x, %0 : (tensor<2x?xf32>, tensor<?x2xf32>) -> tensor<2x2xf32> {origin = "scores"}
+  func.return %1 : tensor<2x2xf32>
+}
+// -----
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<?x2xf32> {
+  // expected-error @+1 {{'nn.slice' op takes [1:2147483647:1] of s places: what that is depends on the size of the run}}
+  %0 = nn.slice %x {starts = [1], ends = [2147483647]} : (tensor<?x2xf32>) -> tensor<?x2xf32>
+  func.return %0 : tensor<?x2xf32>
+}
+// -----
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<2xf32> {
+  %0 = nn.constant dense<-1> : tensor<i64>
+  // expected-error @+1 {{'nn.gather' op takes one of s places, and which is not known to be the first}}
+  %1 = nn.gather %x, %0 : (tensor<?x2xf32>, tensor<i64>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+// -----
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}, %y: tensor<3x2xf32>) -> tensor<?x2xf32> {
+  // expected-error @+1 {{'nn.concat' op joins tensors along an open size: padding would lie between them}}
+  %0 = nn.concat %x, %y {axis = 0} : (tensor<?x2xf32>, tensor<3x2xf32>) -> tensor<?x2xf32>
+  func.return %0 : tensor<?x2xf32>
+}
+// -----
+func.func @main(%x: tensor<?x6xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<4x?xf32> {
+  // expected-error @+1 {{'nn.reshape' op joins or splits axes of open sizes where padding lies between: [s, 6] to [4, -1]}}
+  %0 = nn.reshape %x : (tensor<?x6xf32>) -> tensor<4x?xf32>
+  func.return %0 : tensor<4x?xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x", nn.dims = ["s", "s"]}, %y: tensor<4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{'nn.add' op takes s places together with 4, which may be another number}}
+  %0 = nn.add %x, %y : (tensor<?x?xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  func.return %0 : tensor<?x4xf32>
+}
+// -----
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<?x2xf32> {
+  %0 = nn.constant dense<0> : tensor<i64>
+  // expected-error @+1 {{'nn.cum_sum' op has no rule for padding along an open size}}
+  %1 = nn.cum_sum %x, %0 {reverse = true} : (tensor<?x2xf32>, tensor<i64>) -> tensor<?x2xf32>
+  func.return %1 : tensor<?x2xf32>
+}
+// -----
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<2x?xi64> {
+  // expected-error @+1 {{'nn.non_zero' op has no rule for padding along an open size}}
+  %0 = nn.non_zero %x : (tensor<?x2xf32>) -> tensor<2x?xi64>
+  func.return %0 : tensor<2x?xi64>
+}
+// -----
+// A sum of integers needs a 0, which this type does not store.
+func.func @main(%x: tensor<?x!quant.uniform<i8<-127:127>:f32, 0.5:-128>> {nn.name = "x", nn.dims = ["s"]}) -> tensor<!quant.uniform<i8:f32, 0.5>> {
+  // expected-error @+1 {{'nn.reduce_sum' op reads padding of tensor<?x!quant.uniform<i8<-127:127>:f32, 5.000000e-01:-128>>, which has no neutral element}}
+  %0 = nn.reduce_sum %x {axes = [0], keep_dims = false} : (tensor<?x!quant.uniform<i8<-127:127>:f32, 0.5:-128>>) -> tensor<!quant.uniform<i8:f32, 0.5>>
+  func.return %0 : tensor<!quant.uniform<i8:f32, 0.5>>
+}

@@ -1,0 +1,277 @@
+"""Padding: whatever lies in it, the valid part is what the function of open sizes computes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    f32,
+    i8,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+import qmlir
+from qmlir import registry
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.ops import elementwise, movement, normalization, reduction, shapes, softmax
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.verification import verify
+from qmlir.specialization.padding.extents import Extent, reshaped
+from qmlir.specialization.padding.pad import open_sizes, pad_function
+
+CAPACITIES = {"n": 3, "s": 5}
+WIDTH = 4
+
+
+@dataclass
+class Graph:
+    """A function of `[n, s, 4]` that grows by random steps, each on the value of the step before."""
+
+    rng: np.random.Generator
+    block: Block
+
+    def add(self, op: NnOp) -> SSAValue:
+        self.block.add_op(op)
+        return op.results[0]
+
+    def numbers(self, *numbers: int) -> SSAValue:
+        return self.add(ConstantOp.of(np.array(numbers), TensorType(i64, [len(numbers)])))
+
+    def size(self, value: SSAValue, axis: int) -> SSAValue:
+        """The size of an axis, a list of one number."""
+        return self.add(build(shapes.ShapeOp, [value], {"start": axis, "end": axis + 1}))
+
+    def quantized(self, value: SSAValue, zero_point: int = 3) -> SSAValue:
+        element = UniformQuantizedType.per_tensor(i8, f32, 0.0625, zero_point)
+        op = QuantizeCastOp(value, TensorType(element, shape_of(value)))
+        self.block.add_op(op)
+        return op.result
+
+    def real(self, value: SSAValue) -> SSAValue:
+        op = DequantizeCastOp(value, TensorType(f32, shape_of(value)))
+        self.block.add_op(op)
+        return op.result
+
+    def number(self, value: float) -> SSAValue:
+        return self.add(ConstantOp.of(np.array(value, np.float32), TensorType(f32, [])))
+
+
+Step = Callable[[Graph, SSAValue], SSAValue]
+"""From a value of three axes, in any order, to another one."""
+
+
+def _elements(g: Graph, x: SSAValue) -> SSAValue:
+    return g.add(elementwise.SinOp(x))
+
+
+def _transpose(g: Graph, x: SSAValue) -> SSAValue:
+    return g.add(movement.TransposeOp(x, g.rng.permutation(3).tolist()))
+
+
+def _heads(g: Graph, x: SSAValue) -> SSAValue:
+    """An axis of known size is split, moved to the front of the others, and joined again with the first one."""
+    known = max((axis for axis, size in enumerate(shape_of(x)) if size == WIDTH), default=None)
+    if known is None:
+        return x
+    x = g.add(movement.TransposeOp(x, [*(axis for axis in range(3) if axis != known), known]))
+    sizes = g.add(movement.ConcatOp([g.size(x, 0), g.size(x, 1), g.numbers(2, WIDTH // 2)], 0))
+    split = build(movement.ReshapeOp, [x, sizes], result_types=[TensorType(f32, [DYNAMIC_INDEX] * 4)])
+    x = g.add(movement.TransposeOp(g.add(split), [0, 2, 1, 3]))
+    joined = g.add(elementwise.MulOp(g.size(x, 0), g.size(x, 1)))
+    sizes = g.add(movement.ConcatOp([joined, g.size(x, 2), g.size(x, 3)], 0))
+    return g.add(build(movement.ReshapeOp, [x, sizes], result_types=[TensorType(f32, [DYNAMIC_INDEX] * 3)]))
+
+
+def _softmax(g: Graph, x: SSAValue) -> SSAValue:
+    return g.add(build(softmax.SoftmaxOp, [x, None], {"axis": int(g.rng.integers(3))}))
+
+
+def _masked_softmax(g: Graph, x: SSAValue) -> SSAValue:
+    """Rows without an element that takes part are among them."""
+    keep = g.add(elementwise.GreaterOp(x, g.number(0.9)))
+    rows = str(g.rng.choice(softmax.EMPTY_ROWS))
+    scores = g.real(g.quantized(x)) if g.rng.integers(2) else x
+    return g.add(build(softmax.SoftmaxOp, [scores, keep], {"axis": int(g.rng.integers(3)), "empty_rows": rows}))
+
+
+def _log_softmax(g: Graph, x: SSAValue) -> SSAValue:
+    return g.add(build(softmax.LogSoftmaxOp, [x], {"axis": int(g.rng.integers(3))}))
+
+
+REDUCTIONS = (
+    reduction.ReduceSumOp, reduction.ReduceMeanOp, reduction.ReduceMaxOp, reduction.ReduceMinOp, reduction.ReduceL2Op,
+    reduction.ReduceProdOp, reduction.ReduceLogSumExpOp,
+)  # fmt: skip
+
+
+def _reduce(g: Graph, x: SSAValue) -> SSAValue:
+    axes = sorted({int(axis) for axis in g.rng.integers(3, size=2)})
+    kind = REDUCTIONS[int(g.rng.integers(len(REDUCTIONS) - 1))]
+    return g.add(elementwise.SubOp(x, g.add(kind(x, axes))))
+
+
+def _quantized_sum(g: Graph, x: SSAValue) -> SSAValue:
+    element = UniformQuantizedType.per_tensor(i8, f32, 0.5, -7)
+    op = reduction.ReduceSumOp(g.quantized(x), [int(g.rng.integers(3))])
+    shape = shape_of(op.result)
+    total = g.add(
+        type(op).create(operands=op.operands[:1], result_types=[TensorType(element, shape)], properties=op.properties)
+    )
+    op.drop_all_references()
+    return g.add(elementwise.MaxOp(x, g.real(total)))
+
+
+def _extreme(g: Graph, x: SSAValue) -> SSAValue:
+    kind = (reduction.ArgMaxOp, reduction.ArgMinOp)[int(g.rng.integers(2))]
+    places = g.add(build(kind, [g.add(elementwise.RoundOp(x))], {"axis": int(g.rng.integers(3))}))
+    cast = elementwise.CastOp.build(operands=[places], result_types=[TensorType(f32, shape_of(places))])
+    return g.add(elementwise.AddOp(x, g.add(cast)))
+
+
+def _scan(g: Graph, x: SSAValue) -> SSAValue:
+    """Only of an axis that is no product: the places of one are counted."""
+    known = [axis for axis, size in enumerate(shape_of(x)) if size == WIDTH]
+    return g.add(build(reduction.CumSumOp, [x, None], {"axis": known[0]})) if known else x
+
+
+def _norm(g: Graph, x: SSAValue) -> SSAValue:
+    return g.add(build(normalization.LpNormOp, [x], {"axis": int(g.rng.integers(3)), "epsilon": 0.5}))
+
+
+def _attention(g: Graph, x: SSAValue) -> SSAValue:
+    """Scores, a softmax, and a sum over what may be open, all of integers."""
+    left = g.quantized(x)
+    element = UniformQuantizedType.per_tensor(i8, f32, 0.125, 5)
+    swapped = g.add(movement.TransposeOp(left, [0, 2, 1]))
+    scores = g.add(MatMulOp(left, swapped, result_type=TensorType(element, _product_shape(left, swapped))))
+    chosen = UniformQuantizedType.per_tensor(i8, f32, 1 / 256, -128)
+    weights = scores
+    if g.rng.integers(2):
+        soft = build(softmax.SoftmaxOp, [scores, None])
+        weights = g.add(
+            softmax.SoftmaxOp.build(
+                operands=[scores, []], result_types=[TensorType(chosen, shape_of(scores))], properties=soft.properties
+            )
+        )
+        soft.drop_all_references()
+    return g.real(g.add(MatMulOp(weights, left, result_type=TensorType(element, _product_shape(weights, left)))))
+
+
+def _product_shape(lhs: SSAValue, rhs: SSAValue) -> list[int]:
+    return [shape_of(lhs)[0], shape_of(lhs)[1], shape_of(rhs)[2]]
+
+
+def _per_size(g: Graph, x: SSAValue) -> SSAValue:
+    """A size as a number: everything over how many there are."""
+    size = g.size(x, int(g.rng.integers(3)))
+    cast = elementwise.CastOp.build(operands=[size], result_types=[TensorType(f32, [1])])
+    return g.add(elementwise.DivOp(x, g.add(cast)))
+
+
+STEPS: tuple[Step, ...] = (
+    _elements, _transpose, _heads, _softmax, _masked_softmax, _log_softmax, _reduce, _quantized_sum, _extreme, _scan,
+    _norm, _attention, _per_size,
+)  # fmt: skip
+
+
+def random_module(seed: int, steps: int) -> ModuleOp:
+    rng = np.random.default_rng(seed)
+    type_ = TensorType(f32, [DYNAMIC_INDEX, DYNAMIC_INDEX, WIDTH])
+    block = Block(arg_types=[type_])
+    graph, value = Graph(rng, block), block.args[0]
+    for _ in range(steps):
+        value = STEPS[int(rng.integers(len(STEPS)))](graph, value)
+    block.add_op(ReturnOp(value))
+    function = FuncOp("main", ([type_], [value.type]), Region(block))
+    dims = ArrayAttr([StringAttr("n"), StringAttr("s"), StringAttr("")])
+    function.arg_attrs = ArrayAttr([DictionaryAttr({"nn.name": StringAttr("x"), "nn.dims": dims})])
+    module = ModuleOp([function])
+    verify(module)
+    return module
+
+
+HOSTILE = (np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0)
+
+
+def valid_part(padded: Array, axes: tuple[Extent, ...], sizes: dict[str, int]) -> Array:
+    """The elements of a run, found by the digits of each place."""
+    for axis, extent in enumerate(axes):
+        keep = np.ones(padded.shape[axis], bool)
+        for name, digits in extent.digits(CAPACITIES).items():
+            keep &= digits < sizes[name]
+        padded = padded.compress(keep, axis=axis)
+    return padded
+
+
+@pytest.fixture
+def _nan_is_quantized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code makes some integer of NaN; the interpreter, which refuses it, makes one here."""
+    table = registry.evaluators("quant")
+    exact = table[QuantizeCastOp]
+
+    def evaluator(op: QuantizeCastOp, x: Array) -> tuple[Array]:
+        return exact(op, np.where(np.isnan(x), x.dtype.type(1), x))
+
+    monkeypatch.setitem(table, QuantizeCastOp, evaluator)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("_nan_is_quantized")
+def test_random_graphs(seed: int) -> None:
+    module = random_module(seed, steps=1 + seed % 5)
+    padded = module.clone()
+    plan = pad_function(padded, CAPACITIES)
+    verify(padded)
+    rng = np.random.default_rng(seed)
+    for n, s in product((1, 3), (1, 2, 5)):
+        x = rng.normal(size=(n, s, WIDTH)).astype(np.float32)
+        wide = rng.choice(HOSTILE, size=(*CAPACITIES.values(), WIDTH)).astype(np.float32)
+        wide[:n, :s] = x
+        sizes = {"n": n, "s": s}
+        numbers = {port: np.array(sizes[name]) for name, port in plan.sizes.items()}
+        (wanted,) = qmlir.interpret(module, {"x": x}).values()
+        (found,) = qmlir.interpret(padded, {"x": wide, **numbers}).values()
+        (axes,) = plan.outputs.values()
+        np.testing.assert_array_equal(valid_part(found, axes, sizes), wanted, strict=True)
+
+
+def test_independent_sizes_are_those_that_nothing_mixes() -> None:
+    module = qmlir.load("tests/unit/specialization/padding/rows.mlir")
+    assert open_sizes(module) == ("n", "s")
+    assert pad_function(module, CAPACITIES).mixed == {"s"}
+
+
+Factors = tuple[tuple[int | str, ...], ...]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ((("n",), ("s",), (12,)), (-1, 4, 3), (("n", "s"), (4,), (3,))),
+        ((("n",), (12,), ("s",)), (Extent.of(12, "n"), Extent.of("s")), (("n", 12), ("s",))),
+        ((("n", 12), ("s",)), (Extent.of("n"), 3, -1, Extent.of("s")), (("n",), (3,), (4,), ("s",))),
+        ((("s",), ("n",)), (Extent.of("n"), Extent.of("s")), None),
+        ((("s",), (6,)), (4, -1), None),
+        ((("s",),), (-1, -1), None),
+    ],
+)
+def test_reshapes_keep_factors_apart(before: Factors, after: tuple[Extent | int, ...], found: Factors | None) -> None:
+    result = reshaped([Extent.of(*factors) for factors in before], after)
+    assert result == (None if found is None else tuple(Extent.of(*factors) for factors in found))
