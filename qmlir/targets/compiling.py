@@ -10,6 +10,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.passmanager.running import run_pipeline
 from qmlir.target import HOST, Running, find_targets, set_targets
 from qmlir.targets.cpu import compiler
+from qmlir.targets.cpu.any_length import Lengths
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.emission import has_parts, parts_of
 from qmlir.targets.hybrid import HybridProgram, compile_parts, load_parts
@@ -39,12 +40,12 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
 @overload
 def compile(
     module: ModuleOp, *, target: Literal["", "cpu"] = "", threads: int = 1, isa: str = "host", function: str = "main",
-    progress: IO[str] | None = None, tuned: bool = True,
+    progress: IO[str] | None = None, tuned: bool = True, lengths: Lengths | None = None,
 ) -> Program: ...  # fmt: skip
 @overload
 def compile(
     module: ModuleOp, *, target: str | Sequence[str], threads: int = 1, isa: str = "host", function: str = "main",
-    progress: IO[str] | None = None, tuned: bool = True,
+    progress: IO[str] | None = None, tuned: bool = True, lengths: Lengths | None = None,
 ) -> Program | HybridProgram: ...  # fmt: skip
 def compile(
     module: ModuleOp,
@@ -55,13 +56,16 @@ def compile(
     function: str = "main",
     progress: IO[str] | None = None,
     tuned: bool = True,
+    lengths: Lengths | None = None,
 ) -> Program | HybridProgram:
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
     it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts.
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
-    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled.
+    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
+    `lengths={"sequence": 256}`, the largest of each open size by its name, or a list of capacities, a program for the
+    CPU takes any size up to that without compiling again.
 
     Raises `DiagnosticError` for an unknown target or instruction set, for one that this processor
     lacks, and for what has no compiled form.
@@ -69,8 +73,10 @@ def compile(
     names = [each.name for each in find_targets(target)] if target else list(dict.fromkeys(parts_of(module).values()))
     if not set(names) - {HOST}:
         return compiler.compile_module(
-            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned
+            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned, lengths=lengths
         )
+    if lengths is not None:
+        raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(names)}")
     running = Running(threads, isa, tuned, progress)
     return compile_parts(partitioned(module, names), function, running)
 

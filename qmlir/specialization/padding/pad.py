@@ -17,14 +17,11 @@ from qmlir.specialization.specialize import specialize_function
 
 
 @dataclass(frozen=True)
-class Padded:
-    """How a padded function is called: inputs and outputs have the sizes of the run at the front of each factor."""
+class Outline:
+    """What follows from a function of open sizes whatever their capacities."""
 
     inputs: Mapping[str, Axes]
     outputs: Mapping[str, Axes]
-    sizes: Mapping[str, str]
-    """The input, a number of type i64, that takes each open size that is needed in a run."""
-
     mixed: frozenset[str]
     """The open sizes whose places have to do with each other; along any other one, what is cut apart stays the same."""
 
@@ -35,11 +32,26 @@ def open_sizes(module: ModuleOp, name: str = "main") -> tuple[str, ...]:
     return tuple(dict.fromkeys(size for axes in found for extent in axes for size in extent.names))
 
 
-def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> Padded:
+def outline(module: ModuleOp, name: str = "main") -> Outline:
+    """The axes of a function. Raises `DiagnosticError`, naming the operation, for one that cannot be padded."""
+    clone = module.clone()
+    function = function_of(clone, name)
+    capacities = dict.fromkeys(open_sizes(module, name), 2)
+    _check_function(function, capacities)
+    region_dce(function.body)
+    inputs = open_inputs(function)
+    walk = PaddingWalk(function, capacities)
+    walk.run(inputs)
+    return Outline(inputs, walk.outputs, frozenset(walk.mixed))
+
+
+def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> dict[str, str]:
     """Give a function the `capacities` of its open sizes, in place.
 
-    Open sizes whose capacity is 1 are 1. Of the others, those that masks or numbers need become inputs. Raises
-    `DiagnosticError`, naming the operation, for what has no such form: then the function is left in parts.
+    Inputs and outputs have the valid elements at the front of each factor of their axes. Open sizes whose capacity is 1
+    are 1. Of the others, those that masks or numbers need become inputs, a number of type i64: their names by those of
+    the sizes are the result. Raises `DiagnosticError`, naming the operation, for what has no such form: then the
+    function is left in parts.
     """
     function = function_of(module, name)
     _check_function(function, capacities)
@@ -53,7 +65,7 @@ def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "m
     shapes = {port: [axis.at(capacities) for axis in axes] for port, axes in inputs.items()}
     specialize_function(module, shapes, {}, name)
     _check_outputs(function, walk.outputs, sizes)
-    return Padded(inputs, walk.outputs, walk.size_inputs, frozenset(walk.mixed))
+    return walk.size_inputs
 
 
 def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:

@@ -29,20 +29,32 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
-from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
+from qmlir.specialization.padding.pad import outline
 from qmlir.specialization.specialize import specialize
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
+from qmlir.targets.cpu.any_length import (
+    Lengths,
+    all_capacities,
+    checked_lengths,
+    padded_modules,
+    plan_of,
+    read_lengths,
+    write_lengths,
+)
 from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
+from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.package import (
     INIT,
     KERNELS,
+    LENGTHS,
     OnKernel,
     forget,
     load_package,
@@ -150,9 +162,11 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, isa: str, threads: int, function: str, tuned: bool) -> "Program":
+def _again(module: bytes, isa: str, threads: int, function: str, tuned: bool, lengths: Lengths | None) -> "Program":
     """A program that was pickled: out of the cache, or compiled where there is none."""
-    return compile_module(module_of_bytes(module), isa=isa, threads=threads, function=function, tuned=tuned)
+    return compile_module(
+        module_of_bytes(module), isa=isa, threads=threads, function=function, tuned=tuned, lengths=lengths
+    )
 
 
 class Program:
@@ -160,7 +174,8 @@ class Program:
 
     It may be called from several threads at once, copied and pickled: what is written is the module. Where sizes of the
     inputs are open, or shapes depend on the values of some, a module is compiled for each combination when it is first
-    seen. The `MOST_SPECIALIZATIONS` that were used last stay in memory, the others in the disk cache.
+    seen. The `MOST_SPECIALIZATIONS` that were used last stay in memory, the others in the disk cache. With `lengths`,
+    all modules are compiled at once, and serve every size up to the largest.
     """
 
     def __init__(
@@ -172,6 +187,7 @@ class Program:
         function: str = "main",
         progress: IO[str] | None = None,
         tuned: bool = True,
+        lengths: Lengths | None = None,
     ) -> None:
         self._module = module
         self._isa = isa
@@ -185,9 +201,13 @@ class Program:
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._lock = Lock()
         self._only = self._make({}, {}) if self._is_closed() else None
+        self._lengths = lengths
+        self._folders: list[Path] = []
+        self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
-        return _again, (module_bytes(self._module), self._isa, self._threads, self._function, self._tuned)
+        settings = (self._isa, self._threads, self._function, self._tuned, self._lengths)
+        return _again, (module_bytes(self._module), *settings)
 
     @property
     def isa(self) -> str:
@@ -209,9 +229,28 @@ class Program:
         types = (ranked_tensor(port.type) for port in self._ports)
         return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
+    def _padded(self, lengths: Lengths) -> AnyLength | None:
+        """The program of every size up to the largest; `None`, with a warning, for a function that has no such form."""
+        known = checked_lengths(self._module, lengths, self._function)
+        try:
+            found = outline(self._module, self._function)
+            modules = padded_modules(self._module, all_capacities(found, known), self._function)
+        except DiagnosticError as error:
+            if error.diagnostic.op is None:  # about what is given, not about the model
+                raise
+            _warn(f"each new size is compiled for when it comes, as the model can't be padded: {error}")
+            return None
+        made = [_Made(*self._entry(each.module)) for each in modules]
+        self._folders = [each.folder for each in made]
+        buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
+        return AnyLength(plan_of(found), buckets)
+
+    def _entry(self, module: ModuleOp) -> tuple[Path, Any]:
+        main = _as_main(module, self._function)
+        return compiled_entry(main, self._isa, self._threads, self._progress, tuned=self._tuned)
+
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
-        module = _as_main(specialize(self._module, shapes, values, function=self._function), self._function)
-        return _Made(*compiled_entry(module, self._isa, self._threads, self._progress, tuned=self._tuned))
+        return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function)))
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
@@ -248,17 +287,21 @@ class Program:
         Inputs must have the NumPy type and the shape of the model's; their layout and byte order do not matter. Raises
         `InputError`, one line, for what does not fit, NaN in a float input of a quantized model included.
         """
-        made, known = self._chosen(inputs)
-        return made.call(known, outputs)
+        if self._any_length is not None:
+            return self._any_length(inputs, outputs)
+        call, known = self._chosen(inputs)
+        return call(known, outputs)
 
-    def _chosen(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[_Made, Mapping[str, Any] | Sequence[Any]]:
-        """What runs for these inputs, and what it takes of them."""
+    def _chosen(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[Any, Mapping[str, Any] | Sequence[Any]]:
+        """What runs for these inputs, at first if there are several pieces, and what it takes of them."""
         if self._only is not None:
-            return self._only, inputs
+            return self._only.call, inputs
+        if self._any_length is not None:
+            return self._any_length.first(inputs)
         given = runtime.by_name(self._open, inputs)
         values = {port.name: runtime.checked(port, value) for port, value in zip(self._open, given, strict=True)}
         made = self._made_for(values)
-        return made, {name: value for name, value in values.items() if name not in self._parameters}
+        return made.call, {name: value for name, value in values.items() if name not in self._parameters}
 
     def time_kernels(
         self, inputs: Mapping[str, Any] | Sequence[Any] = (), rounds: int = ROUNDS
@@ -267,10 +310,10 @@ class Program:
 
         Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
         """
-        made, known = self._chosen(inputs)
+        call, known = self._chosen(inputs)
         with _LOADING, numba_caches_beside_the_source():
-            made.call.load_emitted()
-        return time_steps(made.call, known, rounds)
+            call.load_emitted()
+        return time_steps(call, known, rounds)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the program as a Python package of its own: NumPy and numba run it, qmlir is not needed.
@@ -283,9 +326,16 @@ class Program:
 
     def write(self, folder: Path) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
-        if self._only is None:
-            raise text_error("a program whose shapes are open can't be saved: give `load` the shapes of its inputs")
-        shutil.copytree(self._only.folder, folder, ignore=shutil.ignore_patterns("*.pyc", cache.MANIFEST))
+        ignored = shutil.ignore_patterns("*.pyc", cache.MANIFEST)
+        if self._only is not None:
+            shutil.copytree(self._only.folder, folder, ignore=ignored)
+        elif self._any_length is not None:
+            write_lengths(folder, self._any_length, self._folders, ignored)
+        else:
+            raise text_error(
+                "a program whose shapes are open can't be saved: give `compile` the largest `lengths`, or `load` the "
+                "shapes of its inputs"
+            )
         folder.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
 
 
@@ -348,22 +398,31 @@ def compile_module(
     function: str = "main",
     progress: IO[str] | None = None,
     tuned: bool = True,
+    lengths: Lengths | None = None,
 ) -> Program:
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
-    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled.
+    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
+    `lengths`, the largest of each open size by its name or a list of capacities, it takes any size up to that without
+    compiling again.
 
     Raises `DiagnosticError` for an instruction set that is unknown or that this processor lacks, and for what has no
     compiled form.
     """
     wanted = checked_isa(isa, threads)
-    return Program(module, isa=wanted, threads=threads, function=function, progress=progress, tuned=tuned)
+    return Program(
+        module, isa=wanted, threads=threads, function=function, progress=progress, tuned=tuned, lengths=lengths
+    )
 
 
 def load_program(folder: str | PathLike[str]) -> Any:
     """The program that `Program.save` wrote: call it as before. Raises `DiagnosticError` where there is none."""
     path = Path(folder).resolve()
+    if (path / LENGTHS).is_file():
+        program = read_lengths(path, load_program)
+        program.again = (load_program, (str(path),))
+        return program
     name = f"qmlir_saved_{hashlib.sha256(_identity(path).encode()).hexdigest()[:24]}"
     with _LOADING:
         package: Any = sys.modules.get(name) or load_package(path, name)

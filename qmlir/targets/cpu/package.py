@@ -35,6 +35,9 @@ INIT = "__init__.py"
 KERNELS = "kernels.py"
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
+LENGTHS = "lengths.json"
+"""What a program of any length says of itself: it is a package of several."""
+
 _RUNTIME_PACKAGE = "qmlir.targets.cpu.emitters.numba.runtime"
 
 _INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
@@ -70,7 +73,7 @@ program = CompiledModule(
 
 def is_program(folder: Path) -> bool:
     """Whether `folder` is a saved program for the CPU."""
-    return (folder / KERNELS).is_file() and (folder / RUNTIME).is_dir()
+    return (folder / LENGTHS).is_file() or ((folder / KERNELS).is_file() and (folder / RUNTIME).is_dir())
 
 
 _LINE = 64

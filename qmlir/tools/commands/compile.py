@@ -10,6 +10,7 @@ from typing import Any
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.specialization.inputs import function_of
+from qmlir.specialization.options import parse_sizes
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
@@ -27,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
     add_options(parser, "--shape", "--keep-casts", "--threads", "--isa", "--target")
+    parser.add_argument(
+        "--length", action="append", default=[], metavar="SIZE=MAX",
+        help="the largest of an open size, sequence=256, or its capacities, sequence=16x64: the program takes any size "
+        "up to that",
+    )  # fmt: skip
     parser.add_argument("--no-tuned", action="store_true", help="ignore the schedules that qmlir tune found")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
@@ -39,13 +45,15 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     started = time.perf_counter()
     module = load_model(arguments.model, session, arguments.shape, arguments.function, arguments.keep_casts)
     function = function_of(module, arguments.function)
-    if still_open := with_one_sample(function, {}):
-        remedy = f"for one sample say {shapes_text(still_open)}"
-        raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
-    module = specialize(module, function=arguments.function)
+    lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.length).items()}
+    if not lengths:
+        if still_open := with_one_sample(function, {}):
+            remedy = f"for one sample say {shapes_text(still_open)}, for any size --length"
+            raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
+        module = specialize(module, function=arguments.function)
     program: Any = compile(
         module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
-        progress=session.progress, tuned=not arguments.no_tuned,
+        progress=session.progress, tuned=not arguments.no_tuned, lengths=lengths or None,
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
         program.write(aside)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.verification import verify
 from qmlir.specialization.padding.extents import Extent, reshaped
-from qmlir.specialization.padding.pad import open_sizes, pad_function
+from qmlir.specialization.padding.pad import open_sizes, outline, pad_function
 
 CAPACITIES = {"n": 3, "s": 5}
 WIDTH = 4
@@ -237,7 +238,8 @@ def _nan_is_quantized(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_graphs(seed: int) -> None:
     module = random_module(seed, steps=1 + seed % 5)
     padded = module.clone()
-    plan = pad_function(padded, CAPACITIES)
+    inputs = pad_function(padded, CAPACITIES)
+    (axes,) = outline(module).outputs.values()
     verify(padded)
     rng = np.random.default_rng(seed)
     for n, s in product((1, 3), (1, 2, 5)):
@@ -245,17 +247,16 @@ def test_random_graphs(seed: int) -> None:
         wide = rng.choice(HOSTILE, size=(*CAPACITIES.values(), WIDTH)).astype(np.float32)
         wide[:n, :s] = x
         sizes = {"n": n, "s": s}
-        numbers = {port: np.array(sizes[name]) for name, port in plan.sizes.items()}
+        numbers = {port: np.array(sizes[name]) for name, port in inputs.items()}
         (wanted,) = qmlir.interpret(module, {"x": x}).values()
         (found,) = qmlir.interpret(padded, {"x": wide, **numbers}).values()
-        (axes,) = plan.outputs.values()
         np.testing.assert_array_equal(valid_part(found, axes, sizes), wanted, strict=True)
 
 
 def test_independent_sizes_are_those_that_nothing_mixes() -> None:
-    module = qmlir.load("tests/unit/specialization/padding/rows.mlir")
+    module = qmlir.load(Path(__file__).parent / "rows.mlir")
     assert open_sizes(module) == ("n", "s")
-    assert pad_function(module, CAPACITIES).mixed == {"s"}
+    assert outline(module).mixed == {"s"}
 
 
 Factors = tuple[tuple[int | str, ...], ...]

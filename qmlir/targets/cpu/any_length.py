@@ -1,0 +1,133 @@
+"""One program for every length: the programs of some capacities of the open sizes, and what calls them.
+
+Capacities grow by powers of two, so at most half of what a program computes is padding. A size that is given none must
+be one along which places have nothing to do with each other, as samples of a batch: it is cut into pieces of one.
+"""
+
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
+from qmlir.specialization.padding.walk import Axes
+from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, PaddedPorts, described
+from qmlir.targets.cpu.package import INIT, LENGTHS
+
+SMALLEST = 16
+"""The smallest capacity that is chosen by default: below, a program is no longer shorter for fewer rows."""
+
+Lengths = Mapping[str, int | Sequence[int]]
+"""The largest size by the name of an open size, or its capacities."""
+
+
+def capacities_up_to(largest: int) -> tuple[int, ...]:
+    """The capacities for sizes up to `largest`: powers of two from `SMALLEST` on, and `largest`."""
+    powers = itertools.takewhile(lambda size: size < largest, (SMALLEST << step for step in itertools.count()))
+    return (*powers, largest)
+
+
+def checked_lengths(module: ModuleOp, lengths: Lengths, function: str) -> dict[str, tuple[int, ...]]:
+    """The capacities of each open size that is given some. Raises `DiagnosticError` for what is none."""
+    known = open_sizes(module, function)
+    found: dict[str, tuple[int, ...]] = {}
+    for name, given in lengths.items():
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise text_error(f"the model has no open size '{name}'{nearest_name(name, known)} (it has: {listed})")
+        sizes = capacities_up_to(given) if isinstance(given, int) else tuple(sorted(set(given)))
+        if not sizes or sizes[0] < 1:
+            raise text_error(f"the capacities of '{name}' are numbers above 0, found {given}")
+        found[name] = sizes
+    return found
+
+
+def all_capacities(outline: Outline, lengths: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
+    """Every combination of capacities that has a program.
+
+    Raises `DiagnosticError` for a size that needs capacities and has none.
+    """
+    names = dict.fromkeys(name for axes in outline.inputs.values() for extent in axes for name in extent.names)
+    for name in names:
+        if name in outline.mixed and name not in lengths:
+            raise text_error(f"the places of '{name}' can't be cut apart: give its largest size, as {name}=256")
+    each = [[(name, size) for size in lengths.get(name, (1,))] for name in names]
+    return [dict(chosen) for chosen in itertools.product(*each)]
+
+
+def _listed(axes: Mapping[str, Axes]) -> dict[str, list[list[int | str]]]:
+    return {name: [list(extent.factors) or [1] for extent in each] for name, each in axes.items()}
+
+
+@dataclass(frozen=True)
+class PaddedModule:
+    """A module for some capacities, and the input that takes each size."""
+
+    capacities: Mapping[str, int]
+    takes: Mapping[str, str]
+    module: ModuleOp
+
+
+def padded_modules(module: ModuleOp, combinations: Iterable[Mapping[str, int]], function: str) -> list[PaddedModule]:
+    """A clone of `module` for each of `combinations`. Raises `DiagnosticError` for what cannot be padded."""
+    clones = [(capacities, module.clone()) for capacities in combinations]
+    return [PaddedModule(each, pad_function(clone, each, function), clone) for each, clone in clones]
+
+
+def plan_of(outline: Outline) -> PaddedPorts:
+    """How the programs are called."""
+    names = dict.fromkeys(name for axes in outline.inputs.values() for extent in axes for name in extent.names)
+    return PaddedPorts(
+        _listed(outline.inputs), _listed(outline.outputs), [name for name in names if name not in outline.mixed]
+    )
+
+
+def write_lengths(folder: Path, program: AnyLength, parts: Sequence[Path], ignore: Callable[..., Any]) -> None:
+    """Write a program of any length: a package with one for each capacity, the folders `parts`."""
+    folder.mkdir()
+    for place, part in enumerate(parts):
+        shutil.copytree(part, folder / part_name(place), ignore=ignore)
+    (folder / LENGTHS).write_text(json.dumps(program.description()), encoding="utf-8")
+    (folder / INIT).write_text(_INIT, encoding="utf-8")
+
+
+def part_name(place: int) -> str:
+    """The folder of the program of one capacity."""
+    return f"part{place}"
+
+
+def read_lengths(folder: Path, loaded: Callable[[Path], Any]) -> AnyLength:
+    """What `write_lengths` wrote. Raises `DiagnosticError` for what is damaged."""
+    try:
+        description = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
+        count = len(description["buckets"])
+    except (OSError, ValueError, KeyError) as error:
+        raise text_error(f"{folder / LENGTHS} is damaged: {error}") from error
+    return described(description, [loaded(folder / part_name(place)) for place in range(count)])
+
+
+_INIT = '''"""A compiled neural network for any length: `program(inputs)` gives the outputs by name."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+from .part0.runtime.errors import InputError
+from .part0.runtime.lengths import described
+
+__all__ = ["InputError", "program"]
+
+_DESCRIPTION = json.loads((Path(__file__).parent / "lengths.json").read_text(encoding="utf-8"))
+
+program = described(
+    _DESCRIPTION,
+    [import_module(f".part{place}", __name__).program for place in range(len(_DESCRIPTION["buckets"]))],
+    __name__,
+)
+'''
