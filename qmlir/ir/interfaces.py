@@ -123,6 +123,9 @@ class Domain:
     holes: tuple[float, ...] = ()
     """Excluded numbers, such as 0 of a divisor; they may be `minimum` or `maximum`."""
 
+    coarsest: float = math.inf
+    """The largest scale at which quantized numbers still say where on its period a function is."""
+
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which of `values` are in it."""
         return (values >= self.minimum) & (values <= self.maximum) & ~np.isin(values, self.holes)

@@ -29,7 +29,7 @@ from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
-from qmlir.quantization.domains import undefined_constants, within_domains
+from qmlir.quantization.domains import computed_for, undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
@@ -479,6 +479,7 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
         if not found:
             break
         refused |= {op: reason for op, reason in found.items() if not assignment.advance(op, reason)}
+        refused = computed_for(function, undefined.keys() & refused.keys()) | refused
     decisions.note_targets(assignment)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)

@@ -2,18 +2,24 @@
 
 Every type has a zero point, and so an integer for 0. Limits of the storage that leave it out, and whatever else an
 operation is not defined at, keep the operation defined at every integer: `i8<-127:127>` with the zero point -128 holds
-a divisor above 0. Where values come closer to what is left out than the steps of the type tell apart, no limits help.
+a divisor above 0. Where values come closer to what is left out than the steps of the type tell apart, no limits help:
+the operation computes in float, and with it what only computes that operand, as it would be rounded before. So it is
+where a periodic function takes numbers of steps that are too coarse.
 """
 
-from collections.abc import Container, Iterable, Iterator
+import math
+from collections.abc import Container, Iterable, Iterator, Set
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue, Use
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.interfaces import Domain, Quantizable
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.interfaces import Domain, MultipliesAndAdds, Quantizable
+from qmlir.ir.provenance import describe
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.observed import observed
 from qmlir.quantization.reasons import Basis, Reason
@@ -34,9 +40,13 @@ def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: floa
     """`type_` with such limits that every number of it is in the domain.
 
     `None` where one of the numbers from `low` to `high` is outside, or would be moved too far: by more than half a step
-    away from a hole, or by a step into an end that belongs to the domain.
+    away from a hole, or by a step into an end that belongs to the domain; and where the scale is coarser than allowed.
     """
-    if not domain.holds(np.array([low, high])).all() or any(low < hole < high for hole in domain.holes):
+    if (
+        type_.scale > domain.coarsest
+        or not domain.holds(np.array([low, high])).all()
+        or any(low < hole < high for hole in domain.holes)
+    ):
         return None
     limits: list[int] = []
     for way, nearest, end, limit in (
@@ -84,6 +94,11 @@ def _reach(value: SSAValue, reason: Reason) -> tuple[float, float] | None:
 
 
 def _refusal(domain: Domain, type_: UniformQuantizedType, low: float, high: float) -> str:
+    if type_.scale > domain.coarsest:
+        return (
+            f"takes x in steps of at most {domain.coarsest:.3g}: {storage_of(type_)} for an operand from {low:.3g} to "
+            f"{high:.3g} has steps of {type_.scale:.3g}"
+        )
     return (
         f"is defined for x {domain} only: {storage_of(type_)} in steps of {type_.scale:.3g} does not hold "
         f"an operand from {low:.3g} to {high:.3g} without what is left out"
@@ -119,4 +134,40 @@ def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
             continue
         if not domain.holds(dequantize(quantize(array, type_), type_)).all():
             found[op] = _refusal(domain, type_, float(array.min()), float(array.max()))
+    return found
+
+
+# --- What only computes such operands ---------------------------------------------------------------------------------
+
+
+def _has_domain(use: Use) -> bool:
+    op = use.operation
+    return isinstance(op, Quantizable) and list(op.domains())[use.index] is not None
+
+
+def _sums_products(op: Operation) -> bool:
+    """Whether `op` is a contraction; a product of each position with each frequency sums nothing."""
+    if not isinstance(op, MultipliesAndAdds):
+        return False
+    results = sum(math.prod(max(size, 1) for size in shape_of(result)) for result in op.results)
+    return op.multiply_adds() > results
+
+
+def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation, str]:
+    """What computes the operands at which `undefined` have no result in their types, with the reason: up to sums of
+    products, and to what others take, too.
+
+    A rounded sum with 1e-6 is 0 again, and a position rounded to 8 bits has no angle.
+    """
+    found: dict[Operation, str] = {}
+    for op in reversed(list(function.walk())):
+        uses = [use for result in op.results for use in result.uses]
+        direct = [use.operation for use in uses if use.operation in undefined and _has_domain(use)]
+        through = [use.operation for use in uses if use.operation in found]
+        if not isinstance(op, Quantizable) or op in undefined or _sums_products(op):
+            continue
+        if direct:
+            found[op] = f"computes an operand of {describe(direct[0])}, which is left in float"
+        elif through and all(use.operation in found or use.operation in undefined for use in uses):
+            found[op] = found[through[0]]
     return found

@@ -59,6 +59,9 @@ def defined_at(domain: Domain | None) -> QuantizationSlots:
 DIVISOR = Domain(holes=(0.0,))
 """Everything but 0."""
 
+ANGLE = Domain(coarsest=1 / 32)
+"""Any angle, in steps of which a turn has at least 200: 8 bits hold one turn, not the angles of many positions."""
+
 
 @irdl_op_definition
 class AbsOp(UnaryOp):
@@ -122,7 +125,7 @@ class SinOp(UnaryOp):
     """The sine of an angle in radians."""
 
     name = "nn.sin"
-    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0, ANGLE)
 
 
 @irdl_op_definition
@@ -130,7 +133,7 @@ class CosOp(UnaryOp):
     """The cosine of an angle in radians."""
 
     name = "nn.cos"
-    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0, ANGLE)
 
 
 @irdl_op_definition
@@ -138,6 +141,7 @@ class TanOp(UnaryOp):
     """The tangent of an angle in radians."""
 
     name = "nn.tan"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(ANGLE)
 
 
 @irdl_op_definition

@@ -7,6 +7,8 @@
 !near = !quant.calibrated<f32<0.01:25.5>>
 !around = !quant.calibrated<f32<-12.5:13.0>>
 !more = !quant.calibrated<f32<1.05:25.5>>
+!turn = !quant.calibrated<f32<0.0:6.25>>
+!turns = !quant.calibrated<f32<0.0:20.0>>
 
 // CHECK-DAG: [[ABOVE:!.+]] = !quant.uniform<i8<-127:127>:f32, 0.1{{0*[0-9]*}}:-128>
 // CHECK-DAG: [[BELOW:!.+]] = !quant.uniform<i8<-128:126>:f32, 0.1{{0*[0-9]*}}:127>
@@ -88,4 +90,55 @@ func.func @two_users(%y: tensor<2x!above>) -> (tensor<2x!x>, tensor<2x!x>) {
   %0 = nn.sqrt %y : (tensor<2x!above>) -> tensor<2x!x> {origin = "sqrt1"}
   %1 = nn.log %y : (tensor<2x!above>) -> tensor<2x!x> {origin = "log1"}
   func.return %0, %1 : tensor<2x!x>, tensor<2x!x>
+}
+
+// What only computes such an operand would round it: a sum with 0.01 stays in float, too, and what it adds to. A value
+// that others take, too, is quantized.
+// CHECK-LABEL: @computed(
+// CHECK: nn.neg {{.*}} : tensor<2x!
+// CHECK: nn.neg {{.*}} : tensor<2xf32>
+// CHECK: nn.add {{.*}} -> tensor<2xf32>
+// CHECK: nn.div {{.*}} : tensor<2xf32>
+// CHECK: nn.relu {{.*}} : tensor<2x!
+func.func @computed(%x: tensor<2x!x>, %y: tensor<2x!around>) -> (tensor<2x!x>, tensor<2x!around>) {
+  %c = nn.constant dense<0.01> : tensor<f32>
+  %0 = nn.neg %y : tensor<2x!around> {origin = "neg1"}
+  %1 = nn.neg %0 : (tensor<2x!around>) -> tensor<2x!near> {origin = "neg2"}
+  %2 = nn.add %1, %c : (tensor<2x!near>, tensor<f32>) -> tensor<2x!near> {origin = "add1"}
+  // expected-warning @+1 {{'nn.div' op (div6) is left in float}}
+  %3 = nn.div %x, %2 : (tensor<2x!x>, tensor<2x!near>) -> tensor<2x!x> {origin = "div6"}
+  %4 = nn.relu %0 : tensor<2x!around> {origin = "relu1"}
+  func.return %3, %4 : tensor<2x!x>, tensor<2x!around>
+}
+
+// Sums of products stay quantized whatever they are for.
+// CHECK-LABEL: @summed(
+// CHECK: nn.matmul {{.*}} -> tensor<1x2x!
+// CHECK: nn.div {{.*}} : tensor<1x2xf32>
+func.func @summed(%x: tensor<1x2x!x>) -> tensor<1x2x!x> {
+  %w = nn.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %0 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x2xf32>) -> tensor<1x2x!around> {origin = "matmul1"}
+  // expected-warning @+1 {{'nn.div' op (div7) is left in float}}
+  %1 = nn.div %x, %0 : (tensor<1x2x!x>, tensor<1x2x!around>) -> tensor<1x2x!x> {origin = "div7"}
+  func.return %1 : tensor<1x2x!x>
+}
+
+// One turn has 8 bits.
+// CHECK-LABEL: @turn(
+// CHECK: nn.sin {{.*}} : (tensor<2x!{{.+}}>) -> tensor<2x!
+func.func @turn(%y: tensor<2x!turn>) -> tensor<2x!x> {
+  %0 = nn.sin %y : (tensor<2x!turn>) -> tensor<2x!x> {origin = "sin1"}
+  func.return %0 : tensor<2x!x>
+}
+
+// An angle of several turns has not: each position by each frequency, which sums nothing, is computed in float.
+// CHECK-LABEL: @turns(
+// CHECK: nn.matmul {{.*}} -> tensor<2x2xf32>
+// CHECK: nn.cos {{.*}} : tensor<2x2xf32>
+func.func @turns(%positions: tensor<2x1x!turns>) -> tensor<2x2x!x> {
+  %w = nn.constant dense<[[1.0, 0.1]]> : tensor<1x2xf32>
+  %0 = nn.matmul %positions, %w : (tensor<2x1x!turns>, tensor<1x2xf32>) -> tensor<2x2x!turns> {origin = "matmul2"}
+  // expected-warning @+1 {{'nn.cos' op (cos1) is left in float: it takes x in steps of at most 0.0312: i8 for an operand from 0 to 20 has steps of 0.0784}}
+  %1 = nn.cos %0 : (tensor<2x2x!turns>) -> tensor<2x2x!x> {origin = "cos1"}
+  func.return %1 : tensor<2x2x!x>
 }
