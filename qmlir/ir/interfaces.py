@@ -151,7 +151,8 @@ class QuantizationSlots:
     clamps the same values. `takes_accumulators` says that an operand may be a 32-bit accumulator, so that nothing is
     rounded before this operation. `domains` are those of operands by name, if the result is not finite for some
     numbers: their quantized types exclude these. `normalizes_rows` says that each row of the data is divided by its own
-    spread, so that what goes in may be a sum that grows over many layers.
+    spread, so that what goes in may be a sum that grows over many layers. `divides_one` says that the elements of a row
+    of the result add up to 1, so that each is the smaller the more there are.
     """
 
     operands: dict[str, Slot | None] = field(default_factory=dict[str, "Slot | None"])
@@ -164,6 +165,7 @@ class QuantizationSlots:
     limits_operand: bool = False
     takes_accumulators: bool = False
     normalizes_rows: bool = False
+    divides_one: bool = False
     domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
 
 

@@ -60,7 +60,7 @@ def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
             return False
         slots = {part: Slot.ACCUMULATOR if _multiplies(part) else Slot.BIAS for part in parts.operations}
         return any(
-            rule.slot is slot and rule.matches(part, slot, is_residual=False)
+            rule.slot is slot and rule.matches(part, slot, set())
             for rule in recipe.rules
             for part, slot in slots.items()
         )

@@ -31,6 +31,7 @@ from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
+from qmlir.quantization.faint import faint_results
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
@@ -468,6 +469,7 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     assignment = Assignment(targets, recipe)
     residual, masking = residual_values(function), mask_arithmetic(function)
     recipe.residual |= {value.owner for value in residual if isinstance(value.owner, Operation)}
+    recipe.faint |= faint_results(function)
     while True:
         decider = _Decider(function, recipe, refused, assignment, residual, masking)
         decisions = decider.run()

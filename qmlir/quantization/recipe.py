@@ -9,14 +9,14 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role` and `op` (globs), by `slot`, and by whether a result is `residual`; what it leaves
-out matches everything. Each field is taken from the last rule that matches and sets it, on top of the defaults of the
-slot.
+A rule matches by `origin`, `role` and `op` (globs), by `slot`, and by whether a result is `residual` or `faint`; what
+it leaves out matches everything. Each field is taken from the last rule that matches and sets it, on top of the
+defaults of the slot.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from os import PathLike
@@ -99,7 +99,7 @@ _READERS: Mapping[str, Any] = {
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "slot")
-_RESIDUAL = "residual"
+_FACTS = ("residual", "faint")
 _CALIBRATOR = "calibrator"
 _QUANTIZE = "quantize"
 
@@ -116,6 +116,9 @@ class Rule:
     residual: bool | None = None
     """Whether it is about what is on a residual stream, or about the rest; `None` for both."""
 
+    faint: bool | None = None
+    """Whether it is about what is lost in 8 bits of its fixed range (see `faint`), or about the rest."""
+
     name: str = ""
     """What errors call the rule; one without a name may decide nothing."""
 
@@ -125,11 +128,17 @@ class Rule:
     yields: bool = False
     """Whether it gives way where a target has not what it sets."""
 
-    def matches(self, op: Operation, slot: Slot, *, is_residual: bool) -> bool:
-        """Whether the rule is about `slot` of `op`, whose value is on a residual stream or not."""
+    @property
+    def facts(self) -> dict[str, bool]:
+        """What has to be known of a result, by name."""
+        said = {name: getattr(self, name) for name in _FACTS}
+        return {name: each for name, each in said.items() if each is not None}
+
+    def matches(self, op: Operation, slot: Slot, known: Set[str]) -> bool:
+        """Whether the rule is about `slot` of `op`, of whose value these facts are `known`."""
         if self.slot not in (None, slot) or not _matches_kind(op, self.op):
             return False
-        if self.residual is not None and self.residual is not is_residual:
+        if any((name in known) is not said for name, said in self.facts.items()):
             return False
         origins = origins_of(op)
         if self.role != "*" and not any(fnmatchcase(origin.role, self.role) for origin in origins):
@@ -148,10 +157,11 @@ def _wide(named: str, **matchers: Any) -> Rule:
 WIDE_BY_DEFAULT = (
     *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
     _wide("residual streams", residual=True),
+    _wide("probabilities of many elements", faint=True),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
-all layers. Products of weights stay as they are."""
+all layers, and probabilities that are lost in 8 bits (see `faint`). Products of weights stay as they are."""
 
 
 def _matches_kind(op: Operation, pattern: str) -> bool:
@@ -167,6 +177,9 @@ class Recipe:
     names: set[str] = field(default_factory=set[str])
     residual: set[Operation] = field(default_factory=set[Operation])
     """The operations whose result lies on a residual stream."""
+
+    faint: set[Operation] = field(default_factory=set[Operation])
+    """The operations whose result is lost in 8 bits of its fixed range."""
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
         """How the value in `slot` of `op` is quantized; asked where that decides the value's type."""
@@ -221,9 +234,8 @@ class Recipe:
         return wanted
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
-        is_residual = slot is Slot.OUTPUT and op in self.residual
-        rules = enumerate(self.rules)
-        return ((place, rule) for place, rule in rules if rule.matches(op, slot, is_residual=is_residual))
+        known = {name for name in _FACTS if slot is Slot.OUTPUT and op in getattr(self, name)}
+        return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
         """Raise `DiagnosticError` where a rule has decided nothing: it matches nothing, or others decide there."""
@@ -283,9 +295,9 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     for key, value in table.items():
-        if key == _RESIDUAL:
+        if key in _FACTS:
             if not isinstance(value, bool):
-                raise _rule_error(name, f"residual is true or false, found {value!r}")
+                raise _rule_error(name, f"{key} is true or false, found {value!r}")
             matchers[key] = value
         elif key in _MATCHERS:
             if not isinstance(value, str):
@@ -296,12 +308,13 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         elif key in _READERS or key == _QUANTIZE:
             settings[key] = _setting(name, key, value)
         else:
-            known = (*_MATCHERS, _RESIDUAL, *_READERS, _QUANTIZE, _CALIBRATOR)
+            known = (*_MATCHERS, *_FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
-    if "residual" in matchers and matchers.get("slot", Slot.OUTPUT.value) != Slot.OUTPUT.value:
-        raise _rule_error(name, f"residual is for results, slot '{matchers['slot']}' has none")
+    facts = [each for each in _FACTS if each in matchers]
+    if facts and matchers.get("slot", Slot.OUTPUT.value) != Slot.OUTPUT.value:
+        raise _rule_error(name, f"{facts[0]} is for results, slot '{matchers['slot']}' has none")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}
         if matchers["slot"] not in slots:

@@ -46,7 +46,7 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[Table]:
         yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
     for rule in () if settings.get("target") else WIDE_BY_DEFAULT:  # a target may not have what they ask for
         assert rule.slot is not None
-        matchers = {"residual": True} if rule.residual else {"role": rule.role}
+        matchers = rule.facts or {"role": rule.role}
         yield {**matchers, "slot": rule.slot.value, "storage": _WIDE}
 
 

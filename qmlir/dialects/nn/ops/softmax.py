@@ -52,7 +52,9 @@ class SoftmaxOp(SoftmaxLikeOp):
 
     name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"mask": None}, fixed_output=FixedRange(0.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"mask": None}, fixed_output=FixedRange(0.0, 1.0), divides_one=True
+    )
 
     input = operand_def(TensorType)
     mask = opt_operand_def(TensorType)
