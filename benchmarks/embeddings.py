@@ -3,6 +3,9 @@
 `python -m benchmarks.embeddings minilm.onnx minilm_eval.npz`: the archive has `q_ids`, `q_mask`, `d_ids` and `d_mask`,
 of queries and of the document that answers each. The last texts calibrate, the others are judged: the mean cosine to
 the float embeddings, and how often the nearest document is the right one. ONNX Runtime's dynamic int8 is beside.
+
+With `--lengths 16 64 256`, the sizes of the model are open, each text has its own length, and one program takes them
+all: it is timed at each of these lengths.
 """
 
 import argparse
@@ -18,6 +21,8 @@ import numpy.typing as npt
 import qmlir
 from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import DYNAMIC
+from qmlir import Program
+from qmlir.specialization.padding.pad import open_sizes
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.targets.peers.quantizers import FORMS
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
@@ -30,10 +35,17 @@ Embed = Callable[[Feeds], Array]
 _COSINE_BAR, _RECALL_BAR, _TIME_BAR = 0.01, 0.01, 0.6
 
 
-def _feeds(texts: Mapping[str, Array], kind: str, places: Sequence[int]) -> list[Feeds]:
-    """One text each of the queries (`q`) or the documents (`d`)."""
+def _feeds(texts: Mapping[str, Array], kind: str, places: Sequence[int], *, is_cut: bool) -> list[Feeds]:
+    """One text each of the queries (`q`) or the documents (`d`); `is_cut`: each as long as it is."""
     names = {"input_ids": "ids", "attention_mask": "mask"}
-    return [{name: texts[f"{kind}_{key}"][place : place + 1] for name, key in names.items()} for place in places]
+    found = [{name: texts[f"{kind}_{key}"][place : place + 1] for name, key in names.items()} for place in places]
+    counts = [int(each["attention_mask"].sum()) if is_cut else None for each in found]
+    return [{name: a[:, :count] for name, a in each.items()} for each, count in zip(found, counts, strict=True)]
+
+
+def _of_length(feeds: Feeds, length: int) -> Feeds:
+    """A text of so many tokens: those of `feeds` again and again."""
+    return {name: np.resize(array, (1, length)) for name, array in feeds.items()}
 
 
 def _recall(queries: Array, documents: Array) -> float:
@@ -53,12 +65,32 @@ def _accuracy(name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iter
     yield BenchRow("recall@1 lost", lost, _RECALL_BAR, "", subject=name)
 
 
-def _rows(model: Path, texts: Mapping[str, Array], count: int, threads: int) -> Iterator[BenchRow]:
-    last = len(texts["q_ids"])
-    judged = [_feeds(texts, kind, range(last - count // 2)) for kind in "qd"]
-    samples = [feeds for kind in "qd" for feeds in _feeds(texts, kind, range(last - count // 2, last))]
-    shapes = {name: array.shape for name, array in samples[0].items()}
-    program = qmlir.compile(qmlir.quantize(qmlir.load(model, shapes=shapes), samples), threads=threads)
+def _program(model: Path, samples: Sequence[Feeds], lengths: Sequence[int], threads: int) -> Program:
+    if not lengths:
+        shapes = {name: array.shape for name, array in samples[0].items()}
+        return qmlir.compile(qmlir.quantize(qmlir.load(model, shapes=shapes), samples), threads=threads)
+    module = qmlir.load(model)
+    _, sequence = open_sizes(module)
+    largest = max(*lengths, *(array.shape[1] for feeds in samples for array in feeds.values()))
+    return qmlir.compile(qmlir.quantize(module, samples), threads=threads, lengths={sequence: largest})
+
+
+def _times(runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[BenchRow]:
+    times = interleaved({name: partial(run, feeds) for name, run in runs.items()})
+    own, other = times.values()
+    scale, unit = readable(own.median)
+    for name, each in times.items():
+        yield row_of(each, what, scale, unit, name)
+    yield ratio_row(what, "qmlir over ONNX Runtime", own, [other], _TIME_BAR)
+
+
+def _rows(
+    model: Path, texts: Mapping[str, Array], count: int, threads: int, lengths: Sequence[int]
+) -> Iterator[BenchRow]:
+    last, is_cut = len(texts["q_ids"]), bool(lengths)
+    judged = [_feeds(texts, kind, range(last - count // 2), is_cut=is_cut) for kind in "qd"]
+    samples = [each for kind in "qd" for each in _feeds(texts, kind, range(last - count // 2, last), is_cut=is_cut)]
+    program = _program(model, samples, lengths, threads)
     with TemporaryDirectory() as folder:
         quantize_by_peer(model, Path(folder) / "dynamic.onnx", FORMS[DYNAMIC])
         options = OrtOptions(threads=threads)
@@ -70,12 +102,10 @@ def _rows(model: Path, texts: Mapping[str, Array], count: int, threads: int) -> 
     wanted = [np.concatenate([next(iter(exact(feeds).values())) for feeds in each]) for each in judged]
     for name, run in runs.items():
         yield from _accuracy(name, [np.concatenate([run(feeds) for feeds in each]) for each in judged], wanted)
-    times = interleaved({name: partial(run, judged[0][0]) for name, run in runs.items()})
-    own, other = times.values()
-    scale, unit = readable(own.median)
-    for name, each in times.items():
-        yield row_of(each, "one text", scale, unit, name)
-    yield ratio_row("one text", "qmlir over ONNX Runtime", own, [other], _TIME_BAR)
+    if not lengths:
+        yield from _times(runs, judged[0][0], "one text")
+    for length in lengths:
+        yield from _times(runs, _of_length(judged[1][0], length), f"one text of {length} tokens")
 
 
 def main() -> None:
@@ -85,10 +115,11 @@ def main() -> None:
     parser.add_argument("texts", type=Path, help="an archive of tokenized queries and documents")
     parser.add_argument("--samples", type=int, default=32, help="so many texts calibrate")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[], help="texts of so many tokens are timed")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     arguments = parser.parse_args()
     with np.load(arguments.texts) as texts:
-        rows = list(_rows(arguments.model, dict(texts), arguments.samples, arguments.threads))
+        rows = list(_rows(arguments.model, dict(texts), arguments.samples, arguments.threads, arguments.lengths))
     print_rows(rows, as_json=arguments.json)
 
 

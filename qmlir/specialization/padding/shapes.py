@@ -12,7 +12,7 @@ from qmlir.dialects.nn.infer.movement import normalized_axes, normalized_axis, s
 from qmlir.dialects.nn.ops import expansion, indexing, movement, shapes
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.specialization.folding import is_constant
 from qmlir.specialization.padding.extents import (
@@ -31,6 +31,9 @@ from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Ru
 
 MOST_SIZES = 64
 """Elements of the longest constant that may be a list of sizes."""
+
+LEAST_BITS = 32
+"""Of an integer that holds any size."""
 
 
 # --- Lists of sizes ---------------------------------------------------------------------------------------------------
@@ -63,7 +66,8 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     if isinstance(op, MulOp):
         found: Content = np.asarray(np.multiply(arrays[0], arrays[1], dtype=object), object)
     elif isinstance(op, CastOp):
-        if not all(kind_of(element_of(value)) is Kind.INTEGER for value in (op.input, op.result)):
+        integers = [as_integer(element_of(value)) for value in (op.input, op.result)]
+        if any(each is None or each.width.data < LEAST_BITS for each in integers):
             return None
         found = arrays[0]
     else:
