@@ -303,7 +303,6 @@ RULES: dict[type[Operation], Rule] = {
     elements.DivOp: _dividing,
     elements.ModOp: _dividing,
     elements.PowOp: _dividing,
-    elements.WhereOp: elementwise,
     elements.BitCastOp: elementwise,
     activations.PReluOp: elementwise,
     CastOperation: _cast,

@@ -11,7 +11,7 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import normalized_axes, normalized_axis, slice_indices
 from qmlir.dialects.nn.ops import expansion, indexing, movement, shapes
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, EqualOp, MulOp, WhereOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.specialization.folding import is_constant
@@ -70,6 +70,16 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         if any(each is None or each.width.data < LEAST_BITS for each in integers):
             return None
         found = arrays[0]
+    elif isinstance(op, EqualOp):
+        pairs = list(zip(*(sizes_in(each) for each in np.broadcast_arrays(*arrays)), strict=True))
+        if any(
+            isinstance(each, Extent) and not _is_below_one(other)
+            for each, other in (*pairs, *((b, a) for a, b in pairs))
+        ):
+            return None
+        found = np.asarray(np.equal(arrays[0], arrays[1], dtype=object), object)
+    elif isinstance(op, WhereOp):
+        found = np.asarray(np.where(arrays[0].astype(bool), arrays[1], arrays[2]), object)
     else:
         results = evaluate(op, known)
         assert results is not None
@@ -77,9 +87,14 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     return [PaddedValue(extents(found.shape), content=found)]
 
 
+def _is_below_one(size: Size) -> bool:
+    """Whether no open size is `size`."""
+    return isinstance(size, int) and size < 1
+
+
 def _with_lists(rule: Rule) -> Rule:
     """`rule`, unless the operation moves the elements of a list of sizes."""
-    return lambda op, walk: _listed(op, walk) or rule(op, walk)
+    return lambda op, walk: _listed(op, walk) or _placed(op, walk) or rule(op, walk)
 
 
 def _numbers(
@@ -115,10 +130,59 @@ def _range(op: shapes.RangeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | Non
     if any(content is None for content in contents):
         return None
     start, limit, delta = (sizes_in(np.asarray(content))[0] for content in contents)
+    if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int) and delta:
+        return [PaddedValue(extents([len(range(start, limit, delta))]))]
     if start != 0 or delta != 1 or not isinstance(limit, Extent):
         return None
-    walk.count(op, limit)
-    return [PaddedValue((limit,))]
+    return [PaddedValue((limit,), places={0: Extent()})]
+
+
+# --- Places: a tensor may be read as one list, by indices that are computed from places along its axes ----------------
+
+
+def _placed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """The facts of sums of places times sizes: they are folded for the capacities, as the axes are that they index."""
+    operands = [walk.facts(operand) for operand in op.operands]
+    if isinstance(op, AddOp):
+        axes = broadcast(op, walk, *(each.axes for each in operands))
+        forms = [_broadcast_places(each, len(axes)) for each in operands]
+        if None in forms or set(forms[0] or ()) & set(forms[1] or ()):
+            return None
+        return [PaddedValue(axes, places={**(forms[0] or {}), **(forms[1] or {})})]
+    for each, factor in ((operands[0], operands[-1]), (operands[-1], operands[0])):
+        sizes = [] if factor.content is None else sizes_in(factor.content)
+        if isinstance(op, MulOp) and each.places is not None and len(sizes) == 1:
+            axes = broadcast(op, walk, each.axes, factor.axes)
+            steps = {
+                axis: step * as_extent(sizes[0]) for axis, step in (_broadcast_places(each, len(axes)) or {}).items()
+            }
+            return [PaddedValue(axes, places=steps)]
+    return None
+
+
+def _broadcast_places(value: PaddedValue, rank: int) -> dict[int, Extent] | None:
+    added = rank - len(value.axes)
+    return None if value.places is None else {axis + added: step for axis, step in value.places.items()}
+
+
+def _moved_places(value: PaddedValue, after: Axes) -> dict[int, Extent] | None:
+    """The places where only axes of one place come and go, or are repeated."""
+    if value.places is None:
+        return None
+    if any(not value.axes[axis].names or after.count(value.axes[axis]) != 1 for axis in value.places):
+        return None
+    return {after.index(value.axes[axis]): step for axis, step in value.places.items()}
+
+
+def _is_every_place(data: Extent, indices: PaddedValue) -> bool:
+    """Whether each index of `indices` is the place of its own axes along `data`."""
+    wanted: dict[Extent, Extent] = {}
+    step = Extent()
+    for factor in reversed(data.factors):
+        wanted[Extent.of(factor)] = step
+        step = Extent.of(factor, *step.factors)
+    found = {indices.axes[axis]: step for axis, step in (indices.places or {}).items()}
+    return found == wanted and len(wanted) == len(data.factors) == len(indices.places or {})
 
 
 # --- Movement ---------------------------------------------------------------------------------------------------------
@@ -145,7 +209,7 @@ def _reshape(op: movement.ReshapeOp, walk: PaddingWalk) -> Sequence[PaddedValue]
     if after is None:
         found, wanted = (", ".join(map(str, each)) for each in (facts.axes, sizes))
         walk.decline(op, f"joins or splits axes of open sizes where padding lies between: [{found}] to [{wanted}]")
-    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after))]
+    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after), places=_moved_places(facts, after))]
 
 
 def _squeeze(op: movement.SqueezeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
@@ -166,7 +230,7 @@ def _unsqueeze(op: movement.UnsqueezeOp, walk: PaddingWalk) -> Sequence[PaddedVa
     added = normalized_axes(named, len(facts.axes) + len(named))
     rest = iter(facts.axes)
     after = tuple(Extent() if axis in added else next(rest) for axis in range(len(facts.axes) + len(named)))
-    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after))]
+    return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after), places=_moved_places(facts, after))]
 
 
 def _transpose(op: movement.TransposeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
@@ -231,7 +295,8 @@ def _split(op: movement.SplitOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
 def _expand(op: expansion.ExpandOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     walk.data(op, op.input)
     target = tuple(as_extent(size) for size in _integers(op, walk, "shape") or [])
-    return [PaddedValue(broadcast(op, walk, walk.axes(op.input), target))]
+    after = broadcast(op, walk, walk.axes(op.input), target)
+    return [PaddedValue(after, places=_moved_places(walk.facts(op.input), after))]
 
 
 def _tile(op: expansion.TileOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
@@ -272,7 +337,9 @@ def _gather(op: indexing.GatherOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     data, indices = walk.axes(op.input), walk.axes(op.indices)
     axis = normalized_axis(op.axis.value.data, len(data))
     content = walk.facts(op.indices).content
-    if data[axis].names:
+    if data[axis].names and _is_every_place(data[axis], walk.facts(op.indices)):
+        walk.place(op)
+    elif data[axis].names:
         if content is None or any(size != 0 for size in sizes_in(content)):
             walk.decline(op, f"takes one of {data[axis]} places, and which is not known to be the first")
         walk.count(op, data[axis])
@@ -305,6 +372,9 @@ RULES: dict[type[Operation], Rule] = {
     shapes.SizeOp: _size,
     shapes.RangeOp: _range,
     CastOp: _with_lists(elementwise),
+    EqualOp: _with_lists(elementwise),
+    WhereOp: _with_lists(elementwise),
+    AddOp: _with_lists(elementwise),
     MulOp: _with_lists(elementwise),
     movement.ReshapeOp: _with_lists(_reshape),
     movement.SqueezeOp: _with_lists(_squeeze),

@@ -38,6 +38,9 @@ from qmlir.text.elements import dense_dtype
 Axes = tuple[Extent, ...]
 
 
+Places = Mapping[int, Extent]
+
+
 @dataclass(frozen=True)
 class PaddedValue:
     """What is known of a value."""
@@ -48,6 +51,9 @@ class PaddedValue:
 
     content: Content | None = None
     """The elements of a list of sizes."""
+
+    places: Places | None = None
+    """What integers are that count places: the sum of places along axes, each times its extent."""
 
     @property
     def is_open(self) -> bool:
@@ -100,6 +106,7 @@ class PaddingWalk:
         self._block = function.body.block
         self._facts: dict[SSAValue, PaddedValue] = {}
         self._fixed: set[SSAValue] = set()
+        self._placed: set[Operation] = set()
         self._begun: Operation | None = None
         self._sizes: dict[Extent, SSAValue] = {}
         self._masks: dict[tuple[Extent, int], SSAValue] = {}
@@ -133,11 +140,21 @@ class PaddingWalk:
         if found is None:
             self._take_apart(op)
             return
+        if not (reads_shapes_only(op) or op in self._placed or any(facts.places is not None for facts in found)):
+            self._count_places(op)
         is_fixed = reads_shapes_only(op) or all(map(self.is_fixed, op.operands))
         for result, facts in zip(op.results, found, strict=True):
             self._facts[result] = facts
             if is_fixed:
                 self._fixed.add(result)
+
+    def _count_places(self, op: Operation) -> None:
+        """Places that `op` computes with must be the same whatever the capacity."""
+        for facts in map(self.facts, op.operands):
+            for axis, step in (facts.places or {}).items():
+                if step.names:
+                    self.decline(op, f"computes with places times {step}: they are others where that size is padded")
+                self.count(op, facts.axes[axis])
 
     def _closed(self, op: Operation, result: SSAValue) -> Axes:
         type_ = ranked_tensor(result.type)
@@ -187,6 +204,10 @@ class PaddingWalk:
         if not axis.counts_places:
             self.decline(op, f"counts places along {axis}, which are others where an inner size is padded")
         self.mix(axis)
+
+    def place(self, op: Operation) -> None:
+        """Record that `op` finds the same element by places of any capacity."""
+        self._placed.add(op)
 
     def data(self, op: Operation, *values: SSAValue | None) -> None:
         """Let operands of `op` that are open sizes be those of the run, as numbers; among `values` only if given."""

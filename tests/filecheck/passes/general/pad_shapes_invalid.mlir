@@ -67,3 +67,15 @@ func.func @main(%x: tensor<?x!quant.uniform<i8<-127:127>:f32, 0.5:-128>> {nn.nam
   %0 = nn.reduce_sum %x {axes = [0], keep_dims = false} : (tensor<?x!quant.uniform<i8<-127:127>:f32, 0.5:-128>>) -> tensor<!quant.uniform<i8:f32, 0.5>>
   func.return %0 : tensor<!quant.uniform<i8:f32, 0.5>>
 }
+// -----
+// As an index it would be another element where the size is padded.
+func.func @main(%x: tensor<?xi64> {nn.name = "x", nn.dims = ["s"]}) -> tensor<?xi64> {
+  %0 = nn.constant dense<0> : tensor<i64>
+  %1 = nn.constant dense<1> : tensor<i64>
+  %2 = nn.size %x : (tensor<?xi64>) -> tensor<i64>
+  %3 = nn.range %0, %2, %1 : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %4 = nn.mul %3, %2 : (tensor<?xi64>, tensor<i64>) -> tensor<?xi64>
+  // expected-error @+1 {{'nn.sub' op computes with places times s: they are others where that size is padded}}
+  %5 = nn.sub %x, %4 : (tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+  func.return %5 : tensor<?xi64>
+}

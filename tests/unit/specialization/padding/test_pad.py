@@ -232,25 +232,36 @@ def _nan_is_quantized(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(table, QuantizeCastOp, evaluator)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(60))
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.usefixtures("_nan_is_quantized")
-def test_random_graphs(seed: int) -> None:
-    module = random_module(seed, steps=1 + seed % 5)
+def assert_padding_is_harmless(module: ModuleOp, seed: int, shape: tuple[int, ...]) -> None:
+    """Compare the valid part with the function at the size of each run; the input has `shape` after its open axes."""
     padded = module.clone()
     inputs = pad_function(padded, CAPACITIES)
     (axes,) = outline(module).outputs.values()
     verify(padded)
     rng = np.random.default_rng(seed)
     for n, s in product((1, 3), (1, 2, 5)):
-        x = rng.normal(size=(n, s, WIDTH)).astype(np.float32)
-        wide = rng.choice(HOSTILE, size=(*CAPACITIES.values(), WIDTH)).astype(np.float32)
+        x = rng.normal(size=(n, s, *shape)).astype(np.float32)
+        wide = rng.choice(HOSTILE, size=(*CAPACITIES.values(), *shape)).astype(np.float32)
         wide[:n, :s] = x
         sizes = {"n": n, "s": s}
         numbers = {port: np.array(sizes[name]) for name, port in inputs.items()}
         (wanted,) = qmlir.interpret(module, {"x": x}).values()
         (found,) = qmlir.interpret(padded, {"x": wide, **numbers}).values()
         np.testing.assert_array_equal(valid_part(found, axes, sizes), wanted, strict=True)
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("_nan_is_quantized")
+def test_random_graphs(seed: int) -> None:
+    assert_padding_is_harmless(random_module(seed, steps=1 + seed % 5), seed, (WIDTH,))
+
+
+def test_exported_masks() -> None:
+    """As exporters write masks: read as one list by computed places, expanded to a shape in which -1 could stand."""
+    module = qmlir.load(Path(__file__).parent / "places.mlir")
+    assert outline(module).mixed == {"s"}
+    assert_padding_is_harmless(module, 0, ())
 
 
 def test_independent_sizes_are_those_that_nothing_mixes() -> None:

@@ -176,7 +176,7 @@ class AnyLength:
             for name, result in results.items()
             if sizes == counts and result.shape == _shape(self._plan.outputs[name], bucket.capacities)
         }
-        found = bucket.call(padded, whole)
+        found = bucket.call(padded, whole or None)
         bucket.buffers.append(buffers)
         for name, result in results.items():
             if name not in whole:
