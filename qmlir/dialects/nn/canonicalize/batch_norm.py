@@ -1,21 +1,28 @@
-"""A batch norm after a convolution, its transpose or a fully connected layer goes into the weights.
+"""What scales each channel after a convolution, its transpose or a fully connected layer goes into the weights.
 
 `(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` for each output channel, with
 `f = scale / sqrt(variance + epsilon)`. The sums are rounded in another order: the one canonicalization that may move
 the last bits of a float, and the one that every runtime does. The new weights are computed in f64 and rounded once.
+
+That is a batch norm, or what exporters leave of a frozen one: a factor of each channel. The sum after that needs no
+rewrite, it takes accumulators.
 """
+
+import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import Float32Type, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import BiasedContractionOp
+from qmlir.dialects.nn.ops.elementwise import MulOp
 from qmlir.dialects.nn.ops.normalization import BatchNormOp
-from qmlir.ir.builtin_types import element_of
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe, hand_on, hand_on_fused
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -34,29 +41,47 @@ def _rounded(array: npt.NDArray[np.float64], like: SSAValue) -> ConstantOp:
     return ConstantOp.of(array.astype(np.float32), TensorType(element_of(like), array.shape))
 
 
-def _layer_before(op: BatchNormOp) -> BiasedContractionOp | None:
-    """The layer whose output channels the norm takes."""
-    layer = op.data.owner
+def _layer_before(data: SSAValue) -> BiasedContractionOp | None:
+    """The layer whose output channels are along axis 1 of `data`."""
+    layer = data.owner
     if isinstance(layer, BiasedContractionOp) and layer.quantization_slots().result_channel_axis == 1:
         return layer
     return None
 
 
-def unfolded_reason(op: BatchNormOp) -> str | None:
-    """Why a batch norm after a layer does not go into its weights; `None` where it does, or is after none."""
-    layer = _layer_before(op)
-    if layer is None:
-        return None
-    values = {
-        f"weight of {describe(layer)}": layer.weight,
-        f"bias of {describe(layer)}": layer.bias,
-        **{name: getattr(op, name) for name in ("scale", "bias", "mean", "variance")},
-    }
-    faults = ((name, _fault(value)) for name, value in values.items() if value is not None)
-    for name, fault in faults:
-        if fault is not None:
+def _reason(layer: BiasedContractionOp, values: Mapping[str, SSAValue | None]) -> str | None:
+    """Why nothing made of `values`, by name, goes into the weights of `layer`; `None` where it does."""
+    named = {f"weight of {describe(layer)}": layer.weight, f"bias of {describe(layer)}": layer.bias, **values}
+    for name, value in named.items():
+        if value is not None and (fault := _fault(value)) is not None:
             return f"the {name} {fault}"
     return None if layer.result.has_one_use() else f"{describe(layer)} has other users"
+
+
+def unfolded_reason(op: BatchNormOp) -> str | None:
+    """Why a batch norm after a layer does not go into its weights; `None` where it does, or is after none."""
+    layer = _layer_before(op.data)
+    names = ("scale", "bias", "mean", "variance")
+    return None if layer is None else _reason(layer, {name: getattr(op, name) for name in names})
+
+
+def _merge(
+    layer: BiasedContractionOp, op: Operation, factor: Array, new_bias: Array | None, by: PatternRewriter
+) -> None:
+    """Replace `op` by its `layer` with its weights times `factor`, and another bias."""
+    made = [_rounded(_f64(layer.weight) * layer.beside_weights(factor), layer.weight)]
+    if new_bias is not None:
+        made.append(_rounded(new_bias, layer.weight))
+    for old, new in zip((layer.weight, layer.bias), made, strict=False):
+        hand_on((*([old.owner] if old is not None and isinstance(old.owner, ConstantOp) else []), op), new)
+    merged = type(layer).create(
+        operands=[layer.data, *(each.result for each in made)],
+        result_types=op.result_types,
+        properties=dict(layer.properties),
+        attributes=dict(layer.attributes),
+    )
+    hand_on_fused(layer, op, merged)
+    by.replace(op, [*made, merged])
 
 
 class FoldBatchNorm(RewritePattern):
@@ -64,27 +89,33 @@ class FoldBatchNorm(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
-        layer = _layer_before(op)
+        layer = _layer_before(op.data)
         if layer is None or unfolded_reason(op) is not None:
             return
-        weight, bias = (value.owner if value is not None else None for value in (layer.weight, layer.bias))
         factor, offset = _f64(op.scale), _f64(op.bias)
         mean = 0.0 if op.mean is None else _f64(op.mean)
         if op.variance is not None:
             factor = factor / np.sqrt(_f64(op.variance) + op.epsilon.value.data)
-        new_weight = _rounded(_f64(layer.weight) * layer.beside_weights(factor), layer.weight)
         old_bias = 0.0 if layer.bias is None else _f64(layer.bias)
-        new_bias = _rounded((old_bias - mean) * factor + offset, op.bias)
-        for old, new in ((weight, new_weight), (bias, new_bias)):
-            hand_on((*([old] if isinstance(old, ConstantOp) else []), op), new)
-        merged = type(layer).create(
-            operands=[layer.data, new_weight.result, new_bias.result],
-            result_types=op.result_types,
-            properties=dict(layer.properties),
-            attributes=dict(layer.attributes),
-        )
-        hand_on_fused(layer, op, merged)
-        rewriter.replace(op, [new_weight, new_bias, merged])
+        _merge(layer, op, factor, (old_bias - mean) * factor + offset, rewriter)
+
+
+class FoldFactor(RewritePattern):
+    """`conv(x, w, b) * f -> conv(x, w * f, b * f)` with constant f32 weights, one `f` a channel, and no other user."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MulOp, rewriter: PatternRewriter, /) -> None:
+        for data, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            layer = _layer_before(data)
+            if layer is None or _reason(layer, {"factor": factor}) is not None or op.result.type != data.type:
+                continue
+            # A factor of one element for each channel, or of one for all: its sizes are 1 but along axis 1.
+            sizes = (1,) * (len(shape_of(data)) - len(shape_of(factor))) + tuple(shape_of(factor))
+            channels = layer.output_channels()
+            if sizes[1] in (1, channels) and math.prod(sizes) == sizes[1]:
+                each = np.broadcast_to(_f64(factor).reshape(-1), (channels,))
+                _merge(layer, op, each, None if layer.bias is None else _f64(layer.bias) * each, rewriter)
+                return
 
 
 def _f64(value: SSAValue) -> Array:
@@ -92,4 +123,4 @@ def _f64(value: SSAValue) -> Array:
     return value.owner.array.astype(np.float64)
 
 
-PATTERNS: tuple[RewritePattern, ...] = (FoldBatchNorm(),)
+PATTERNS: tuple[RewritePattern, ...] = (FoldBatchNorm(), FoldFactor())

@@ -93,6 +93,39 @@ func.func @batch_norm(%x: tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32> {
   func.return %1 : tensor<1x2x2x2xf32>
 }
 
+// A frozen batch norm is a factor and an addend of each channel: the factor goes into the weights.
+func.func @factor(%x: tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32> {
+  %w = nn.constant dense<[[[[1.0]]], [[[10.0]]]]> : tensor<2x1x1x1xf32> {origin = "w"}
+  %f = nn.constant dense<[[[3.0]], [[5.0]]]> : tensor<2x1x1xf32> {origin = "f"}
+  %0 = nn.conv %x, %w : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "conv1", op_type = "Conv"}
+  %1 = nn.mul %0, %f : (tensor<1x2x2x2xf32>, tensor<2x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "mul1", op_type = "Mul", tensor = "m"}
+  func.return %1 : tensor<1x2x2x2xf32>
+}
+
+// One factor for all channels scales the bias, too.
+func.func @scalar(%x: tensor<2x1xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<[[1.0], [10.0]]> : tensor<2x1xf32>
+  %b = nn.constant dense<[0.5, 0.25]> : tensor<2xf32>
+  %f = nn.constant dense<4.0> : tensor<f32>
+  %0 = nn.fully_connected %x, %w, %b : (tensor<2x1xf32>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %1 = nn.mul %f, %0 : (tensor<f32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %1 : tensor<2x2xf32>
+}
+
+// Factors of rows, factors that make the result larger, and factors that are computed are none of channels.
+func.func @no_factor(%x: tensor<1x1x2x2xf32>, %c: tensor<2x1x1xf32>) -> (tensor<1x2x2x2xf32>, tensor<3x2x2x2xf32>, tensor<1x2x2x2xf32>) {
+  %w = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
+  %rows = nn.constant dense<[[3.0], [5.0]]> : tensor<2x1xf32>
+  %batch = nn.constant dense<2.0> : tensor<3x1x1x1xf32>
+  %0 = nn.conv %x, %w : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "conv1"}
+  %1 = nn.mul %0, %rows : (tensor<1x2x2x2xf32>, tensor<2x1xf32>) -> tensor<1x2x2x2xf32>
+  %2 = nn.conv %x, %w : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "conv2"}
+  %3 = nn.mul %2, %batch : (tensor<1x2x2x2xf32>, tensor<3x1x1x1xf32>) -> tensor<3x2x2x2xf32>
+  %4 = nn.conv %x, %w : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "conv3"}
+  %5 = nn.mul %4, %c : (tensor<1x2x2x2xf32>, tensor<2x1x1xf32>) -> tensor<1x2x2x2xf32>
+  func.return %1, %3, %5 : tensor<1x2x2x2xf32>, tensor<3x2x2x2xf32>, tensor<1x2x2x2xf32>
+}
+
 // A convolution that something else reads keeps its own values.
 func.func @batch_norm_shared(%x: tensor<1x1x2x2xf32>, %s: tensor<1xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) {
   %w = nn.constant dense<1.0> : tensor<1x1x1x1xf32>
@@ -155,6 +188,20 @@ func.func @batch_norm_shared(%x: tensor<1x1x2x2xf32>, %s: tensor<1xf32>) -> (ten
 // CHECK-NEXT: [[V2:%.+]] = nn.constant dense<[1.010000e+02, 1.970000e+02]> : tensor<2xf32> {origin = ["b", "bn1"], op_type = ["", "BatchNormalization"]}
 // CHECK-NEXT: [[V3:%.+]] = nn.conv [[V0]], [[V1]], [[V2]] : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = ["conv1", "bn1"], op_type = ["Conv", "BatchNormalization"], tensor = "n"}
 // CHECK-NEXT: func.return [[V3]] : tensor<1x2x2x2xf32>
+// CHECK-LABEL: @factor(
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<{{\[\[}}{{\[\[}}3.000000e+00]]], {{\[\[}}[5.000000e+01]]]]> : tensor<2x1x1x1xf32> {origin = ["w", "mul1"], op_type = ["", "Mul"]}
+// CHECK-NEXT: [[V2:%.+]] = nn.conv [[V0:%.+]], [[V1]] : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = ["conv1", "mul1"], op_type = ["Conv", "Mul"], tensor = "m"}
+// CHECK-NEXT: func.return [[V2]] : tensor<1x2x2x2xf32>
+// CHECK-LABEL: @scalar(
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<{{\[\[}}4.000000e+00], [4.000000e+01]]> : tensor<2x1xf32>
+// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<[2.000000e+00, 1.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: [[V3:%.+]] = nn.fully_connected [[V0:%.+]], [[V1]], [[V2]] :
+// CHECK-NEXT: func.return [[V3]] : tensor<2x2xf32>
+// CHECK-LABEL: @no_factor(
+// CHECK: nn.mul
+// CHECK: nn.mul
+// CHECK: nn.mul
+// CHECK: func.return
 // CHECK-LABEL: @batch_norm_shared(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x1x2x2xf32>, [[V1:%.+]]: tensor<1xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>)
 // CHECK-NEXT: [[V2:%.+]] = nn.constant dense<{{\[\[}}{{\[\[}}1.000000e+00]]]]> : tensor<1x1x1x1xf32>

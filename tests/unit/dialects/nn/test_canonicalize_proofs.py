@@ -144,10 +144,17 @@ LAYERS = {
 """Layers of four channels, each result a sum of 9 products: the shapes of the weights, the data and the result."""
 
 
+SCALED = {
+    "norm": "nn.batch_norm %c, %s, %o, %m, %v : (RESULT, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)",
+    "factor": "nn.mul %f, %c : (CHANNELS, RESULT)",
+}
+
+
 @pytest.mark.parametrize("layer", LAYERS)
-@settings(max_examples=20)
+@pytest.mark.parametrize("scaled", ["norm", "factor"])
+@settings(max_examples=10)
 @given(st.data())
-def test_batch_norm_goes_into_the_weights(layer: str, data: st.DataObject) -> None:
+def test_what_scales_channels_goes_into_the_weights(scaled: str, layer: str, data: st.DataObject) -> None:
     """Not bit for bit: the sums are rounded in another order. Each result is a sum of 9 products and a bias.
 
     In f32 both sides are within about 12 roundings of 2^-24 of the sum of the magnitudes of their terms, which is at
@@ -162,17 +169,16 @@ def test_batch_norm_goes_into_the_weights(layer: str, data: st.DataObject) -> No
 
     weights, operand, result = LAYERS[layer]
     w, b, s, o, m = values(-4, 4, *weights), *(values(-4, 4, 4) for _ in range(4))
-    v, x = values(1, 4, 4), values(-4, 4, *operand)
+    v, x, channels = values(1, 4, 4), values(-4, 4, *operand), (4, *(1 for _ in result[2:]))
     constants = "\n".join(
         f"%{name} = nn.constant dense<{each.tolist()}> : {type_of(each.shape)}"
-        for name, each in {"w": w, "b": b, "s": s, "o": o, "m": m, "v": v}.items()
+        for name, each in {"w": w, "b": b, "s": s, "o": o, "m": m, "v": v, "f": s.reshape(channels)}.items()
     )
     name, _, properties = layer.partition(" ")
     body = constants + (
         f"\n%c = nn.{name} %x, %w, %b {properties} : (TYPE, {type_of(weights)}, tensor<4xf32>) -> {type_of(result)}"
-        f"\n%r = nn.batch_norm %c, %s, %o, %m, %v : ({type_of(result)}, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,"
-        f" tensor<4xf32>) -> {type_of(result)}\nfunc.return %r : {type_of(result)}"
-    )
+        f"\n%r = {SCALED[scaled]} -> {type_of(result)}\nfunc.return %r : {type_of(result)}"
+    ).replace("RESULT", type_of(result)).replace("CHANNELS", type_of(channels))
     before, after, gone = _before_and_after(body, x, "f32")
     assert gone > 0
     np.testing.assert_allclose(after[0], before[0], rtol=0, atol=1e-3)
