@@ -160,31 +160,127 @@ def mobilenet_v2(classes: int = 1000) -> ModelProto:
     return net.model("mobilenetv2", [1, 3, 224, 224], [1, classes])
 
 
-def _attention(net: _Net, value: str, sequence: int, width: int, heads: int) -> str:
-    """Multi-head self-attention: softmax(Q Kᵀ / √size) V of each head, projected."""
-    size = width // heads
-    split = net.constant([1, sequence, heads, size], np.int64)
+@dataclass(frozen=True)
+class _Attention:
+    """Multi-head attention of rows of this width: softmax(Q Kᵀ / √size) V of each head, projected."""
 
-    def heads_of(perm: Sequence[int]) -> str:
-        return net.node("Transpose", net.node("Reshape", net.projection(value, width, width), split), perm=perm)
+    width: int
+    heads: int
 
-    query, key, values = heads_of([0, 2, 1, 3]), heads_of([0, 2, 3, 1]), heads_of([0, 2, 1, 3])
-    scores = net.node("Div", net.node("MatMul", query, key), net.constant(np.sqrt(size)))
-    mixed = net.node("MatMul", net.node("Softmax", scores, axis=-1), values)
-    joined = net.node("Transpose", mixed, perm=[0, 2, 1, 3])
-    joined = net.node("Reshape", joined, net.constant([1, sequence, width], np.int64))
-    return net.projection(joined, width, width)
+    def of(self, net: _Net, query: str, key: str, value: str, rows: int, keys: int) -> str:
+        """What so many `rows` of queries find in so many rows of keys and values."""
+        size = self.width // self.heads
+        lengths = dict.fromkeys((rows, keys))
+        splits = {length: net.constant([1, length, self.heads, size], np.int64) for length in lengths}
+
+        def heads_of(data: str, length: int, perm: Sequence[int]) -> str:
+            projected = net.projection(data, self.width, self.width)
+            return net.node("Transpose", net.node("Reshape", projected, splits[length]), perm=perm)
+
+        queries, turned, values = (
+            heads_of(query, rows, [0, 2, 1, 3]), heads_of(key, keys, [0, 2, 3, 1]), heads_of(value, keys, [0, 2, 1, 3])
+        )  # fmt: skip
+        scores = net.node("Div", net.node("MatMul", queries, turned), net.constant(np.sqrt(size)))
+        mixed = net.node("MatMul", net.node("Softmax", scores, axis=-1), values)
+        joined = net.node("Transpose", mixed, perm=[0, 2, 1, 3])
+        joined = net.node("Reshape", joined, net.constant([1, rows, self.width], np.int64))
+        return net.projection(joined, self.width, self.width)
+
+    def pre_norm(self, net: _Net, value: str, rows: int) -> str:
+        """A layer whose norms are before its branches, as in vision and speech."""
+        normed = net.normalization(value, self.width)
+        value = net.node("Add", value, self.of(net, normed, normed, normed, rows, rows))
+        wide = net.gelu(net.projection(net.normalization(value, self.width), self.width, 4 * self.width))
+        return net.node("Add", value, net.projection(wide, 4 * self.width, self.width, _RELU))
+
+    def post_norm(self, net: _Net, value: str, attended: str, activation: Callable[[str], str]) -> str:
+        """The rest of a layer whose norms are after its sums: of the first text encoders, and of detectors."""
+        value = net.normalization(net.node("Add", attended, value), self.width)
+        wide = activation(net.projection(value, self.width, 4 * self.width))
+        return net.normalization(
+            net.node("Add", net.projection(wide, 4 * self.width, self.width, _RELU), value), self.width
+        )
 
 
 def encoder(layers: int = 6, width: int = 384, heads: int = 12, sequence: int = 64) -> ModelProto:
     """The encoder of a BERT, as large as MiniLM's where nothing else is said, from embedded tokens on."""
-    net, value = _Net(), "input"
+    net, value, attention = _Net(), "input", _Attention(width, heads)
     for _ in range(layers):
-        attended = net.node("Add", _attention(net, value, sequence, width, heads), value)
-        value = net.normalization(attended, width)
-        wide = net.gelu(net.projection(value, width, 4 * width))
-        value = net.normalization(net.node("Add", net.projection(wide, 4 * width, width, _RELU), value), width)
+        attended = attention.of(net, value, value, value, sequence, sequence)
+        value = attention.post_norm(net, value, attended, net.gelu)
     return net.model("encoder", [1, sequence, width], [1, sequence, width])
+
+
+def vision(layers: int = 2, width: int = 64, heads: int = 2, size: int = 64, patch: int = 8) -> ModelProto:
+    """A vision transformer: patches by a convolution, a class token, positions, pre-norm layers, a classifier."""
+    net, attention, patches = _Net(), _Attention(width, heads), (size // patch) ** 2
+    kernel = net.random(width, 3, patch, patch, deviation=1 / (patch * np.sqrt(3)))
+    image = net.node("Conv", "input", kernel, net.random(width, deviation=_BIAS), strides=[patch, patch])
+    rows = net.node("Transpose", net.node("Reshape", image, net.constant([1, width, -1], np.int64)), perm=[0, 2, 1])
+    value = net.node("Concat", net.random(1, 1, width, deviation=_BIAS), rows, axis=1)
+    value = net.node("Add", value, net.random(1, patches + 1, width, deviation=_BIAS))
+    for _ in range(layers):
+        value = attention.pre_norm(net, value, patches + 1)
+    first = net.node("Gather", net.normalization(value, width), net.constant(0, np.int64), axis=1)
+    net.linear(first, width, 10)
+    return net.model("vision", [1, 3, size, size], [1, 10])
+
+
+def _waves(rows: int, width: int) -> Array:
+    """Sines and cosines of positions, by frequencies from 1 down to 1/10000."""
+    angles = np.arange(rows)[:, None] * 10000 ** (-np.arange(width // 2) / (width // 2 - 1))
+    return np.concatenate([np.sin(angles), np.cos(angles)], 1)
+
+
+def speech(layers: int = 2, width: int = 64, heads: int = 2, frames: int = 300, bands: int = 40) -> ModelProto:
+    """The encoder of speech as in Whisper: two convolutions over time, sinusoids, pre-norm layers, a norm."""
+    net, value, attention, rows = _Net(), "input", _Attention(width, heads), frames // 2
+    for inputs, stride in ((bands, 1), (width, 2)):
+        kernel = net.random(width, inputs, 3, deviation=np.sqrt(_RELU / (3 * inputs)))
+        bias = net.random(width, deviation=_BIAS)
+        value = net.gelu(net.node("Conv", value, kernel, bias, strides=[stride], pads=[1, 1]))
+    value = net.node("Add", net.node("Transpose", value, perm=[0, 2, 1]), net.constant(_waves(rows, width)))
+    for _ in range(layers):
+        value = attention.pre_norm(net, value, rows)
+    net.normalization(value, width)
+    return net.model("speech", [1, bands, frames], [1, rows, width])
+
+
+def _positions(net: _Net, mask: str, axis: int, width: int) -> str:
+    """Sines and cosines of how far along an axis of the mask something is, as DETR computes them of its padding."""
+    last = [net.constant([each], np.int64) for each in (-1, 1 << 62, axis)]
+    count = net.node("CumSum", mask, net.constant(axis, np.int64))
+    share = net.node("Div", count, net.node("Add", net.node("Slice", count, *last), net.constant(1e-6)))
+    angle = net.node("Mul", net.node("Unsqueeze", share, net.constant([3], np.int64)), net.constant(2 * np.pi))
+    angles = net.node("Div", angle, net.constant(10000 ** (2 * np.arange(width // 2) / width)))
+    return net.node("Concat", net.node("Sin", angles), net.node("Cos", angles), axis=3)
+
+
+def detector(width: int = 64, heads: int = 2, size: int = 64, queries: int = 10) -> ModelProto:
+    """A detector as DETR: convolutions with frozen batch norms, positions by a padding mask added to queries and keys,
+    one layer of an encoder and one of a decoder, and boxes.
+    """
+    net, value, attention, rows = _Net(), "input", _Attention(width, heads), (size // 8) ** 2
+    for inputs, outputs in pairwise((3, 16, 32, width)):
+        value = net.convolution(value, inputs, outputs, 3, 2, gain=_RELU)
+        scale = net.constant(net.generator.uniform(0.3, 3, (outputs, 1, 1)))
+        value = net.node("Relu", net.node("Add", net.node("Mul", value, scale), net.random(outputs, 1, 1, deviation=1)))
+    flat, shape = net.convolution(value, width, width), net.constant([1, -1, width], np.int64)
+    value = net.node("Reshape", net.node("Transpose", flat, perm=[0, 2, 3, 1]), shape)
+    mask = net.node("Cast", "mask", to=TensorProto.FLOAT)
+    places = net.node("Concat", *(_positions(net, mask, axis, width // 2) for axis in (1, 2)), axis=3)
+    places = net.node("Reshape", places, shape)
+    placed = net.node("Add", value, places)
+    value = attention.post_norm(
+        net, value, attention.of(net, placed, placed, value, rows, rows), lambda wide: net.node("Relu", wide)
+    )
+    asked = net.random(1, queries, width, deviation=1)
+    found = attention.of(net, asked, net.node("Add", value, places), value, queries, rows)
+    found = attention.post_norm(net, asked, found, lambda wide: net.node("Relu", wide))
+    net.node("Sigmoid", net.projection(found, width, 4))
+    model = net.model("detector", [1, 3, size, size], [1, queries, 4])
+    model.graph.input.append(helper.make_tensor_value_info("mask", TensorProto.INT64, [1, size // 8, size // 8]))
+    return model
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import qmlir
 from benchmarks.accuracy import NAMES
 from benchmarks.architectures import random_inputs
 from benchmarks.contest import BARS, GAIN_BARS, ratio_rows
-from benchmarks.models import BENCH_MODELS, convnet, encoder, lstm, mlp, mobilenet_v2
+from benchmarks.models import BENCH_MODELS, convnet, detector, encoder, lstm, mlp, mobilenet_v2, speech, vision
 from benchmarks.starts import STARTED
 from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
 from qmlir.targets.peers import onnx_runtime
@@ -22,7 +22,16 @@ from qmlir.targets.peers.quantizers import FORMS, OPSET
 from qmlir.workflows.inspection.inspecting import inspect
 from qmlir.workflows.timing import Times
 
-OWN = {"mlp": mlp, "lstm": lstm, "mobilenetv2": mobilenet_v2, "encoder": encoder, "convnet": convnet}
+OWN = {
+    "mlp": mlp,
+    "lstm": lstm,
+    "mobilenetv2": mobilenet_v2,
+    "encoder": encoder,
+    "convnet": convnet,
+    "vision": vision,
+    "speech": speech,
+    "detector": detector,
+}
 
 
 @pytest.mark.parametrize("build", OWN.values(), ids=OWN)
