@@ -337,6 +337,11 @@ class UniformQuantizedType(UniformType, StoredType):
         limits = self.storage_min, self.storage_max
         return self.per_axis(self.storage, self.expressed_type, axis, self.scales, self.zero_points, limits)
 
+    def permuted(self, order: Sequence[int]) -> "UniformQuantizedType":
+        limits, blocks = (self.storage_min, self.storage_max), self.permuted_blocks(order)
+        scales, zero_points = self.scales.transpose(order), self.zero_points.transpose(order)
+        return self.per_block(self.storage, self.expressed_type, blocks, scales, zero_points, limits)
+
 
 @irdl_attr_definition
 class UniformFloatType(UniformType):
@@ -393,6 +398,10 @@ class UniformFloatType(UniformType):
 
     def along(self, axis: int) -> "UniformFloatType":
         return self.of(self.storage, self.expressed_type, self.scales, Granularity.AXIS, {axis: 1})
+
+    def permuted(self, order: Sequence[int]) -> "UniformFloatType":
+        scales, blocks = self.scales.transpose(order), self.permuted_blocks(order)
+        return self.of(self.storage, self.expressed_type, scales, Granularity.BLOCK, blocks)
 
 
 def holds_nan(quantized: QuantizedType) -> bool:

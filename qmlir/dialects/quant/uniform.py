@@ -161,6 +161,14 @@ class UniformType(QuantizedType):
     def along(self, axis: int) -> "UniformType":
         """The per-axis type with its parameters along another axis, as after a transpose."""
 
+    @abstractmethod
+    def permuted(self, order: Sequence[int]) -> "UniformType":
+        """The per-block type after a transpose: axis `i` of the blocks is axis `order[i]` of these."""
+
+    def permuted_blocks(self, order: Sequence[int]) -> dict[int, int]:
+        """The sizes of the blocks after that transpose, by axis."""
+        return dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
+
     @property
     def granularity(self) -> Granularity:
         """Whether the parameters are per tensor, per axis or per block."""

@@ -48,6 +48,13 @@ def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[
     return tuple(shape[axis] for axis in permutation)
 
 
+def transposed_element(element: Attribute, permutation: Sequence[int]) -> Attribute:
+    """The element type after a transpose, which leaves every axis whole, those of blocks too."""
+    if isinstance(element, UniformType) and element.granularity is Granularity.BLOCK:
+        return element.permuted(permutation)
+    return moved_element(element, {axis: place for place, axis in enumerate(permutation)})
+
+
 def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
     """The axes that a reshape leaves whole: same size, and as many elements in front of them."""
     if DYNAMIC_INDEX in before or DYNAMIC_INDEX in after:

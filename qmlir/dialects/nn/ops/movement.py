@@ -43,6 +43,7 @@ from qmlir.dialects.nn.infer.movement import (
     sliced_shape,
     split_sizes,
     surviving_axes,
+    transposed_element,
     transposed_shape,
 )
 from qmlir.dialects.nn.infer.operands import shape_text
@@ -254,8 +255,7 @@ class TransposeOp(MovementOp):
     @staticmethod
     def _type(value: SSAValue, permutation: Sequence[int]) -> AnyTensor:
         shape = transposed_shape(shape_of(value), permutation)
-        axis_map = {axis: place for place, axis in enumerate(permutation)}
-        return TensorType(moved_element(element_of(value), axis_map), shape)
+        return TensorType(transposed_element(element_of(value), permutation), shape)
 
     @property
     def order(self) -> tuple[int, ...]:

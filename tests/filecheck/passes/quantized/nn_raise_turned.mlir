@@ -41,12 +41,24 @@ func.func @of_its_own(%x: tensor<4x2x3x!x>) -> tensor<4x2x2x!y> {
   %1 = nn.add %0, %b : (tensor<4x2x2x!x>, tensor<2x!b>) -> tensor<4x2x2x!y> {origin = "plus"}
   func.return %1 : tensor<4x2x2x!y>
 }
+// Blocks along the sum of a product, of weights of 4 bits, lie along the rows of the layer.
+!of_blocks = !quant.uniform<i4:f32:{0:2, 1:1}, {{1.0, 2.0}, {4.0, 8.0}}>
+!sum = !quant.uniform<i32:f32, 0.125>
+func.func @blocks(%x: tensor<1x4x!x>) -> tensor<1x2x!y> {
+  %w = nn.constant dense<[[1, 2], [3, 4], [5, 6], [7, -8]]> : tensor<4x2xi4> -> tensor<4x2x!of_blocks> {origin = "w"}
+  %b = nn.constant dense<[7, 8]> : tensor<2xi32> -> tensor<2x!sum> {origin = "b"}
+  %0 = nn.matmul %x, %w : (tensor<1x4x!x>, tensor<4x2x!of_blocks>) -> tensor<1x2x!sum> {origin = "mm"}
+  %1 = nn.add %0, %b : (tensor<1x2x!sum>, tensor<2x!sum>) -> tensor<1x2x!y> {origin = "plus"}
+  func.return %1 : tensor<1x2x!y>
+}
 // CHECK: !q0 = !quant.uniform<i8:f32, 5.000000e-01:3>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.500000e+00:-9>
 // CHECK-NEXT: !q2 = !quant.uniform<i32:f32:1, {1.250000e-01, 2.500000e-01}>
 // CHECK-NEXT: !q3 = !quant.uniform<i8:f32:1, {2.500000e-01, 5.000000e-01}>
 // CHECK-NEXT: !q4 = !quant.uniform<i32:f32:0, {1.250000e-01, 2.500000e-01}>
 // CHECK-NEXT: !q5 = !quant.uniform<i8:f32:0, {2.500000e-01, 5.000000e-01}>
+// CHECK-NEXT: !q6 = !quant.uniform<i32:f32, 1.250000e-01>
+// CHECK-NEXT: !q7 = !quant.uniform<i4:f32:{0:1, 1:2}, {{[{][{]}}1.000000e+00, 4.000000e+00}, {2.000000e+00, 8.000000e+00{{[}][}]}}>
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x3x!q0>) -> (tensor<1x2x!q1>, tensor<1x2x!q2>, tensor<1x2x!q1>)
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<{{\[\[}}1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8> -> tensor<3x2x!q3> {origin = "w"}
@@ -66,3 +78,6 @@ func.func @of_its_own(%x: tensor<4x2x3x!x>) -> tensor<4x2x2x!y> {
 // CHECK: nn.fully_connected %x, {{%.+}}, {{%.+}} : (tensor<?x3x3x!q0>, tensor<2x3x!q5>, tensor<2x!q4>) -> tensor<?x3x2x!q1> {origin = ["mm", "plus"], tensor = "plus"}
 // CHECK-LABEL: @of_its_own(
 // CHECK: nn.fully_connected %x, {{%.+}}, {{%.+}} {components = {matmul = !q0}} : (tensor<4x2x3x!q0>, tensor<2x3x!q5>, tensor<2x!q4>) -> tensor<4x2x2x!q1>
+// CHECK-LABEL: @blocks(
+// CHECK: nn.constant dense<{{\[\[}}1, 3, 5, 7], [2, 4, 6, -8]]> : tensor<2x4xi4> -> tensor<2x4x!q7> {origin = "w"}
+// CHECK-NEXT: nn.fully_connected %x, {{%.+}}, {{%.+}} {components = {matmul = !q6}} : (tensor<1x4x!q0>, tensor<2x4x!q7>, tensor<2x!q6>) -> tensor<1x2x!q1> {origin = ["mm", "plus"], tensor = "plus"}

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32, f64, i1, i8, i16, i32
+from xdsl.dialects.builtin import Float8E4M3FNType, IntegerType, Signedness, TensorType, f32, f64, i1, i8, i16, i32
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
 
+from qmlir.dialects.nn.infer.movement import transposed_element
 from qmlir.dialects.quant.canonicalize import is_exact_round_trip
+from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.interpret import EVALUATORS, dequantize, quantize
 from qmlir.dialects.quant.ops import StorageCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
 
 u8 = IntegerType(8, Signedness.UNSIGNED)
 u4 = IntegerType(4, Signedness.UNSIGNED)
@@ -50,6 +52,18 @@ def test_quantize_per_axis_and_block() -> None:
     blocks = UniformQuantizedType.per_block(i8, f32, {1: 2}, [[1.0, 0.5]], [[0, 1]])
     assert quantize(_f32(1.0, 2.0, 1.0, 2.0).reshape(1, 4), blocks).tolist() == [[1, 2, 3, 5]]
     assert dequantize(np.array([[1, 2, 3, 5]], dtype=np.int8), blocks).tolist() == [[1.0, 2.0, 1.0, 2.0]]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_blocks_lie_along_their_axes_after_a_transpose(order: tuple[int, int, int]) -> None:
+    scales = np.arange(1.0, 13.0).reshape(2, 3, 2)
+    integers = UniformQuantizedType.per_block(i8, f32, {0: 2, 1: 1, 2: 3}, scales, np.arange(12).reshape(2, 3, 2))
+    floats = UniformFloatType.of(Float8E4M3FNType(), f32, scales, Granularity.BLOCK, {0: 2, 1: 1, 2: 3})
+    for blocks in (integers, floats):
+        stored = np.arange(72).reshape(4, 3, 6).astype(storage_dtype(blocks))
+        moved = transposed_element(blocks, order)
+        assert isinstance(moved, UniformType)
+        assert np.array_equal(dequantize(stored.transpose(order), moved), dequantize(stored, blocks).transpose(order))
 
 
 def test_dequantize() -> None:
