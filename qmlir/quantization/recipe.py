@@ -62,6 +62,11 @@ class GranularityChoice:
         return GranularityChoice(is_channel=text == "channel")
 
 
+BY_BITS = ""
+"""The calibrator of weights where no rule names one: `min_max`, or the smallest error for blocks of few bits."""
+
+FEW_BITS = 4
+
 _BYTE = Storage(8)
 _PER_TENSOR = GranularityChoice()
 
@@ -81,11 +86,16 @@ class Choice:
     calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     rule: Arithmetic = Arithmetic.ONNXRUNTIME
 
+    @property
+    def has_least_error(self) -> bool:
+        """Whether the ranges are those of the smallest error: of blocks of few bits, where no calibrator is named."""
+        return self.calibrator == BY_BITS and bool(self.granularity.block) and self.storage.bits <= FEW_BITS
+
 
 DEFAULTS: Mapping[Slot, Choice] = {
     Slot.INPUT: Choice(),
     Slot.OUTPUT: Choice(),
-    Slot.WEIGHT: Choice(storage=Storage(8, limits=(-127, 127)), scheme=Scheme.SYMMETRIC),
+    Slot.WEIGHT: Choice(storage=Storage(8, limits=(-127, 127)), scheme=Scheme.SYMMETRIC, calibrator=BY_BITS),
     Slot.BIAS: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
     Slot.ACCUMULATOR: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
 }

@@ -118,7 +118,8 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
     if choice.scale:
         yield "scale", choice.scale
     options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
-    yield "calibrator", choice.calibrator + (f" ({options})" if options else "")
+    named = choice.calibrator or ("least error" if choice.has_least_error else "min_max")
+    yield "calibrator", named + (f" ({options})" if options else "")
     yield "rule", choice.rule.value
 
 

@@ -100,8 +100,8 @@ func.func @tied(%x: tensor<2x4x!x>) -> (tensor<2x4x!y>, tensor<4x4x!y>) {
 
 // BLOCK: !q0 = !quant.uniform<u8:f32, 0.007843137718737125:128>
 // BLOCK-NEXT: !q1 = !quant.uniform<u8:f32, 0.0470588244497776:128>
-// BLOCK-NEXT: !q2 = !quant.uniform<i2<-1:1>:f32:{0:1, 1:2}, {{\{\{}}1.000000e+00, 1.000000e+00}, {1.000000e+00, 1.250000e-01}, {2.000000e+00, 1.000000e+00}, {5.000000e-01, 4.000000e+00}}>
-// BLOCK-NEXT: !q3 = !quant.uniform<i2<-1:1>:f32:{0:2, 1:1}, {{\{\{}}1.000000e+00, 5.000000e-01, 1.000000e+00, 1.250000e-01}, {5.000000e-01, 2.000000e+00, 4.000000e+00, 1.000000e+00}}>
+// BLOCK-NEXT: !q2 = !quant.uniform<i2<-1:1>:f32:{0:1, 1:2}, {{\{\{}}7.500000e-01, 1.000000e+00}, {1.000000e+00, 1.250000e-01}, {2.000000e+00, 1.000000e+00}, {5.000000e-01, 4.000000e+00}}>
+// BLOCK-NEXT: !q3 = !quant.uniform<i2<-1:1>:f32:{0:2, 1:1}, {{\{\{}}1.000000e+00, 3.750000e-01, 1.000000e+00, 1.250000e-01}, {5.000000e-01, 2.000000e+00, 4.000000e+00, 1.000000e+00}}>
 // BLOCK-NEXT: !q4 = !quant.uniform<i32:f32, 3.5762786865234375e-07>
 // BLOCK-LABEL: @users(
 // BLOCK-SAME: [[V0:%.+]]: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
@@ -117,9 +117,9 @@ func.func @tied(%x: tensor<2x4x!x>) -> (tensor<2x4x!y>, tensor<4x4x!y>) {
 // BLOCK-NEXT: [[V1:%.+]] = quant.qcast [[V0]] : tensor<2x4xf32> to tensor<2x4x!q0>
 // BLOCK-NEXT: [[V2:%.+]] = quant.dcast [[V1]] : tensor<2x4x!q0> to tensor<2x4xf32>
 // BLOCK-NEXT: [[V3:%.+]] = nn.constant dense<{{\[\[}}1.000000e+00, 5.000000e-01, 0.000000e+00, 0.000000e+00], [-1.000000e+00, 2.500000e-01, 0.000000e+00, 1.250000e-01], [0.000000e+00, 2.000000e+00, 0.000000e+00, 1.000000e+00], [5.000000e-01, 0.000000e+00, 4.000000e+00, 0.000000e+00]]> : tensor<4x4xf32> {origin = "w"}
-// BLOCK-NEXT: [[V4:%.+]] = nn.constant dense<{{\[\[}}1, 0, 0, 0], [-1, 0, 0, 1], [0, 1, 0, 1], [1, 0, 1, 0]]> : tensor<4x4xi2> -> tensor<4x4x!q2> {origin = "w"}
+// BLOCK-NEXT: [[V4:%.+]] = nn.constant dense<{{\[\[}}1, 1, 0, 0], [-1, 0, 0, 1], [0, 1, 0, 1], [1, 0, 1, 0]]> : tensor<4x4xi2> -> tensor<4x4x!q2> {origin = "w"}
 // BLOCK-NEXT: [[V5:%.+]] = quant.dcast [[V4]] {origin = "w"} : tensor<4x4x!q2> to tensor<4x4xf32>
-// BLOCK-NEXT: [[V6:%.+]] = nn.constant dense<{{\[\[}}1, 1, 0, 0], [-1, 0, 0, 1], [0, 1, 0, 1], [1, 0, 1, 0]]> : tensor<4x4xi2> -> tensor<4x4x!q3> {origin = "w"}
+// BLOCK-NEXT: [[V6:%.+]] = nn.constant dense<{{\[\[}}1, 1, 0, 0], [-1, 1, 0, 1], [0, 1, 0, 1], [1, 0, 1, 0]]> : tensor<4x4xi2> -> tensor<4x4x!q3> {origin = "w"}
 // BLOCK-NEXT: [[V7:%.+]] = quant.dcast [[V6]] {origin = "w"} : tensor<4x4x!q3> to tensor<4x4xf32>
 // BLOCK-NEXT: [[V8:%.+]] = nn.matmul [[V2]], [[V7]] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> {origin = "fc1", role = "matmul"}
 // BLOCK-NEXT: [[V9:%.+]] = quant.qcast [[V8]] {origin = "fc1", role = "matmul"} : tensor<2x4xf32> to tensor<2x4x!q1>
