@@ -40,6 +40,7 @@ from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
+from qmlir.quantization.scores import coarse_scores
 from qmlir.quantization.steps import RoleParts
 from qmlir.registry import PackageError
 
@@ -470,6 +471,7 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     residual, masking = residual_values(function), mask_arithmetic(function)
     recipe.residual |= {value.owner for value in residual if isinstance(value.owner, Operation)}
     recipe.faint |= faint_results(function)
+    recipe.coarse |= coarse_scores(function)
     while True:
         decider = _Decider(function, recipe, refused, assignment, residual, masking)
         decisions = decider.run()

@@ -9,9 +9,9 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role` and `op` (globs), by `slot`, and by whether a result is `residual` or `faint`; what
-it leaves out matches everything. Each field is taken from the last rule that matches and sets it, on top of the
-defaults of the slot.
+A rule matches by `origin`, `role` and `op` (globs), by `slot`, and by whether a result is `residual`, `faint` or
+`coarse`; what it leaves out matches everything. Each field is taken from the last rule that matches and sets it, on top
+of the defaults of the slot.
 """
 
 import re
@@ -109,7 +109,7 @@ _READERS: Mapping[str, Any] = {
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "slot")
-_FACTS = ("residual", "faint")
+_FACTS = ("residual", "faint", "coarse")
 _CALIBRATOR = "calibrator"
 _QUANTIZE = "quantize"
 
@@ -128,6 +128,9 @@ class Rule:
 
     faint: bool | None = None
     """Whether it is about what is lost in 8 bits of its fixed range (see `faint`), or about the rest."""
+
+    coarse: bool | None = None
+    """Whether it is about scores in whose 8-bit steps a softmax tells too little apart (see `scores`), or the rest."""
 
     name: str = ""
     """What errors call the rule; one without a name may decide nothing."""
@@ -168,10 +171,12 @@ WIDE_BY_DEFAULT = (
     *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
     _wide("residual streams", residual=True),
     _wide("probabilities of many elements", faint=True),
+    _wide("scores that differ much", coarse=True),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
-all layers, and probabilities that are lost in 8 bits (see `faint`). Products of weights stay as they are."""
+all layers, probabilities that are lost in 8 bits (see `faint`), and scores that a softmax reads in coarse steps (see
+`scores`). Products of weights stay as they are."""
 
 
 def _matches_kind(op: Operation, pattern: str) -> bool:
@@ -187,6 +192,9 @@ class Recipe:
     names: set[str] = field(default_factory=set[str])
     residual: set[Operation] = field(default_factory=set[Operation])
     """The operations whose result lies on a residual stream."""
+
+    coarse: set[Operation] = field(default_factory=set[Operation])
+    """The operations whose results are scores that 8 bits round too coarsely."""
 
     faint: set[Operation] = field(default_factory=set[Operation])
     """The operations whose result is lost in 8 bits of its fixed range."""

@@ -15,7 +15,7 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.quantization.retyping import is_float
 
 
-def _data(op: Quantizable) -> list[SSAValue]:
+def computed_operands(op: Quantizable) -> list[SSAValue]:
     """The operands of `op` that are computed, not constants."""
     return [
         value
@@ -39,21 +39,21 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
             continue
         found.add(value)
         owner = value.owner
-        if isinstance(owner, Quantizable) and _is_passed_on(owner):
-            todo += _data(owner)
+        if isinstance(owner, Quantizable) and is_passed_on(owner):
+            todo += computed_operands(owner)
     return {value for value in found if isinstance(value.owner, Operation)}
 
 
-def _is_passed_on(op: Quantizable) -> bool:
-    """Whether what `op` adds or moves lies on the stream that its result lies on."""
+def is_passed_on(op: Quantizable) -> bool:
+    """Whether `op` only adds or moves: what it takes lies on the residual stream that its result lies on."""
     slots = op.quantization_slots()
     return slots.takes_accumulators or slots.shares_parameters
 
 
 def _adds_up(value: SSAValue) -> bool:
     """Whether `value` is a sum of two values that are computed, which a constant may have been added to."""
-    while isinstance(op := value.owner, Quantizable) and _is_passed_on(op):
-        data = _data(op)
+    while isinstance(op := value.owner, Quantizable) and is_passed_on(op):
+        data = computed_operands(op)
         if op.quantization_slots().takes_accumulators and len(data) > 1:
             return True
         if len(data) != 1:

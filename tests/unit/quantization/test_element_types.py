@@ -33,7 +33,8 @@ def test_one_large_weight_is_clamped() -> None:
     Its neighbours: 7 becomes 6.0433 and .6 .8633 (3.065), or 5.7167 and .8167 (3.102).
     """
     weights = np.array([[7.0, *[0.6] * 31]], np.float32)
-    assert _error(weights, Scheme.SYMMETRIC, 4, "min_max") == pytest.approx((7 - 98 / 15) ** 2 + 31 * (14 / 15 - 0.6) ** 2)
+    whole = (7 - 98 / 15) ** 2 + 31 * (14 / 15 - 0.6) ** 2
+    assert _error(weights, Scheme.SYMMETRIC, 4, "min_max") == pytest.approx(whole)
     assert _error(weights, Scheme.SYMMETRIC, 4, BY_BITS) == pytest.approx(1.12**2 + 31 * 0.24**2)
 
 
