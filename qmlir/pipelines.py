@@ -183,6 +183,11 @@ QUANTIZE = NamedPipeline(
         ),
         Stage("profile", 'calib-apply-profile{profile="<profile>"}', "recorded ranges become the types of values"),
         Stage("mask", "nn-recognize-masks,cse,dce", "what masks a softmax by its statistics becomes its mask"),
+        Stage(
+            "balance",
+            "nn-split-columns<rules>,nn-smooth<rules>,dce",
+            "columns that are far larger than the others are parted from them, or divided by factors",
+        ),
         Stage("decide", "quant-assign-types<options>", "each value gets its quantized type"),
         Stage("propagate", "quant-propagate-types", "operations that only move values keep their quantized types"),
         Stage(
@@ -196,7 +201,7 @@ QUANTIZE = NamedPipeline(
             "each operation requantizes in the mode of its target, or by a shift if all scales are powers of two",
         ),
     ),
-    defaults={"targets": "", "requantize": "", "decompose": "<keep>"},
+    defaults={"targets": "", "requantize": "", "decompose": "<keep>", "rules": "<options>"},
 )
 
 COMPILE = NamedPipeline(
@@ -339,6 +344,8 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
     keep = settings.get("keep", () if has_targets else kept_composites())
     options = quantize_options(settings, has_targets=has_targets)
     values = {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(options)}
+    if options.pop("assert_all_quantized", False):  # those who only make rules of the options do not have it
+        values["rules"] = _options(options)
     if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):
         values["decompose"] = f"{{keep={','.join(keep)} {_options(of_parts)[1:]}"
     if requantize := settings.get("requantize"):

@@ -1,17 +1,19 @@
 """The options that the passes which decide share: defaults for all values, and a recipe file for more."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.diagnostics import note, op_error
+from qmlir.ir.given import TakesValues
 from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, Rule, make_rule, read_rules
+from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, RecipeText, Rule, make_rule, read_rules
 from qmlir.quantization.rounded_states import round_states
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
@@ -52,6 +54,29 @@ def simple_rules(**options: str) -> list[Rule]:
 def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:
     """The recipe of `rules`, then of the built-in rules, then of the rules in `source`."""
     return Recipe([*rules, *WIDE_BY_DEFAULT, *read_rules(source)])
+
+
+@dataclass(frozen=True)
+class TakesRecipe(TakesValues):
+    """A pass with the options that make rules for all values, and a recipe for more."""
+
+    activations: str = ""
+    weights: str = ""
+    accumulator: str = ""
+    scheme: str = ""
+    weight_scheme: str = ""
+    granularity: str = ""
+    calibrator: str = ""
+    recipe: str = ""
+
+    VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
+    given_recipe: ClassVar[RecipeText | None] = None
+    """The recipe itself, in place of the file that `recipe` names."""
+
+    def whole_recipe(self) -> Recipe:
+        """What options, built-in rules and the recipe say."""
+        rules = simple_rules(**{option: getattr(self, option) for option in OPTIONS})
+        return make_recipe(rules, self.given_recipe or self.recipe)
 
 
 def decide_and_insert(

@@ -53,6 +53,8 @@ PASSES: Mapping[str, str] = {
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",
+    "nn-smooth": "qmlir.passes.profiled.nn_smooth:NnSmooth",
+    "nn-split-columns": "qmlir.passes.profiled.nn_split_columns:NnSplitColumns",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
     "pad-shapes": "qmlir.passes.general.pad_shapes:PadShapes",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",

@@ -75,7 +75,7 @@ def quantize_with_profile(
         profiled = profile(lowered, data, observers=observers, chosen=chosen, processes=processes, progress=progress)
     elif profiled is None:
         profiled = _carried(lowered, module)
-    run(lowered, "profile", "mask", taken=profiled)
+    run(lowered, "profile", "mask", "balance", taken=profiled)
     before = lowered.clone()
     used: set[int] = set()
     reasons: dict[str, str] = {}

@@ -96,6 +96,7 @@ ENVIRONMENT = default_environment()
                 keep="{keep=relu,gelu}",
                 profile="p.json",
                 options='{granularity="channel" activations="i16" assert_all_quantized}',
+                rules='{granularity="channel" activations="i16"}',
             ),
         ),
         ("quantize{stages=raise}", QUANTIZE.own_text("raise")),

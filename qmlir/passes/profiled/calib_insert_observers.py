@@ -14,8 +14,9 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.statistics import count
+from qmlir.quantization.columns import recorded_by_column
 from qmlir.quantization.profiles.given import has_parameters
-from qmlir.quantization.profiles.keys import KeyedValue, keyed_values
+from qmlir.quantization.profiles.keys import KeyedValue, functions_of, keyed_values
 
 
 def _observer_of(keyed: KeyedValue) -> ObserveOp | None:
@@ -60,8 +61,10 @@ class CalibInsertObservers(ModulePass):
 
     The key is made of provenance: the node and the role. What has a key in common, as the time steps of an unrolled
     LSTM, is observed together. `axis` keeps a range for each index of that axis too (negative ones count from the
-    last), where a value has such an axis, of a size that is known. What was dequantized, or is quantized to one type,
-    has its parameters: it is not observed. `observers` are names of those of packages, which record something besides.
+    last), where a value has such an axis, of a size that is known. Without it, the last axis has ranges where
+    `nn-smooth` and `nn-split-columns` ask for them: of what norms give to matrix products, and of what is computed
+    elementwise between two of these. What was dequantized, or is quantized to one type, has its parameters: it is not
+    observed. `observers` are names of those of packages, which record something besides.
 
     Before:
 
@@ -99,6 +102,7 @@ class CalibInsertObservers(ModulePass):
             if name not in known:
                 there = ", ".join(known) or "none"
                 raise text_error(f"no observer '{name}'{nearest_name(name, known)}, packages have {there}")
+        by_column = {value for function in functions_of(op) for value in recorded_by_column(function)}
         observers: defaultdict[str, list[ObserveOp]] = defaultdict(list)
         for keyed in keyed_values(op):
             if (keyed.is_constant and not self.constants) or has_parameters(keyed.value):
@@ -109,11 +113,12 @@ class CalibInsertObservers(ModulePass):
                 count("observers inserted")
             observers[keyed.key].append(observer)
         for together in observers.values():
-            self._set_axis(together)
+            has_columns = all(observer.input in by_column for observer in together)
+            self._set_axis(together, -1 if self.axis is None and has_columns else self.axis)
 
-    def _set_axis(self, observers: list[ObserveOp]) -> None:
+    def _set_axis(self, observers: list[ObserveOp], axis: int | None) -> None:
         """Give those that are observed together the axis, if all of them have it, of one size."""
-        axes = {None if self.axis is None else _axis_of(observer.input, self.axis) for observer in observers}
+        axes = {None if axis is None else _axis_of(observer.input, axis) for observer in observers}
         found = axes.pop() if len(axes) == 1 else None
         for observer in observers:
             observer.axis = None if found is None else IntegerAttr(found[0], i64)

@@ -6,14 +6,13 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.given import TakesValues
 from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.options import OPTIONS, Watch, decide_and_insert, make_recipe, simple_rules
-from qmlir.quantization.recipe import Recipe, RecipeText
+from qmlir.quantization.options import TakesRecipe, Watch, decide_and_insert
+from qmlir.quantization.recipe import Recipe
 
 
 @dataclass(frozen=True)
-class QuantInsertCasts(TakesValues):
+class QuantInsertCasts(TakesRecipe):
     """Decide the quantized type of every profiled value, and put a `quant.qcast` and a `quant.dcast` after it.
 
     The operations stay on floats: the module simulates quantization. Weights become constants of integers, quantized
@@ -53,30 +52,14 @@ class QuantInsertCasts(TakesValues):
     name = "quant-insert-casts"
     preserves: ClassVar[Preservation] = MEANING
 
-    activations: str = ""
-    weights: str = ""
-    accumulator: str = ""
-    scheme: str = ""
-    weight_scheme: str = ""
-    granularity: str = ""
-    calibrator: str = ""
-    recipe: str = ""
     assert_all_quantized: bool = False
 
-    VALUES: ClassVar[tuple[str, ...]] = ("watch", "given_recipe")
+    VALUES: ClassVar[tuple[str, ...]] = ("watch", *TakesRecipe.VALUES)
     watch: ClassVar[Watch | None] = None
     """Is called with the decisions."""
 
-    given_recipe: ClassVar[RecipeText | None] = None
-    """The recipe itself, in place of the file that `recipe` names."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.insert(op, self.whole_recipe())
-
-    def whole_recipe(self) -> Recipe:
-        """What options, built-in rules and the recipe say."""
-        rules = simple_rules(**{option: getattr(self, option) for option in OPTIONS})
-        return make_recipe(rules, self.given_recipe or self.recipe)
 
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
         """Decide by `recipe`, and put the casts."""

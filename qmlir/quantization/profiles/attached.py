@@ -112,8 +112,8 @@ def hand_on_parts(composite: Operation, parts: Parts) -> None:
             part.attributes[STATS] = known.data[role]
 
 
-def statistics_of(value: SSAValue) -> Statistics | None:
-    """The statistics beside `value`, `None` where there are none, or only a summary."""
+def stats_of(value: SSAValue) -> StatsAttr | None:
+    """What stands beside `value`, `None` where nothing does."""
     owner, place = _place(value)
     if isinstance(value.owner, Operation):
         known = owner.attributes.get(STATS)
@@ -122,7 +122,13 @@ def statistics_of(value: SSAValue) -> Statistics | None:
     else:
         assert isinstance(owner, FuncOp)
         known = _entries(owner)[place].get(STATS)
-    return known.statistics if isinstance(known, StatsAttr) and known.exact.data else None
+    return known if isinstance(known, StatsAttr) else None
+
+
+def statistics_of(value: SSAValue) -> Statistics | None:
+    """The statistics beside `value`, `None` where there are none, or only a summary."""
+    known = stats_of(value)
+    return known.statistics if known is not None and known.exact.data else None
 
 
 @dataclass

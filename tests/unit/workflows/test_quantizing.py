@@ -37,7 +37,8 @@ def test_the_text_of_settings() -> None:
         "options": '{granularity="channel"}',
     }
     values = pipeline_values({"keep": (), "weights": "i4", "granularity": "", "assert_all_quantized": True})
-    assert values == {"keep": "", "options": '{weights="i4" assert_all_quantized}'}
+    options = '{weights="i4" assert_all_quantized}'
+    assert values == {"keep": "", "options": options, "rules": '{weights="i4"}'}
 
 
 def _modes(**settings: object) -> set[str]:

@@ -1,0 +1,244 @@
+"""`nn-smooth`: the columns of a norm are multiplied by factors, which the weights of its readers are divided by."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.ops.elementwise import MulOp
+from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
+from qmlir.dialects.target.attributes import targets_of
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.interfaces import Slot
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.statistics import count
+from qmlir.quantization.columns import (
+    column_ranges,
+    constant_like,
+    exchange,
+    named,
+    norms_of,
+    range_of,
+    readers,
+    weights_of,
+    with_weights,
+)
+from qmlir.quantization.element_types import type_from_range
+from qmlir.quantization.options import TakesRecipe
+from qmlir.quantization.profiles.attached import STATS, calibrated_type, stats_of
+from qmlir.quantization.recipe import Choice, Recipe
+from qmlir.quantization.residual import residual_values
+
+STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8)
+"""How much of the difference between columns goes into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""
+
+WORTH = 0.8
+"""Factors are taken where they leave at most so much of the expected squared error."""
+
+_FLAT = 1 << 10
+"""No column is taken for more times smaller than the largest one."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Products that read one value, by its columns."""
+
+    low: F64
+    high: F64
+    squares: F64
+    """The mean square of each column: that of the value, divided among columns as the squares of their ranges."""
+
+    weights: npt.NDArray[np.float32]
+    """Of all products, `[columns, channels]`."""
+
+    levels: tuple[int, int]
+    """So many codes data and weights have."""
+
+    @property
+    def sizes(self) -> F64:
+        """The largest absolute number of each column."""
+        return np.maximum(-self.low, self.high)
+
+    # Rounding adds an error of a twelfth of the squared scale to each number. That of the data is multiplied by the
+    # weights of its column, that of the weights by the data.
+    def error(self, factors: F64) -> float:
+        """The expected squared error of the products where the data is multiplied by `factors`."""
+        weights = self.weights / factors[:, None]
+        low, high = range_of(self.low * factors, self.high * factors)
+        of_data = ((high - low) / self.levels[0]) ** 2 * np.square(weights, dtype=np.float64).sum()
+        steps = 2 * np.abs(weights).max(0) / self.levels[1]
+        return float(of_data + np.square(steps, dtype=np.float64).sum() * (self.squares * factors**2).sum())
+
+    def factors(self) -> F64:
+        """The factors of the smallest error, 1 at most; 1 for all columns where that is not worth it."""
+        none = np.ones(self.low.shape)
+        sizes, largest = (np.maximum(each, each.max() / _FLAT) for each in (self.sizes, np.abs(self.weights).max(1)))
+        found = [largest ** (1 - strength) / sizes**strength for strength in STRENGTHS]
+        best = min((each / each.max() for each in found), key=self.error)
+        return best if self.error(best) <= WORTH * self.error(none) else none
+
+
+@dataclass(frozen=True)
+class NnSmooth(TakesRecipe):
+    """Multiply the columns of a norm's result by factors, so that they are alike, and divide the weights by them.
+
+    Some columns of what a norm of rows gives are ten times larger than the others, which 8 bits with one scale give few
+    codes (SmoothQuant, Xiao et al., 2023: `max|X_j|^a / max|W_j|^(1 - a)`). The ranges of columns are in the profile;
+    `a` is the one with the smallest expected error, and where that is not much smaller nothing changes.
+
+    Where products with constant weights alone read the norm, the factors go into its scale and its bias. Where others
+    read it too, as the next sum of a residual stream does, the products read it through an `nn.mul`. Its factors are
+    numbers that the type of its constant holds: the weights are divided by exactly what the integers are multiplied by.
+    So it takes the place of the rescale from the wider stream. Ranges come from `min_max` only, so what has another
+    calibrator by the options, which are those of `quant-assign-types`, stays as it is. What a target may not compute
+    is not added where the module names targets.
+
+    Before:
+
+    ```mlir
+    !x = !quant.calibrated<f32<-2.0:2.0>>
+    !n = !quant.calibrated<f32<-8.0:8.0>>
+    !y = !quant.calibrated<f32<-9.0:9.0>>
+    #n = #calib.stats<min = -8.0, max = 8.0, mean = 0.0, std = 4.0, count = 8, axis = 1, mins = [-1.0, -8.0],
+                      maxs = [1.0, 8.0]>
+    func.func @main(%x: tensor<4x2x!x>) -> tensor<4x2x!y> {
+      %scale = nn.constant dense<[1.0, 8.0]> : tensor<2xf32>
+      %w = nn.constant dense<[[1.0, -1.0], [1.0, 1.0]]> : tensor<2x2xf32>
+      %0 = nn.rms_norm %x, %scale : (tensor<4x2x!x>, tensor<2xf32>) -> tensor<4x2x!n> {origin = "n", calib.stats = #n}
+      %1 = nn.matmul %0, %w : (tensor<4x2x!n>, tensor<2x2xf32>) -> tensor<4x2x!y> {origin = "fc"}
+      func.return %1 : tensor<4x2x!y>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.calibrated<f32<-2.0:2.0>>
+    !n = !quant.calibrated<f32<-2.29739670999407:2.29739670999407>>
+    !y = !quant.calibrated<f32<-9.0:9.0>>
+    func.func @main(%x: tensor<4x2x!x>) -> tensor<4x2x!y> {
+      %scale = nn.constant dense<[1.0, 2.2973967]> : tensor<2xf32>
+      %0 = nn.rms_norm %x, %scale : (tensor<4x2x!x>, tensor<2xf32>) -> tensor<4x2x!n> {origin = "n"}
+      %w = nn.constant dense<[[1.0, -1.0], [3.4822023, 3.4822023]]> : tensor<2x2xf32>
+      %1 = nn.matmul %0, %w : (tensor<4x2x!n>, tensor<2x2xf32>) -> tensor<4x2x!y> {origin = "fc"}
+      func.return %1 : tensor<4x2x!y>
+    }
+    ```
+    """
+
+    name = "nn-smooth"
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        recipe, may_add = self.whole_recipe(), not targets_of(op)
+        for function in [each for each in op.walk() if isinstance(each, FuncOp) and not each.is_declaration]:
+            recipe.residual |= {each.owner for each in residual_values(function) if isinstance(each.owner, Operation)}
+            for norm in norms_of(function):
+                if isinstance(norm, LayerNormOp | RmsNormOp):
+                    _smooth(norm, recipe, may_add)
+
+
+Norm = LayerNormOp | RmsNormOp
+
+
+def _smooth(norm: Norm, recipe: Recipe, may_add: bool) -> None:
+    products = readers(norm.result)
+    into_norm = all(use.operation in products for use in norm.result.uses) and _parameters(norm) is not None
+    data = recipe.wish(norm, Slot.OUTPUT)
+    if not into_norm:
+        smooth = MulOp(norm.result, norm.result)
+        set_origins(smooth, (origin.within("smooth") for origin in origins_of(norm)))
+        wide, data = data, recipe.wish(smooth, Slot.OUTPUT)
+        smooth.erase()
+        products = [each for each in products if recipe.wish(each, Slot.INPUT) == data]
+        if not may_add or not products or wide.storage.bits <= data.storage.bits:
+            return
+    weights = [recipe.wish(each, Slot.WEIGHT) for each in products]
+    if data.calibrator != "min_max" or not all(each.quantize for each in (data, *weights)):
+        return
+    reading = _reading(norm, products, data, weights)
+    if reading is None:
+        if stats_of(norm.result) is not None:
+            emit_remark(norm, "is not smoothed: the profile has no ranges of its columns")
+        return
+    factors = reading.factors()
+    if (factors == 1.0).all():
+        return
+    if into_norm:
+        _fold(norm, reading, factors)
+    else:
+        factors = _insert(norm, reading, factors, products, data)
+    for product in products:
+        found = weights_of(product)
+        assert found is not None
+        exchange(product, 1, with_weights(product, found / factors[:, None]))
+    emit_remark(norm, f"is smoothed for {named(products)}: its columns get factors from {factors.min():.3g} to 1")
+    count("norms smoothed")
+
+
+def _reading(norm: Norm, products: Sequence[MatMulOp], data: Choice, weights: Sequence[Choice]) -> _Reading | None:
+    ranges, stats = column_ranges(norm.result), stats_of(norm.result)
+    if ranges is None or stats is None:
+        return None
+    largest = np.maximum(-ranges[0], ranges[1]) ** 2
+    if not largest.any():
+        return None
+    squares = largest * (stats.summary.mean**2 + stats.summary.deviation**2) / largest.mean()
+    levels = data.storage.levels - 1, min(each.storage.levels for each in weights) - 1
+    found = [array for each in products if (array := weights_of(each)) is not None]
+    return _Reading(*ranges, squares, np.concatenate(found, 1), levels)
+
+
+def _parameters(norm: Norm) -> list[int] | None:
+    """The operands of a norm's scale and bias, `None` where they are no constants with an element for each column."""
+    if norm.scale is None:
+        return None
+    places = list(range(1, len(norm.operands)))
+    arrays = [constant_array(norm.operands[place]) for place in places]
+    columns = shape_of(norm.result)[-1:]
+    return places if all(array is not None and array.shape == columns for array in arrays) else None
+
+
+def _fold(norm: Norm, reading: _Reading, factors: F64) -> None:
+    """Let `norm` give its columns multiplied by `factors`."""
+    for place in _parameters(norm) or ():
+        array = constant_array(norm.operands[place])
+        assert array is not None
+        exchange(norm, place, constant_like(norm.operands[place], (array * factors).astype(array.dtype)))
+    norm.attributes.pop(STATS, None)
+    type_ = TensorType(calibrated_type(*_scaled(reading, factors), Float32Type()), shape_of(norm.result))
+    Rewriter.replace_value_with_new_type(norm.result, type_)
+
+
+def _scaled(reading: _Reading, factors: F64) -> tuple[float, float]:
+    return float((reading.low * factors).min()), float((reading.high * factors).max())
+
+
+def _insert(norm: Norm, reading: _Reading, factors: F64, products: Sequence[MatMulOp], data: Choice) -> F64:
+    """Let `products` read `norm` through factors, as its type holds them: those are the result."""
+    grid = type_from_range(0.0, float(factors.max()), data)
+    codes = np.maximum(np.rint(factors / grid.scale), 1)
+    held = (codes * grid.scale).astype(np.float32)
+    constant = ConstantOp.of(held, TensorType(Float32Type(), held.shape))
+    exact = held.astype(np.float64)
+    type_ = TensorType(calibrated_type(*_scaled(reading, exact), Float32Type()), shape_of(norm.result))
+    smooth = MulOp(norm.result, constant.result, type_)
+    for made in (constant, smooth):
+        set_origins(made, (origin.within("smooth") for origin in origins_of(norm)))
+    Rewriter.insert_op([constant, smooth], InsertPoint.after(norm))
+    for product in products:
+        product.operands[0] = smooth.result
+    return exact

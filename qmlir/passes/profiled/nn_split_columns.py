@@ -1,0 +1,241 @@
+"""`nn-split-columns`: a product over columns of which some are far larger than the others becomes the sum of two."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.target.attributes import targets_of
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.interfaces import Slot
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.provenance import COMPOSITE, TENSOR, origins_of, set_origins
+from qmlir.ir.statistics import count
+from qmlir.quantization.columns import (
+    Hidden,
+    column_ranges,
+    constant_like,
+    erase_unused,
+    hidden_of,
+    range_of,
+    weights_of,
+    with_weights,
+)
+from qmlir.quantization.observed import observed
+from qmlir.quantization.options import TakesRecipe
+from qmlir.quantization.profiles.attached import STATS, calibrated_type
+from qmlir.quantization.recipe import Recipe
+
+FEWEST = 16
+"""At most one in so many columns is computed apart."""
+
+WORTH = 0.5
+"""Columns are parted where that leaves at most so much of the expected squared error."""
+
+_WIDEST = 8
+"""Data of more bits has codes enough."""
+
+Columns = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class NnSplitColumns(TakesRecipe):
+    """Compute few columns that are far larger than the others in products of their own.
+
+    Between two products of a transformer single columns are ten times larger than all others, and one 8-bit scale gives
+    these few codes. What is between the products is computed column by column, so the columns can be parted: the
+    channels of the first product, and the terms of the second one, which becomes the sum of two. Each part has its own
+    scales. The `columns` that are computed apart, one vector of them, cost next to nothing. The ranges of columns are
+    in the profile; what has another calibrator than `min_max` by the options, which are those of `quant-assign-types`,
+    stays as it is, as modules do that name targets.
+
+    Before (run with `columns=1`):
+
+    ```mlir
+    !x = !quant.calibrated<f32<-2.0:2.0>>
+    !h = !quant.calibrated<f32<0.0:64.0>>
+    !y = !quant.calibrated<f32<0.0:80.0>>
+    #h = #calib.stats<min = 0.0, max = 64.0, mean = 0.5, std = 2.0, count = 64, axis = 1,
+                      mins = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+                      maxs = [1.0, 1.0, 1.0, 64.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]>
+    func.func @main(%x: tensor<4x2x!x>) -> tensor<4x1x!y> {
+      %up = nn.constant dense<1.0> : tensor<2x16xf32>
+      %down = nn.constant dense<1.0> : tensor<16x1xf32>
+      %0 = nn.rms_norm %x : (tensor<4x2x!x>) -> tensor<4x2x!x> {origin = "n"}
+      %1 = nn.matmul %0, %up : (tensor<4x2x!x>, tensor<2x16xf32>) -> tensor<4x16x!h> {origin = "up", calib.stats = #h}
+      %2 = nn.relu %1 : (tensor<4x16x!h>) -> tensor<4x16x!h> {origin = "relu", calib.stats = #h}
+      %3 = nn.matmul %2, %down : (tensor<4x16x!h>, tensor<16x1xf32>) -> tensor<4x1x!y> {origin = "down"}
+      func.return %3 : tensor<4x1x!y>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.calibrated<f32<-2.0:2.0>>
+    !small = !quant.calibrated<f32<0.0:1.0>>
+    !large = !quant.calibrated<f32<0.0:64.0>>
+    !rest = !quant.calibrated<f32<0.0:15.0>>
+    !y = !quant.calibrated<f32<0.0:80.0>>
+    func.func @main(%x: tensor<4x2x!x>) -> tensor<4x1x!y> {
+      %0 = nn.rms_norm %x : (tensor<4x2x!x>) -> tensor<4x2x!x> {origin = "n"}
+      %up = nn.constant dense<1.0> : tensor<2x15xf32>
+      %1 = nn.matmul %0, %up
+          : (tensor<4x2x!x>, tensor<2x15xf32>) -> tensor<4x15x!small> {origin = "up", role = "rest"}
+      %2 = nn.relu %1 : tensor<4x15x!small> {origin = "relu", role = "rest"}
+      %down = nn.constant dense<1.0> : tensor<15x1xf32>
+      %3 = nn.matmul %2, %down
+          : (tensor<4x15x!small>, tensor<15x1xf32>) -> tensor<4x1x!rest> {origin = "down", role = "rest"}
+      %upmost = nn.constant dense<1.0> : tensor<2x1xf32>
+      %4 = nn.matmul %0, %upmost
+          : (tensor<4x2x!x>, tensor<2x1xf32>) -> tensor<4x1x!large> {origin = "up", role = "largest"}
+      %5 = nn.relu %4 : tensor<4x1x!large> {origin = "relu", role = "largest"}
+      %downmost = nn.constant dense<[[1.0]]> : tensor<1x1xf32>
+      %6 = nn.matmul %5, %downmost
+          : (tensor<4x1x!large>, tensor<1x1xf32>) -> tensor<4x1x!large> {origin = "down", role = "largest"}
+      %7 = nn.add %3, %6 : (tensor<4x1x!rest>, tensor<4x1x!large>) -> tensor<4x1x!y> {origin = "down"}
+      func.return %7 : tensor<4x1x!y>
+    }
+    ```
+    """
+
+    name = "nn-split-columns"
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    columns: int = 16
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        recipe = self.whole_recipe()
+        if targets_of(op):
+            return
+        for function in [each for each in op.walk() if isinstance(each, FuncOp) and not each.is_declaration]:
+            for hidden in list(hidden_of(function)):
+                if _may_be_split(hidden, recipe) and (large := _large_columns(hidden, self.columns)) is not None:
+                    text = f"the {large.size} largest of its {shape_of(hidden.last.lhs)[-1]} columns are summed apart"
+                    emit_remark(hidden.last, f"becomes the sum of two products: {text}")
+                    _split(hidden, large)
+                    count("products split")
+
+
+def _may_be_split(hidden: Hidden, recipe: Recipe) -> bool:
+    choices = [recipe.wish(op, Slot.OUTPUT) for op in hidden.operations]
+    choices.append(recipe.wish(hidden.last, Slot.INPUT))
+    data = recipe.wish(hidden.operations[-1], Slot.OUTPUT)
+    if observed(hidden.last.result) is None or data.storage.bits > _WIDEST:
+        return False
+    return all(each.quantize and each.calibrator == "min_max" for each in choices)
+
+
+# A number is rounded with an error of a twelfth of the squared scale, which the weights of its column multiply.
+def _large_columns(hidden: Hidden, number: int) -> Columns | None:
+    """The columns that are worth being computed apart, in order."""
+    ranges, weights = column_ranges(hidden.last.lhs), weights_of(hidden.last)
+    if weights is None or ranges is None or any(column_ranges(value) is None for value in hidden.values):
+        return None
+    low, high = ranges
+    if low.size < FEWEST * number:
+        return None
+    order = np.argsort(np.minimum(low, -high), kind="stable")
+    large, rest = np.sort(order[:number]), np.sort(order[number:])
+    squares = np.square(weights, dtype=np.float64).sum(1)
+
+    def error(columns: Columns) -> float:
+        lowest, highest = range_of(low[columns], high[columns])
+        return (highest - lowest) ** 2 * float(squares[columns].sum())
+
+    return large if error(large) + error(rest) <= WORTH * error(order) else None
+
+
+def _split(hidden: Hidden, large: Columns) -> None:
+    last = hidden.last
+    everything = np.arange(shape_of(last.lhs)[-1])
+    total, bound = observed(last.result), _sum_bound(hidden, large)
+    assert total is not None
+    rest = np.setdiff1d(everything, large)
+    lowest, highest = _sum_bound(hidden, rest)
+    remaining = max(lowest, total.minimum - bound[1]), min(highest, total.maximum - bound[0])
+    first = _part(hidden, rest, "rest", remaining)
+    second = _part(hidden, large, "largest", bound)
+    whole = AddOp(first, second, last.result.type)
+    whole.attributes.update(last.attributes)
+    whole.result.name_hint = last.result.name_hint
+    for use in last.result.uses:  # parts of a layer that it is not any more
+        use.operation.attributes.pop(COMPOSITE, None)
+    Rewriter.insert_op(whole, InsertPoint.before(last))
+    last.result.replace_all_uses_with(whole.result)
+    for op in (last, *reversed(hidden.operations)):
+        constants = [value.owner for value in op.operands]
+        Rewriter.erase_op(op)
+        for each in constants:
+            erase_unused(each)
+
+
+def _sum_bound(hidden: Hidden, columns: Columns) -> tuple[float, float]:
+    """Bounds of the sum over some columns, from their ranges."""
+    weights, ranges = weights_of(hidden.last), column_ranges(hidden.last.lhs)
+    assert weights is not None
+    assert ranges is not None
+    ends = [end[columns, None] * weights[columns] for end in ranges]
+    return float(np.minimum(*ends).sum(0).min()), float(np.maximum(*ends).sum(0).max())
+
+
+def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, float]) -> SSAValue:
+    """The last product over some of the columns."""
+    made: dict[SSAValue, SSAValue] = {}
+    for op in hidden.operations:
+        ranges = column_ranges(op.results[0])
+        assert ranges is not None
+        constants = _channels(op, columns) if isinstance(op, MatMulOp) and weights_of(op) is not None else {}
+        constants = constants or _elements(op, columns)
+        shape = (*shape_of(op.results[0])[:-1], columns.size)
+        low, high = (end[columns] for end in ranges)
+        _add(hidden, op, made, constants, shape, (float(low.min()), float(high.max())), role)
+    weights = weights_of(hidden.last)
+    assert weights is not None
+    terms: dict[SSAValue, Operation] = {hidden.last.rhs: with_weights(hidden.last, weights[columns])}
+    return _add(hidden, hidden.last, made, terms, shape_of(hidden.last.result), range_, role)
+
+
+def _channels(op: MatMulOp, columns: Columns) -> dict[SSAValue, Operation]:
+    weights = weights_of(op)
+    assert weights is not None
+    return {op.rhs: with_weights(op, weights[:, columns])}
+
+
+def _elements(op: NnOp, columns: Columns) -> dict[SSAValue, Operation]:
+    """The constants with an element for each column."""
+    arrays = {value: array for value in op.operands if (array := constant_array(value)) is not None and array.size > 1}
+    return {value: constant_like(value, array[..., columns]) for value, array in arrays.items()}
+
+
+def _add(
+    hidden: Hidden,
+    op: NnOp,
+    made: dict[SSAValue, SSAValue],
+    constants: dict[SSAValue, Operation],
+    shape: Sequence[int],
+    range_: tuple[float, float],
+    role: str,
+) -> SSAValue:
+    """Put what `op` is on some columns before the last product, and note it in `made`."""
+    taken = {**made, **{value: constant.results[0] for value, constant in constants.items()}}
+    part = op.clone(taken)
+    for name in (STATS, TENSOR, COMPOSITE):
+        part.attributes.pop(name, None)
+    set_origins(part, (origin.within(role) for origin in origins_of(op)))
+    Rewriter.insert_op([*constants.values(), part], InsertPoint.before(hidden.last))
+    type_ = TensorType(calibrated_type(*range_, Float32Type()), shape)
+    made[op.results[0]] = Rewriter.replace_value_with_new_type(part.results[0], type_)
+    return made[op.results[0]]
