@@ -95,6 +95,11 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         """The type of the exact sum."""
         return self.body.block.args[0].type
 
+    @property
+    def product_type(self) -> Attribute:
+        """The type in which products are added up."""
+        return self.accumulator_type
+
     def sum_shape(self) -> tuple[int, ...]:
         """The shape of the result, from those of the operands. Raises `VerifyException` where they do not fit."""
         raise NotImplementedError
@@ -161,7 +166,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     def _verify_epilogue(self) -> None:
         elements = [shaped(value)[1] for value in (self.x, self.w)]
-        accumulator = self.accumulator_type
+        accumulator = self.product_type
         is_float = [isinstance(element, AnyFloat) for element in elements]
         if is_float[0] != is_float[1] or is_float[0] != isinstance(accumulator, AnyFloat):
             raise VerifyException(

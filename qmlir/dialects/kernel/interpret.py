@@ -29,7 +29,7 @@ from qmlir.arithmetic.requantization import (
 from qmlir.dialects.kernel import by_rows, custom, packed_ops, rows
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, ReshapeOp, scalar_of, shaped
-from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedMatMulOp, PackedOp, PackedWinogradOp
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedConvOp, PackedMatMulOp, PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
@@ -229,6 +229,18 @@ def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array,
     return _finished(frame, op, packed_sums(op, x, w), epilogue, outs)
 
 
+def _blocks(
+    frame: Any, op: PackedBlocksOp, x: Array, w: Array, scales: Array, epilogue: tuple[Array, ...], outs: Array | None
+) -> Any:
+    weights, read = op.weights().unpack(w)[0].swapaxes(0, 1).astype(np.int64), _read(op, x)
+    sums = _by(read - op.offset.value.data, weights, weights.shape[-1])  # [blocks, rows, channels]
+    factors = scales.swapaxes(0, 1).reshape(len(sums), 1, -1)[..., : op.channels()]
+    total = np.zeros(sums.shape[1:], np.float32)
+    for block, factor in zip(sums, factors, strict=True):
+        total = total + factor * block.astype(np.float32)
+    return _finished(frame, op, total, epilogue, outs)
+
+
 def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
     shape = shaped(op.result)[0]
     if not isinstance(op.source.type, MemRefType):
@@ -276,6 +288,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     JoinOp: _join,
     MatMulOp: _contraction(_matmul_sums),
     **dict.fromkeys(packed_ops.PACKED.values(), RunsRegions(_packed)),
+    PackedBlocksOp: RunsRegions(_blocks),
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,
     WinogradOp: _contraction(_winograd_sums),

@@ -8,8 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i32
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, f32, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
@@ -81,7 +82,7 @@ class PackedOp(EpilogueOp):
         weights, variant = self.weights(), self.layout.variant
         if weights.fault:
             raise VerifyException(weights.fault)
-        wanted = weights.shape, variant.element or self.accumulator_type
+        wanted = weights.shape, variant.element or self.product_type
         if shaped(self.w) != wanted:
             raise VerifyException(
                 f"takes weights of {list(wanted[0])} in {wanted[1]} by the layout {self.layout}, found {self.w.type}"
@@ -89,8 +90,8 @@ class PackedOp(EpilogueOp):
         element = shaped(self.x)[1]
         if variant.input_element not in (None, element):
             raise VerifyException(f"takes x of {variant.input_element} by '{variant.name}', found {element}")
-        if variant.element is not None and self.accumulator_type != i32:
-            raise VerifyException(f"sums in i32 by '{variant.name}', found {self.accumulator_type}")
+        if variant.element is not None and self.product_type != i32:
+            raise VerifyException(f"sums in i32 by '{variant.name}', found {self.product_type}")
 
 
 @irdl_op_definition
@@ -120,6 +121,63 @@ class PackedMatMulOp(PackedOp):
         super()._verify_operands()
         if self.layout.variant.is_lanewise:
             raise VerifyException(f"is not a depthwise convolution, which '{self.layout.variant.name}' loops are for")
+
+
+@irdl_op_definition
+class PackedBlocksOp(PackedOp):
+    """Products of matrices by weights that have a scale for each block of terms: `x` `[B, M, K]` to `[M, N]`, in f32.
+
+    The region gets `sum_b scales_b * f32(sum_k (x - offset) w)`: the sum of each block is exact in i32, what is made of
+    it is rounded to f32 step by step, and added in ascending order from 0. `x` is as the variant reads it. The layout
+    is that of `[1, N, B, K]`; `scales` are f32, `[blocks of channels, B, channels of a block]`.
+    """
+
+    name = "kernel.packed_blocks"
+
+    x = operand_def()
+    w = operand_def()
+    scales = operand_def()
+    epilogue = var_operand_def()
+    outs = opt_operand_def()
+
+    offset = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
+
+    assembly_format: ClassVar[str | None] = (
+        "`ins` `(` $x `,` $w `,` $scales `:` type($x) `,` type($w) `,` type($scales) `)` "
+        "(`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
+        "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
+    )
+
+    @property
+    def product_type(self) -> Attribute:
+        return i32
+
+    def terms(self) -> int:
+        return self._blocks * shaped(self.x)[0][-1]
+
+    @property
+    def _blocks(self) -> int:
+        return shaped(self.x)[0][0]
+
+    def sum_shape(self) -> tuple[int, ...]:
+        x = shaped(self.x)[0]
+        if len(x) != 3:
+            raise VerifyException(f"takes x of blocks, rows and terms, found {list(x)}")
+        return (x[1], self.channels())
+
+    def weights(self) -> WeightLayout:
+        return self.layout.weights(1, self.channels(), (self._blocks,), shaped(self.x)[0][-1])
+
+    def _verify_operands(self) -> None:
+        super()._verify_operands()
+        variant, weights = self.layout.variant, self.weights()
+        if not variant.sums_blocks:
+            raise VerifyException(f"sums each block by itself, which '{variant.name}' loops don't")
+        wanted = (weights.blocks, self._blocks, weights.width), f32
+        if shaped(self.scales) != wanted:
+            raise VerifyException(f"takes scales of {list(wanted[0])} in f32, found {self.scales.type}")
+        if self.accumulator_type != f32:
+            raise VerifyException(f"hands on sums in f32, found {self.accumulator_type}")
 
 
 @irdl_op_definition

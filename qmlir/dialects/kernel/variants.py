@@ -154,6 +154,9 @@ class Variant:
     is_centred: bool = False
     """Whether `x` is held there without its zero point."""
 
+    sums_blocks: bool = False
+    """Whether loops sum blocks of terms by themselves, where each has a scale."""
+
     is_lanewise: bool = False
     """Whether each channel has a lane and weights of its own: a depthwise convolution."""
 

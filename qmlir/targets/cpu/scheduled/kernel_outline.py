@@ -22,7 +22,7 @@ from qmlir.analysis.symbols import symbols_of, unique_name
 from qmlir.dialects.kernel.contraction import MatMulOp, WindowedOp
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -43,6 +43,9 @@ _PLAIN = ("fill", "copy")
 """What is called so whatever node of the model it belongs to."""
 
 
+_PRODUCTS = (MatMulOp, PackedMatMulOp, PackedBlocksOp)
+
+
 def kernel_name(op: Operation) -> str:
     """What `op`, on memory, computes: the operation or its roles in the model, and the shape and type of its result."""
     structure = _structure(op)
@@ -53,7 +56,7 @@ def kernel_name(op: Operation) -> str:
         shape = written.get_shape()
         if isinstance(op, WindowedOp | ByAlgorithmOp) and shape[0] == 1:
             shape = shape[1:]
-        sizes = _matmul_shape(op) if isinstance(op, MatMulOp | PackedMatMulOp) else shape
+        sizes = _matmul_shape(op) if isinstance(op, _PRODUCTS) else shape
         parts += ["x".join(map(str, sizes)) or "scalar"]
         parts += [str(written.get_element_type())]
     return "_".join(parts)
@@ -67,14 +70,14 @@ def _written(op: Operation) -> AnyMemRef | None:
     return None if destination is None else as_memory(op.operands[destination].type)
 
 
-def _matmul_shape(op: MatMulOp | PackedMatMulOp) -> Sequence[int]:
+def _matmul_shape(op: MatMulOp | PackedMatMulOp | PackedBlocksOp) -> Sequence[int]:
     """Batches, rows, terms, columns."""
     *batches, rows, columns = shaped(op.target)[0]
     return (*batches, rows, op.terms(), columns)
 
 
 def _contraction(op: Operation) -> str:
-    if isinstance(op, MatMulOp | PackedMatMulOp):
+    if isinstance(op, _PRODUCTS):
         return "matmul"
     if isinstance(op, ByAlgorithmOp):
         return "winograd"

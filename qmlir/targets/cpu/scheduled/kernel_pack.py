@@ -12,12 +12,12 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, ModuleOp, f32, i32, i64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i32, i64
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
 from xdsl.dialects.tensor import EmptyOp, ExtractSliceOp, InsertSliceOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -32,12 +32,15 @@ from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
-from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
+from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
+from qmlir.dialects.kernel.packed_ops import PACKED, PackedBlocksOp, PackedOp
 from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.isa.conditions import centred_weights
+from qmlir.targets.cpu.isa.conditions import centred_weights, summed_over_blocks
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
+from qmlir.targets.cpu.scheduled.contraction_schedule import tile_rows
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
 from qmlir.targets.cpu.scheduled.packing import (
     channel_map,
@@ -339,6 +342,57 @@ class PackContraction(RewritePattern):
             rewriter.erase(movement)
 
 
+class PackBlocks(RewritePattern):
+    """Make one operation of products by blocks of terms and of their sum: no product is written to memory."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
+        schedule, sums = op.schedule, summed_over_blocks(op)
+        if schedule is None or sums is None or schedule.variant == SCALAR:
+            return
+        packed_by = LayoutAttr.of(schedule.variant, schedule.vectors, schedule.lanes)
+        variant, element = packed_by.variant, packed_by.variant.element
+        at = Lowering(op, rewriter, integer_types())
+        scales = constant_of(op.epilogue[0])
+        if not variant.sums_blocks or element is None or scales is None or op.accumulator_type != i32:
+            return
+        weights = packed_weights(op, at, element)
+        if weights.array is None or weights.offset:
+            return
+        _refuse_wide(op, at, variant)
+        count, channels, terms = weights.array.shape
+        layout = packed_by.weights(1, channels, (count,), terms)
+        filled = np.pad(scales, [(0, 0), (0, layout.blocks * layout.width - channels)])
+        by_place = np.ascontiguousarray(filled.reshape(count, layout.blocks, layout.width).swapaxes(0, 1))
+        block = Block(arg_types=[f32])
+        block.add_op(KernelYieldOp(block.args[0]))
+        properties: dict[str, Attribute] = {
+            "layout": packed_by,
+            "offset": IntegerAttr(_input_offset(op, variant), i32),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, 0, 0]),
+            "epilogue_maps": ArrayAttr(()),
+        }
+        rows = tile_rows(shaped(op.target)[0][1], max(schedule.rows // 2, 1))  # each has two registers for its sums
+        if (hint := ScheduleAttr.of(rows=rows, threads=schedule.threads).of_packed()) is not None:
+            properties["schedule"] = hint
+        if op.input_unsigned is not None and not variant.is_centred:
+            properties["input_unsigned"] = op.input_unsigned
+        made = PackedBlocksOp.create(
+            operands=[
+                _packed_input(op, at, variant, reads_past=layout.reads_past),
+                at.constant(layout.pack(weights.array.swapaxes(0, 1)), element),
+                at.constant(by_place, f32),
+            ],
+            result_types=sums.result_types,
+            properties=properties,
+            regions=[Region(block)],
+        )
+        hand_on([op, sums], made)
+        rewriter.insert(made, InsertPoint.before(op))
+        rewriter.replace(sums, [], made.results)
+        rewriter.erase(op)
+
+
 @dataclass(frozen=True)
 class KernelPack(ModulePass):
     """Lay the weights of each scheduled contraction out as its loops read them, by an operation on packed operands.
@@ -391,6 +445,6 @@ class KernelPack(ModulePass):
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns_greedily(op, [PackContraction()], ctx)
+        apply_patterns_greedily(op, [PackBlocks(), PackContraction()], ctx)
         group_rows(op)  # what packing reads of the rows of a softmax, its row sums or wider elements
         schedule_all_elements(op)

@@ -24,8 +24,8 @@ class ByteDots(TiledVariant):
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.US if self.reads_unsigned else Signs.SS))
 
 
-U8S8_DOT = ByteDots(name="u8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=True)
+U8S8_DOT = ByteDots(name="u8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=True, sums_blocks=True)
 """Activations in the unsigned range, weights without zero point."""
 
-S8S8_DOT = ByteDots(name="s8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=False)
+S8S8_DOT = ByteDots(name="s8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=False, sums_blocks=True)
 """Both signed, weights without zero point."""

@@ -35,7 +35,7 @@ class NarrowDots(ByteDots):
 def _of_bits(bits: int) -> NarrowDots:
     return NarrowDots(
         name=f"u8s{bits}_dot", group=4, element=i8, weight_bits=bits, parts=8 // bits, most_terms=NARROW_TERMS,
-        input_element=i8, reads_unsigned=True,
+        input_element=i8, reads_unsigned=True, sums_blocks=True,
     )  # fmt: skip
 
 

@@ -194,3 +194,39 @@ func.func @less_than_a_tile(%x: tensor<1x6x5x1xi8>, %w: tensor<1x1x6x6x1x2xi16>)
   }
   func.return
 }
+// -----
+func.func @rows_of_blocks(%x: tensor<2x8xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
+  // expected-error @+1 {{takes x of blocks, rows and terms, found [2, 8]}}
+  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x8xi8>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<2x4xf32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return
+}
+// -----
+func.func @scales_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x4x2xf32>) {
+  // expected-error @+1 {{takes scales of [1, 2, 4] in f32, found tensor<1x4x2xf32>}}
+  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x1x16xi8>, tensor<1x4x2xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return
+}
+// -----
+func.func @exact_sum_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
+  // expected-error @+1 {{hands on sums in f32, found i32}}
+  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<3x4xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @variant_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
+  // expected-error @+1 {{sums each block by itself, which 'u8s4_short' loops don't}}
+  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "u8s4_short", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return
+}

@@ -13,13 +13,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from qmlir import registry
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import PackedOp
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.loops.contraction.block_sums import BlockWriter
 from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
 from qmlir.targets.cpu.loops.contraction.geometry import readings_of
-from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
+from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant, TiledVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, times
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 
@@ -128,7 +129,12 @@ class PackedToLoops(RewritePattern):
     def match_and_rewrite(self, op: PackedOp, rewriter: PatternRewriter, /) -> None:
         if op.outs is not None:
             variant = registry.named("variants")[op.layout.variant.name].load(LoopVariant)
-            replace_by_loops(op, rewriter, lambda emit: variant.write(op, emit))
+            if isinstance(op, PackedBlocksOp):
+                assert isinstance(variant, TiledVariant)
+                tiled = variant
+                replace_by_loops(op, rewriter, lambda emit: BlockWriter(op, tiled, emit).write(emit))
+            else:
+                replace_by_loops(op, rewriter, lambda emit: variant.write(op, emit))
 
 
 PATTERNS = (ContractionToLoops(), PackedToLoops())

@@ -46,7 +46,7 @@ class TileWriter:
         self.op = op
         self.variant = variant
         self.schedule: ScheduleAttr = op.loops
-        self.geometry: Geometry = geometry_of(op, emit)
+        self.geometry: Geometry = self._geometry(emit)
         self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.variant.spare)
         self.threads: int = _DIVIDED if self.schedule.threads else 0
         """How many of the next loops threads divide."""
@@ -56,6 +56,9 @@ class TileWriter:
         """The first of the weights that the tile which is written asks for."""
         self.panel: Index | None = None
         """The first position of the panel that is written, where there are several."""
+
+    def _geometry(self, emit: Emitter) -> Geometry:
+        return geometry_of(self.op, emit)
 
     def write(self, emit: Emitter) -> None:
         """Write all loops where `emit` stands."""
@@ -218,9 +221,9 @@ class TileWriter:
         """Where the weights of the next block that a tile asks for begin: each position has its share of them."""
         if self.weights is None:
             return 0
-        block = _joined(emit, weights, shaped(self.geometry.w)[0][:2])
+        block = joined(emit, weights, shaped(self.geometry.w)[0][:2])
         next_ = times(emit, add(emit, block, 1), self._block_size)
-        place = _joined(emit, positions, self.geometry.positions)
+        place = joined(emit, positions, self.geometry.positions)
         if self.panel is not None:
             place = emit.insert(arith.SubiOp(emit.index(place), emit.index(self.panel)))
         return add(emit, next_, times(emit, place, self._due))
@@ -231,7 +234,7 @@ class TileWriter:
             return
         sizes = shaped(self.geometry.w)[0][2:-1]
         due = -(-self._due * rows // math.prod(sizes))
-        first = add(emit, self.ahead, times(emit, _joined(emit, step, sizes), due))
+        first = add(emit, self.ahead, times(emit, joined(emit, step, sizes), due))
         for line in range(0, due, LINE_BYTES * 8 // bits_of(shaped(self.weights)[1])):
             emit.builder.insert(PrefetchOp(self.weights, emit.index(add(emit, first, line)), self.schedule.prefetch))
 
@@ -369,7 +372,7 @@ class TiledVariant(LoopVariant):
         return sums
 
 
-def _joined(emit: Emitter, place: Sequence[Index], sizes: Sequence[int]) -> Index:
+def joined(emit: Emitter, place: Sequence[Index], sizes: Sequence[int]) -> Index:
     """The number of a place among all of them, the last axis the fastest."""
     number: Index = 0
     for each, size in zip(place, sizes, strict=True):

@@ -1,0 +1,82 @@
+"""Products by weights that have a scale for each block of terms, compiled: every bit of the sums in f32."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+import qmlir
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import COMPILE, QUANTIZE
+
+Array = np.ndarray
+
+
+def _model(x: Array, zero: int, weights: Array, scales: Array, block: int) -> ModelProto:
+    """A product in QDQ form; a step of the result is 1."""
+    node = helper.make_node
+    constants = {
+        "one": np.array(1, np.float32), "zero": np.array(zero, x.dtype), "w": weights, "s": scales,
+        "none": np.array(0, np.int8),
+    }  # fmt: skip
+    nodes = [
+        node("DequantizeLinear", ["x", "one", "zero"], ["a"]),
+        node("DequantizeLinear", ["w", "s"], ["b"], axis=0, block_size=block),
+        node("MatMul", ["a", "b"], ["c"]),
+        node("QuantizeLinear", ["c", "one", "none"], ["y"]),
+    ]
+    element = helper.np_dtype_to_tensor_dtype(x.dtype)
+    taken = helper.make_tensor_value_info("x", element, x.shape)
+    given = helper.make_tensor_value_info("y", TensorProto.INT8, [len(x), weights.shape[1]])
+    initializers = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "blocks", [taken], [given], initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def _expected(x: Array, zero: int, weights: Array, scales: Array, block: int) -> Array:
+    """By hand: each block exact, times its scale and added in f32, from the first to the last; ties to even."""
+    total = np.zeros((len(x), weights.shape[1]), np.float32)
+    for number, factors in enumerate(scales):
+        terms = slice(number * block, (number + 1) * block)
+        exact = (x[:, terms].astype(np.int64) - zero) @ weights[terms].astype(np.int64)
+        total = total + factors * exact.astype(np.float32)
+    return np.clip(np.rint(total), -128, 127).astype(np.int8)
+
+
+# Rows, terms, channels, terms of a block, zero point of the input, its type and that of the weights.
+CASES = [
+    (1, 96, 150, 32, 3, np.int8, ml_dtypes.int4),  # two blocks of 64 channels, and 22 more
+    (1, 64, 20, 32, 0, np.uint8, ml_dtypes.int4),  # nothing to take off
+    (5, 42, 40, 21, 131, np.uint8, ml_dtypes.int4),  # a smaller tile, and terms that fill no step
+    (3, 40, 17, 10, -7, np.int8, np.int8),
+]
+
+
+@pytest.mark.parametrize(("rows", "terms", "channels", "block", "zero", "input_type", "weight_type"), CASES)
+@pytest.mark.parametrize("isa", ["host", "generic"])
+def test_sums_of_blocks(
+    rows: int, terms: int, channels: int, block: int, zero: int, input_type: type, weight_type: type, isa: str
+) -> None:
+    generator = np.random.default_rng(terms)
+    limit = 8 if weight_type is ml_dtypes.int4 else 128
+    weights = generator.integers(-limit, limit, (terms, channels)).astype(weight_type)
+    bounds = np.iinfo(input_type)
+    x = generator.integers(bounds.min, bounds.max, (rows, terms), input_type, endpoint=True)
+    spread = 40 / (np.sqrt(terms) * 74 * limit / 1.8)
+    scales = generator.uniform(0.5 * spread, 1.5 * spread, (terms // block, channels)).astype(np.float32)
+    expected = _expected(x, zero, weights, scales, block)
+    module = run_pipeline(
+        qmlir.load(_model(x, zero, weights, scales, block)), QUANTIZE.text("propagate", "raise", "rescale")
+    )
+    for threads in (1, 2) if rows == 5 else (1,):
+        found = qmlir.compile(module, isa=isa, threads=threads)({"x": x})["y"]
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("isa", "is_one"), [("avx512-vnni", True), ("avx2-vnni", True), ("generic", False)])
+def test_where_blocks_are_summed_in_registers(isa: str, is_one: bool) -> None:
+    weights, scales = np.ones((64, 16), ml_dtypes.int4), np.linspace(1, 2, 32, dtype=np.float32).reshape(2, 16)
+    model = qmlir.load(_model(np.zeros((1, 64), np.int8), 0, weights, scales, 32))
+    module = run_pipeline(model, QUANTIZE.text("propagate", "raise", "rescale"))
+    text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa=isa, threads="1")))
+    assert ("kernel.packed_blocks" in text) == is_one
