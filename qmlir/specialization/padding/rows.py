@@ -110,6 +110,12 @@ def _images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     return [PaddedValue((data[0], *extents(shape))) for shape in results]
 
 
+def _resize(op: resizing.ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    scales = op.floats("scales")
+    is_moved = 0 in op.resized_axes(len(walk.axes(op.input))) and (scales is None or scales[0] != 1)
+    return None if is_moved else _images(op, walk)
+
+
 def _counted_images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     walk.count(op, walk.axes(op.operands[0])[0])
     return _images(op, walk)
@@ -324,6 +330,6 @@ RULES: dict[type[Operation], Rule] = {
     pooling.PoolOp: _images,
     pooling.MaxPoolWithIndicesOp: _counted_images,
     pooling.GlobalPoolOp: _images,
-    resizing.ResizeOp: _images,
+    resizing.ResizeOp: _resize,
     movement.BlocksOp: _images,
 }

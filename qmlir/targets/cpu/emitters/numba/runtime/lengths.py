@@ -7,7 +7,7 @@ whose places have nothing to do with each other, as those of a batch, it runs pi
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,74 @@ class PaddedPorts:
     pieces: Sequence[str]
 
 
+@dataclass(frozen=True)
+class OutputPiece:
+    """Where the valid elements of an output lie, and where they go: in arrays that have an axis for each factor."""
+
+    name: str
+    held: tuple[int, ...]
+    valid: tuple[slice, ...]
+    factors: tuple[int, ...]
+    target: tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class PieceRun:
+    """One run of a program on a piece of the inputs."""
+
+    bucket: Bucket
+    numbers: Mapping[str, Array]
+    parts: Sequence[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]]
+    """For each input its piece, the shape that the program takes, and where the piece goes if it is padded."""
+
+    whole: Sequence[str]
+    """The outputs that the program writes as they are."""
+
+    placed: Sequence[OutputPiece]
+
+    def feeds(self, arrays: Sequence[Array], buffers: dict[str, Array]) -> dict[str, Array]:
+        """The inputs of the program; padded ones lie in `buffers`."""
+        feeds = dict(self.numbers)
+        for array, (name, part, shape, target) in zip(arrays, self.parts, strict=True):
+            if target is None:
+                feeds[name] = array[part]
+                continue
+            if name not in buffers:
+                buffers[name] = np.zeros(shape, array.dtype)
+            feeds[name] = buffers[name]
+            buffers[name][target] = array[part]
+        return feeds
+
+    def __call__(self, arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
+        """Write the outputs of this piece into `results`."""
+        try:
+            buffers = self.bucket.buffers.pop()
+        except IndexError:  # none yet, or another thread has them
+            buffers = {}
+        whole = {name: results[name] for name in self.whole}
+        found = self.bucket.call(self.feeds(arrays, buffers), whole or None)
+        self.bucket.buffers.append(buffers)
+        for each in self.placed:
+            result = results[each.name]
+            aside = result.reshape(each.factors)  # a copy if the caller's array does not lie in one run
+            aside[each.target] = found[each.name].reshape(each.held)[each.valid]
+            if not np.may_share_memory(aside, result):
+                result[...] = aside.reshape(result.shape)
+
+
+@dataclass(frozen=True)
+class PreparedCall:
+    """What a call does on inputs of some shapes."""
+
+    inputs: Sequence[ArrayPort]
+    outputs: Sequence[ArrayPort]
+    runs: Sequence[PieceRun]
+
+
+MOST_PREPARED = 4096
+"""How many combinations of shapes are remembered."""
+
+
 class AnyLength:
     """A program for every size up to a maximum. It may be called from several threads at once."""
 
@@ -68,6 +136,7 @@ class AnyLength:
         ports = {port.name: port for port in buckets[0].call.inputs}
         self.inputs = tuple(self._open(ports[name], axes) for name, axes in plan.inputs.items())
         self.outputs = tuple(self._open(port, plan.outputs[port.name]) for port in buckets[0].call.outputs)
+        self._prepared: dict[Any, PreparedCall] = {}
         self.again: tuple[Callable[..., Any], tuple[Any, ...]] = (program_of, (package,))
         """What gives this program where it was pickled: a function that can be imported, and its arguments."""
 
@@ -106,7 +175,7 @@ class AnyLength:
                     raise InputError(f"input '{port.name}' has {size} along '{name}', another input {sizes[name]}")
         return sizes
 
-    def _runs(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:
+    def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:
         """The pieces of a size: where each begins, how many places it has, and the capacity that holds it."""
         start, capacities = 0, self._capacities[name]
         while start < size:
@@ -117,94 +186,78 @@ class AnyLength:
             yield start, min(capacity, left), capacity
             start += capacity
 
-    def runs(self, arrays: Sequence[Array]) -> Iterator[tuple[Bucket, dict[str, Any], dict[str, int], dict[str, int]]]:
-        """For each run of a program: the program, its inputs, and the first places and the sizes of its piece."""
-        sizes = self._sizes(arrays)
-        for pieces in itertools.product(*(self._runs(name, size) for name, size in sizes.items())):
-            starts = {name: piece[0] for name, piece in zip(sizes, pieces, strict=True)}
-            counts = {name: piece[1] for name, piece in zip(sizes, pieces, strict=True)}
-            held = {name: piece[2] for name, piece in zip(sizes, pieces, strict=True)}
-            bucket = self._buckets[tuple(held[name] for name in self._capacities)]
-            feeds: dict[str, Any] = {}
-            for port, array in zip(self.inputs, arrays, strict=True):
-                feeds[port.name] = array[_part(self._plan.inputs[port.name], counts, starts)]
-            for name, taken in bucket.takes.items():
-                feeds[taken] = np.array(counts[name], np.int64)
-            yield bucket, feeds, starts, counts
+    def _run(self, sizes: Sizes, pieces: Mapping[str, tuple[int, int, int]]) -> PieceRun:
+        starts, counts, held = ({name: piece[place] for name, piece in pieces.items()} for place in range(3))
+        bucket = self._buckets[tuple(held[name] for name in self._capacities)]
+        parts: list[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]] = []
+        for name, axes in self._plan.inputs.items():
+            shape = _shape(axes, held)
+            target = None if shape == _shape(axes, counts) else _part(axes, counts, {})
+            parts.append((name, _part(axes, counts, starts), shape, target))
+        whole: list[str] = []
+        placed: list[OutputPiece] = []
+        for name, axes in self._plan.outputs.items():
+            if sizes == counts and _shape(axes, sizes) == _shape(axes, held):
+                whole.append(name)
+                continue
+            factors = _factors(axes, held), _factors(axes, sizes)
+            valid, target = _part(axes, counts, {}), _part(axes, counts, starts)
+            placed.append(OutputPiece(name, factors[0], valid, factors[1], target))
+        numbers = {taken: np.array(counts[name], np.int64) for name, taken in bucket.takes.items()}
+        return PieceRun(bucket, numbers, parts, whole, placed)
 
-    def arrays(self, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
-        """The inputs in order. Raises `InputError` for what does not fit."""
-        return list(map(checked, self.inputs, by_name(self.inputs, inputs)))
+    def prepared(self, values: Sequence[Any]) -> PreparedCall:
+        """What is done on inputs of such shapes. Raises `InputError` for what does not fit."""
+        key = tuple(getattr(value, "shape", None) for value in values)
+        found = self._prepared.get(key)
+        if found is None:
+            arrays = list(map(checked, self.inputs, values))
+            sizes = self._sizes(arrays)
+            pieces = itertools.product(*(self._pieces(name, size) for name, size in sizes.items()))
+            runs = [self._run(sizes, dict(zip(sizes, each, strict=True))) for each in pieces]
+            inputs = [replace(port, shape=array.shape) for port, array in zip(self.inputs, arrays, strict=True)]
+            shapes = [_shape(self._plan.outputs[port.name], sizes) for port in self.outputs]
+            outputs = [replace(port, shape=shape) for port, shape in zip(self.outputs, shapes, strict=True)]
+            found = PreparedCall(inputs, outputs, runs)
+            if None not in key:
+                if len(self._prepared) >= MOST_PREPARED:
+                    self._prepared.clear()
+                self._prepared[key] = found
+        return found
 
     def first(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[CompiledModule, dict[str, Array]]:
         """The program of the first run on `inputs`, and what it is given."""
-        bucket, feeds, _, _ = next(self.runs(self.arrays(inputs)))
-        return bucket.call, {name: self._padded(bucket, name, array, {}) for name, array in feeds.items()}
+        values = by_name(self.inputs, inputs)
+        prepared = self.prepared(values)
+        run = prepared.runs[0]
+        return run.bucket.call, run.feeds(list(map(checked, prepared.inputs, values)), {})
 
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """The outputs by name, as `CompiledModule` gives them."""
-        arrays = self.arrays(inputs)
-        sizes = self._sizes(arrays)
-        given: Mapping[str, Array] = {} if outputs is None else outputs
-        check_outputs(given, [port.name for port in self.outputs])
-        results: dict[str, Array] = {}
+        values = by_name(self.inputs, inputs)
+        prepared = self.prepared(values)
+        arrays = list(map(checked, prepared.inputs, values))
+        if outputs is None:
+            results = {port.name: np.empty(port.shape, port.dtype) for port in prepared.outputs}
+            for run in prepared.runs:
+                run(arrays, results)
+            return results
+        check_outputs(outputs, [port.name for port in self.outputs])
+        targets: dict[str, Array] = {}
         aside: dict[str, Array] = {}
-        for port in self.outputs:
-            shape, own = _shape(self._plan.outputs[port.name], sizes), given.get(port.name)
-            result = np.empty(shape, port.dtype) if own is None else check_target(port.name, own, port.dtype, shape)
-            results[port.name] = aside[port.name] = result
-            if own is not None and any(np.may_share_memory(result, each) for each in arrays):
-                aside[port.name] = np.empty(shape, port.dtype)  # a later piece reads that memory
-        for bucket, feeds, starts, counts in self.runs(arrays):
-            self._run(bucket, feeds, aside, starts, counts, sizes)
-        for name, result in results.items():
-            if aside[name] is not result:
-                result[...] = aside[name]
-        return results
-
-    def _run(
-        self, bucket: Bucket, feeds: dict[str, Any], results: Mapping[str, Array], starts: Sizes, counts: Sizes,
-        sizes: Sizes,
-    ) -> None:  # fmt: skip
-        """Run a program on a piece, and put what it gives into its place."""
-        buffers = _popped(bucket.buffers)
-        padded = {name: self._padded(bucket, name, array, buffers) for name, array in feeds.items()}
-        whole = {
-            name: result
-            for name, result in results.items()
-            if sizes == counts and result.shape == _shape(self._plan.outputs[name], bucket.capacities)
-        }
-        found = bucket.call(padded, whole or None)
-        bucket.buffers.append(buffers)
-        for name, result in results.items():
-            if name not in whole:
-                self._place(name, result, found[name], bucket.capacities, starts, counts, sizes)
-
-    def _padded(self, bucket: Bucket, name: str, array: Array, buffers: dict[str, Array]) -> Array:
-        axes = self._plan.inputs.get(name)
-        shape = array.shape if axes is None else _shape(axes, bucket.capacities)
-        if array.shape == shape:
-            return array
-        if name not in buffers:
-            buffers[name] = np.zeros(shape, array.dtype)
-        buffers[name][tuple(map(slice, array.shape))] = array
-        return buffers[name]
-
-    def _place(
-        self, name: str, result: Array, found: Array, capacities: Sizes, starts: Sizes, counts: Sizes, sizes: Sizes
-    ) -> None:
-        """Write the valid elements of an output into their part of the result."""
-        axes = self._plan.outputs[name]
-        valid = found.reshape(_factors(axes, capacities))[_part(axes, counts, {})]
-        if len(axes) == len([each for axis in axes for each in axis]):
-            result[_part(axes, counts, starts)] = valid
-            return
-        aside = result.reshape(_factors(axes, sizes))  # a copy where the caller's array does not lie in one run
-        aside[_part(axes, counts, starts)] = valid
-        if not np.may_share_memory(aside, result):
-            result[...] = aside.reshape(result.shape)
+        for name, dtype, shape in ((port.name, port.dtype, port.shape) for port in prepared.outputs):
+            own = outputs.get(name)
+            targets[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
+            is_read = own is not None and any(np.may_share_memory(targets[name], each) for each in arrays)
+            aside[name] = np.empty(shape, dtype) if is_read else targets[name]  # a later piece reads that memory
+        for run in prepared.runs:
+            run(arrays, aside)
+        for name, target in targets.items():
+            if aside[name] is not target:
+                target[...] = aside[name]
+        return targets
 
 
 def described(description: Mapping[str, Any], programs: Sequence[CompiledModule], package: str = "") -> AnyLength:
@@ -213,11 +266,3 @@ def described(description: Mapping[str, Any], programs: Sequence[CompiledModule]
     return AnyLength(
         PaddedPorts(**description["plan"]), [Bucket(**row, call=program) for row, program in rows], package
     )
-
-
-def _popped(buffers: deque[dict[str, Array]]) -> dict[str, Array]:
-    """The buffers of a call before, or none yet: another thread may have the others just now."""
-    try:
-        return buffers.pop()
-    except IndexError:
-        return {}
