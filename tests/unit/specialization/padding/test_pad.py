@@ -264,6 +264,16 @@ def test_exported_masks() -> None:
     assert_padding_is_harmless(module, 0, ())
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("_nan_is_quantized")
+def test_what_is_quantized_with_samples_of_several_lengths() -> None:
+    rng = np.random.default_rng(0)
+    samples = [{"x": rng.normal(size=(1, length, WIDTH)).astype(np.float32)} for length in (1, 2, 3, 4, 5, 3, 2, 5)]
+    module = qmlir.quantize(qmlir.load(Path(__file__).parent / "encoder.mlir"), samples)
+    assert {each.name for each in module.walk()} >= {"nn.softmax", "nn.matmul", "quant.qcast"}
+    assert_padding_is_harmless(module, 0, (WIDTH,))
+
+
 def test_independent_sizes_are_those_that_nothing_mixes() -> None:
     module = qmlir.load(Path(__file__).parent / "rows.mlir")
     assert open_sizes(module) == ("n", "s")
