@@ -200,8 +200,9 @@ QUANTIZE = NamedPipeline(
             "quant-set-requantize<requantize>",
             "each operation requantizes in the mode of its target, or by a shift if all scales are powers of two",
         ),
+        Stage("store", "quant-store-states<states>", "states that are named enter and leave as stored integers"),
     ),
-    defaults={"targets": "", "requantize": "", "decompose": "<keep>", "rules": "<options>"},
+    defaults={"targets": "", "requantize": "", "states": "", "decompose": "<keep>", "rules": "<options>"},
 )
 
 COMPILE = NamedPipeline(
@@ -295,6 +296,12 @@ class QuantizeSettings(TypedDict, total=False):
     By default targets say it; otherwise it is a shift, ties up, where all scales are powers of two, and `f32`.
     """
 
+    states: Mapping[str, str]
+    """Inputs, each with the output that is this input of the next call: `{"past_*": "present_*"}`.
+
+    They enter and leave as stored integers of one type, and all others as floats.
+    """
+
     assert_all_quantized: bool
     """Whether operations that stay in float are an error, which lists them."""
 
@@ -312,7 +319,7 @@ def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -
     return {
         name: value if isinstance(value, bool) else str(value)
         for name, value in given.items()
-        if name not in ("keep", "target", "requantize")
+        if name not in ("keep", "target", "requantize", "states")
     }
 
 
@@ -322,9 +329,10 @@ def target_text(settings: QuantizeSettings) -> str:
     return target if isinstance(target, str) else ",".join(target)
 
 
-def _options(values: Mapping[str, str | bool]) -> str:
-    """The options of a pass as pipeline text, those left out that are empty or off."""
-    written = " ".join(name if value is True else f'{name}="{value}"' for name, value in values.items() if value)
+def _options(values: Mapping[str, str | bool], *more: str) -> str:
+    """The options of a pass as pipeline text, those left out that are empty or off; `more` are written already."""
+    given = (name if value is True else f'{name}="{value}"' for name, value in values.items() if value)
+    written = " ".join(filter(None, (*given, *more)))
     return f"{{{written}}}" if written else ""
 
 
@@ -343,8 +351,13 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
     has_targets = has_targets or bool(targets)
     keep = settings.get("keep", () if has_targets else kept_composites())
     options = quantize_options(settings, has_targets=has_targets)
-    values = {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(options)}
-    if options.pop("assert_all_quantized", False):  # those who only make rules of the options do not have it
+    states = ",".join(f'"{enters}={leaves}"' for enters, leaves in settings.get("states", {}).items())
+    values = {
+        "keep": f"{{keep={','.join(keep)}}}" if keep else "",
+        "options": _options(options, f"states={states}" if states else ""),
+        "states": f"{{states={states}}}" if states else "",
+    }
+    if options.pop("assert_all_quantized", False) or states:  # those who only make rules of the options have neither
         values["rules"] = _options(options)
     if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):
         values["decompose"] = f"{{keep={','.join(keep)} {_options(of_parts)[1:]}"

@@ -41,6 +41,7 @@ from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.scores import coarse_scores
+from qmlir.quantization.states import State
 from qmlir.quantization.steps import RoleParts
 from qmlir.registry import PackageError
 
@@ -94,6 +95,9 @@ class _Decider:
     masking: Set[Operation]
     """What only computes masks."""
 
+    states: Sequence[State]
+    """What leaves the function to enter it again, in one type."""
+
     def __post_init__(self) -> None:
         self.decisions = Decisions()
         self.groups = Groups()
@@ -117,6 +121,8 @@ class _Decider:
         for op in chosen:
             limits = partial(self._limits_storage, op)
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
+        for state in self.states:
+            self.groups.join(filter(is_f32, (state.argument, state.returned)))
         self.steps = RoleParts(chosen)
         self.steps.join(self.groups)
         for op in chosen:
@@ -458,7 +464,9 @@ class _Decider:
             )
 
 
-def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()) -> Decisions:
+def decide(
+    function: FuncOp, recipe: Recipe, targets: Sequence[Description] = (), states: Sequence[State] = ()
+) -> Decisions:
     """The types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 
     Float values need a profiled range (`!quant.calibrated`) where they are computed or come in, unless it follows from
@@ -473,7 +481,7 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     recipe.faint |= faint_results(function)
     recipe.coarse |= coarse_scores(function)
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, masking)
+        decider = _Decider(function, recipe, refused, assignment, residual, masking, states)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result

@@ -15,6 +15,7 @@ from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, RecipeText, Rule, make_rule, read_rules
 from qmlir.quantization.rounded_states import round_states
+from qmlir.quantization.states import states_of
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
 """Is called with a recipe and its decisions for each function of a module, before casts are put into it."""
@@ -80,7 +81,12 @@ class TakesRecipe(TakesValues):
 
 
 def decide_and_insert(
-    module: ModuleOp, recipe: Recipe, *, assert_all_quantized: bool = False, watch: Watch | None = None
+    module: ModuleOp,
+    recipe: Recipe,
+    *,
+    states: Sequence[str] = (),
+    assert_all_quantized: bool = False,
+    watch: Watch | None = None,
 ) -> list[Decisions]:
     """Decide for every function of `module`, tell `watch`, and put the casts.
 
@@ -91,7 +97,10 @@ def decide_and_insert(
     targets = targets_of(module)
     for function in functions:
         round_states(function, recipe)
-    decided = [decide(function, recipe, targets) for function in functions]
+    decided: list[Decisions] = []
+    for function in functions:
+        named = states_of(function, states) if function.sym_name.data == "main" else []
+        decided.append(decide(function, recipe, targets, named))
     recipe.check_used()
     if watch is not None:
         watch(recipe, decided)

@@ -65,6 +65,7 @@ PASSES: Mapping[str, str] = {
     "quant-propagate-types": "qmlir.passes.quantized.quant_propagate_types:QuantPropagateTypes",
     "quant-set-requantize": "qmlir.passes.quantized.quant_set_requantize:QuantSetRequantize",
     "quant-set-target": "qmlir.passes.general.quant_set_target:QuantSetTarget",
+    "quant-store-states": "qmlir.passes.quantized.quant_store_states:QuantStoreStates",
     "simd-legalize": "qmlir.targets.cpu.loops.simd_legalize:SimdLegalize",
     "strip-debuginfo": "qmlir.passes.general.strip_debuginfo:StripDebuginfo",
     "symbol-dce": "qmlir.passes.general.symbol_dce:SymbolDce",

@@ -87,6 +87,7 @@ def quantize_with_profile(
     run(lowered, "decide", watch=watch)
     run(lowered, "propagate", "raise", "rescale")
     found = None if validation is None else validate(module, lowered, validation, share)
+    run(lowered, "store")
     return Quantized(lowered, profiled, before, frozenset(used), reasons, found)
 
 
@@ -121,9 +122,9 @@ def quantize(
     profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:
     types with ranges, and `calib.stats` beside values. `settings` are those of `QuantizeSettings`: `target`, `keep`,
     `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`, `calibrator`, `recipe`,
-    `requantize`, `assert_all_quantized`. `observers` of packages record something of their own in `data`, for a
-    calibrator. Inputs and outputs of the module stay float; between them it computes on integers, but for operations
-    that stay in float. A terminal as `progress` gets a bar.
+    `requantize`, `states`, `assert_all_quantized`. `observers` of packages record something of their own in `data`, for
+    a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on integers,
+    but for operations that stay in float. A terminal as `progress` gets a bar.
 
     The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
     than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a

@@ -17,8 +17,9 @@ class QuantInsertCasts(TakesRecipe):
 
     The operations stay on floats: the module simulates quantization. Weights become constants of integers, quantized
     now. Options set the defaults for all values; `recipe` names a TOML file of rules for chosen nodes, operations and
-    slots. What has no range or no quantized meaning is left in float; `assert_all_quantized` makes that an error. The
-    second pass of graph-mode quantization, after `calib-insert-observers` and a run.
+    slots. `states` names inputs and the outputs that are these inputs of the next call, `past_*=present_*`: both have
+    one type. What has no range or no quantized meaning is left in float; `assert_all_quantized` makes that an error.
+    The second pass of graph-mode quantization, after `calib-insert-observers` and a run.
 
     Where the module names targets (`quant-set-target`), they say what rules and options leave open: a value has the
     first type of the target that gives it which all accept that take it. An operation belongs to the first target that
@@ -52,6 +53,7 @@ class QuantInsertCasts(TakesRecipe):
     name = "quant-insert-casts"
     preserves: ClassVar[Preservation] = MEANING
 
+    states: tuple[str, ...] = ()
     assert_all_quantized: bool = False
 
     VALUES: ClassVar[tuple[str, ...]] = ("watch", *TakesRecipe.VALUES)
@@ -63,4 +65,6 @@ class QuantInsertCasts(TakesRecipe):
 
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
         """Decide by `recipe`, and put the casts."""
-        decide_and_insert(op, recipe, assert_all_quantized=self.assert_all_quantized, watch=self.watch)
+        decide_and_insert(
+            op, recipe, states=self.states, assert_all_quantized=self.assert_all_quantized, watch=self.watch
+        )

@@ -1,0 +1,102 @@
+"""`quant-store-states`: states enter and leave a function as stored integers, of one type."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.quantization.states import State, states_of
+from qmlir.specialization.inputs import function_of
+
+
+def _casts(argument: BlockArgument) -> list[QuantizeCastOp]:
+    return [use.operation for use in argument.uses if isinstance(use.operation, QuantizeCastOp)]
+
+
+def _stored(value: SSAValue) -> SSAValue:
+    """What is dequantized to `value`, or `value` itself."""
+    return value.owner.input if isinstance(value.owner, DequantizeCastOp) else value
+
+
+def _fault(state: State) -> str | None:
+    """Why one type does not do for the state where it enters and where it leaves."""
+    taken: set[Attribute] = {cast.result.type for cast in _casts(state.argument)}
+    given = _stored(state.returned).type
+    if (taken or {state.argument.type}) == {given}:
+        return None
+    found = " and ".join(sorted(str(each) for each in taken)) or str(state.argument.type)
+    return f"takes the state '{state.enters}' as {found} and gives '{state.leaves}' as {given}: one type is accepted"
+
+
+def _store(state: State) -> None:
+    stored, returned = _stored(state.returned), state.returned.owner
+    state.end.operands[state.place] = stored
+    if isinstance(returned, DequantizeCastOp) and returned.result.first_use is None:
+        Rewriter.erase_op(returned)
+    casts, plain, block = _casts(state.argument), state.argument.type, state.argument.block
+    others = [(use.operation, use.index) for use in state.argument.uses if use.operation not in casts]
+    argument = Rewriter.replace_value_with_new_type(state.argument, stored.type)
+    for cast in casts:
+        cast.result.replace_all_uses_with(argument)
+        Rewriter.erase_op(cast)
+    if casts and others:  # what computes in float
+        dequantized = DequantizeCastOp(argument, plain)
+        Rewriter.insert_op(dequantized, InsertPoint.at_start(block))
+        for op, place in others:
+            op.operands[place] = dequantized.result
+
+
+@dataclass(frozen=True)
+class QuantStoreStates(ModulePass):
+    """Let the states of a function enter and leave it as stored integers, so that a loop over calls casts nothing.
+
+    `states` names an input and the output that is this input of the next call, `state=next_state`; a star stands for
+    the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs go. Where the types on
+    both sides are not equal, that is an error; `quant-assign-types` with the same `states` makes them equal.
+
+    Before (run with `states="h=h_next"`):
+
+    ```mlir
+    !h = !quant.uniform<i8:f32, 0.5>
+    func.func @main(%h: tensor<2xf32> {nn.name = "h"}) -> (tensor<2xf32> {nn.name = "h_next"}) {
+      %0 = quant.qcast %h : tensor<2xf32> to tensor<2x!h>
+      %1 = nn.relu %0 : (tensor<2x!h>) -> tensor<2x!h>
+      %2 = quant.dcast %1 : tensor<2x!h> to tensor<2xf32>
+      func.return %2 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !h = !quant.uniform<i8:f32, 0.5>
+    func.func @main(%h: tensor<2x!h> {nn.name = "h"}) -> (tensor<2x!h> {nn.name = "h_next"}) {
+      %0 = nn.relu %h : (tensor<2x!h>) -> tensor<2x!h>
+      func.return %0 : tensor<2x!h>
+    }
+    ```
+    """
+
+    name = "quant-store-states"
+    # The numbers stay, but the function takes other inputs: no input is one of both modules.
+    preserves: ClassVar[Preservation] = MEANING
+
+    states: tuple[str, ...] = ()
+    function: str = "main"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.states:
+            return
+        function = function_of(op, self.function)
+        for state in states_of(function, self.states):
+            if (fault := _fault(state)) is not None:
+                raise op_error(function, fault)
+            _store(state)
+        function.update_function_type()
