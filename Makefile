@@ -24,8 +24,8 @@ test: $(STAMP) ## run the test suite, but for the referees and most of the confo
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not referee and not conformance and not sweep'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
-	$(BIN)/ruff check qmlir benchmarks docs/generator docs/walkthrough tests
-	$(BIN)/ruff format --check qmlir benchmarks docs/generator docs/walkthrough tests
+	$(BIN)/ruff check qmlir benchmarks examples docs/generator docs/walkthrough tests
+	$(BIN)/ruff format --check qmlir benchmarks examples docs/generator docs/walkthrough tests
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
