@@ -7,6 +7,7 @@ quantized in part, the others belong to the parts that are still in float.
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -22,17 +23,21 @@ def _behind_observers(value: SSAValue) -> list[Operation]:
 
 
 def given_type(value: SSAValue) -> UniformQuantizedType | None:
-    """The type with one scale that a float value is quantized from or to; `None` where there is none, or several."""
+    """The type with one scale that a float value is quantized from or to; `None` where there is none, or several.
+
+    Weights that the model stores as integers may have a scale for each channel or block.
+    """
     source = value.owner
     while isinstance(source, ObserveOp):
         source = source.input.owner
+    is_stored = isinstance(source, DequantizeCastOp) and isinstance(source.input.owner, ConstantOp)
     if isinstance(source, DequantizeCastOp):
         types = {element_type(source.input.type)}
     else:
         users = _behind_observers(value)
         types = {element_type(user.result.type) for user in users if isinstance(user, QuantizeCastOp)}
     type_ = types.pop() if len(types) == 1 else None
-    if not isinstance(type_, UniformQuantizedType) or type_.granularity is not Granularity.TENSOR:
+    if not isinstance(type_, UniformQuantizedType) or not (is_stored or type_.granularity is Granularity.TENSOR):
         return None
     return type_
 
