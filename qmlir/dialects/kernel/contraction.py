@@ -154,6 +154,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
                 raise VerifyException(f"works on tensors only or on memory only, found {value.type}")
         self._verify_properties()
         self._verify_operands()
+        self._verify_elements()
         self._verify_epilogue()
 
     def _verify_properties(self) -> None:
@@ -164,7 +165,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         if self.sum_shape() != shape:
             raise VerifyException(f"computes a result of the shape {list(self.sum_shape())}, found {list(shape)}")
 
-    def _verify_epilogue(self) -> None:
+    def _verify_elements(self) -> None:
         elements = [shaped(value)[1] for value in (self.x, self.w)]
         accumulator = self.product_type
         is_float = [isinstance(element, AnyFloat) for element in elements]
@@ -176,6 +177,8 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         accumulators = (i32, i64)
         if not is_float[0] and accumulator not in accumulators:
             raise VerifyException(f"sums in i32 or i64, found {accumulator}")
+
+    def _verify_epilogue(self) -> None:
         shape, element = shaped(self.target)
         if len(self.epilogue_maps) != len(self.epilogue):
             raise VerifyException(f"has {len(self.epilogue)} epilogue operands and {len(self.epilogue_maps)} maps")

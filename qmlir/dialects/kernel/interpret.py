@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
@@ -232,8 +232,11 @@ def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array,
 def _blocks(
     frame: Any, op: PackedBlocksOp, x: Array, w: Array, scales: Array, epilogue: tuple[Array, ...], outs: Array | None
 ) -> Any:
-    weights, read = op.weights().unpack(w)[0].swapaxes(0, 1).astype(np.int64), _read(op, x)
-    sums = _by(read - op.offset.value.data, weights, weights.shape[-1])  # [blocks, rows, channels]
+    weights = op.weights().unpack(w)[0].swapaxes(0, 1)
+    if op.product_type == f32:
+        sums = _by(x, weights.astype(np.float32), weights.shape[-1])  # [blocks, rows, channels]
+    else:
+        sums = _by(_read(op, x) - op.offset.value.data, weights.astype(np.int64), weights.shape[-1])
     factors = scales.swapaxes(0, 1).reshape(len(sums), 1, -1)[..., : op.channels()]
     total = np.zeros(sums.shape[1:], np.float32)
     for block, factor in zip(sums, factors, strict=True):

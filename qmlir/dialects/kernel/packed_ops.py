@@ -90,8 +90,9 @@ class PackedOp(EpilogueOp):
         element = shaped(self.x)[1]
         if variant.input_element not in (None, element):
             raise VerifyException(f"takes x of {variant.input_element} by '{variant.name}', found {element}")
-        if variant.element is not None and self.product_type != i32:
-            raise VerifyException(f"sums in i32 by '{variant.name}', found {self.product_type}")
+        sum_type = f32 if variant.widens_weights else i32
+        if variant.element is not None and self.product_type != sum_type:
+            raise VerifyException(f"sums in {sum_type} by '{variant.name}', found {self.product_type}")
 
 
 @irdl_op_definition
@@ -128,8 +129,9 @@ class PackedBlocksOp(PackedOp):
     """Products of matrices by weights that have a scale for each block of terms: `x` `[B, M, K]` to `[M, N]`, in f32.
 
     The region gets `sum_b scales_b * f32(sum_k (x - offset) w)`: the sum of each block is exact in i32, what is made of
-    it is rounded to f32 step by step, and added in ascending order from 0. `x` is as the variant reads it. The layout
-    is that of `[1, N, B, K]`; `scales` are f32, `[blocks of channels, B, channels of a block]`.
+    it is rounded to f32 step by step, and added in ascending order from 0. By an `x` of f32 a block is a sum of floats.
+    `x` is as the variant reads it. The layout is that of `[1, N, B, K]`; `scales` are f32, `[blocks of channels, B,
+    channels of a block]`.
     """
 
     name = "kernel.packed_blocks"
@@ -150,7 +152,10 @@ class PackedBlocksOp(PackedOp):
 
     @property
     def product_type(self) -> Attribute:
-        return i32
+        return f32 if shaped(self.x)[1] == f32 else i32
+
+    def _verify_elements(self) -> None:
+        """The variant says which elements these are."""
 
     def terms(self) -> int:
         return self._blocks * shaped(self.x)[0][-1]

@@ -157,6 +157,9 @@ class Variant:
     sums_blocks: bool = False
     """Whether loops sum blocks of terms by themselves, where each has a scale."""
 
+    widens_weights: bool = False
+    """Whether weights that are held as integers are multiplied, in blocks, as floats."""
+
     is_lanewise: bool = False
     """Whether each channel has a lane and weights of its own: a depthwise convolution."""
 

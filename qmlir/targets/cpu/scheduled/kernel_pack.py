@@ -33,14 +33,14 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_typ
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
-from qmlir.dialects.kernel.packed_ops import PACKED, PackedBlocksOp, PackedOp
+from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
 from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.conditions import centred_weights, summed_over_blocks
+from qmlir.targets.cpu.scheduled.block_packing import PackWidened, packed_blocks
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
-from qmlir.targets.cpu.scheduled.contraction_schedule import tile_rows
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
 from qmlir.targets.cpu.scheduled.packing import (
     channel_map,
@@ -360,33 +360,15 @@ class PackBlocks(RewritePattern):
         if weights.array is None or weights.offset:
             return
         _refuse_wide(op, at, variant)
-        count, channels, terms = weights.array.shape
-        layout = packed_by.weights(1, channels, (count,), terms)
-        filled = np.pad(scales, [(0, 0), (0, layout.blocks * layout.width - channels)])
-        by_place = np.ascontiguousarray(filled.reshape(count, layout.blocks, layout.width).swapaxes(0, 1))
+        by_channel = weights.array.swapaxes(0, 1)
+        layout = packed_by.weights(1, len(by_channel), by_channel.shape[1:2], by_channel.shape[2])
         block = Block(arg_types=[f32])
         block.add_op(KernelYieldOp(block.args[0]))
-        properties: dict[str, Attribute] = {
-            "layout": packed_by,
-            "offset": IntegerAttr(_input_offset(op, variant), i32),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, 0, 0]),
-            "epilogue_maps": ArrayAttr(()),
-        }
-        rows = tile_rows(shaped(op.target)[0][1], max(schedule.rows // 2, 1))  # each has two registers for its sums
-        if (hint := ScheduleAttr.of(rows=rows, threads=schedule.threads).of_packed()) is not None:
-            properties["schedule"] = hint
+        properties: dict[str, Attribute] = {"offset": IntegerAttr(_input_offset(op, variant), i32)}
         if op.input_unsigned is not None and not variant.is_centred:
             properties["input_unsigned"] = op.input_unsigned
-        made = PackedBlocksOp.create(
-            operands=[
-                _packed_input(op, at, variant, reads_past=layout.reads_past),
-                at.constant(layout.pack(weights.array.swapaxes(0, 1)), element),
-                at.constant(by_place, f32),
-            ],
-            result_types=sums.result_types,
-            properties=properties,
-            regions=[Region(block)],
-        )
+        x = _packed_input(op, at, variant, reads_past=layout.reads_past)
+        made = packed_blocks(at, (x, by_channel, scales), packed_by, schedule, Region(block), properties)
         hand_on([op, sums], made)
         rewriter.insert(made, InsertPoint.before(op))
         rewriter.replace(sums, [], made.results)
@@ -445,6 +427,6 @@ class KernelPack(ModulePass):
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns_greedily(op, [PackBlocks(), PackContraction()], ctx)
+        apply_patterns_greedily(op, [PackBlocks(), PackWidened(), PackContraction()], ctx)
         group_rows(op)  # what packing reads of the rows of a softmax, its row sums or wider elements
         schedule_all_elements(op)

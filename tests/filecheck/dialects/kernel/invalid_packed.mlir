@@ -230,3 +230,21 @@ func.func @variant_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s
   }
   func.return
 }
+// -----
+func.func @bytes_by_loops_of_floats(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x4x4xi8>, %s: tensor<1x2x4xf32>) {
+  // expected-error @+1 {{sums in f32 by 'f32s8', found i32}}
+  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x4x4xi8>, tensor<1x2x4xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "f32s8", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return
+}
+// -----
+func.func @floats_by_bytes(%x: tensor<2x3x4xf32>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
+  // expected-error @+1 {{takes x of i8 by 'u8s8_dot', found f32}}
+  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xf32>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return
+}

@@ -41,7 +41,7 @@ class BlockWriter(TileWriter):
         op = self.op
         assert op.outs is not None
         (_, rows, terms), channels = shaped(op.x)[0], op.channels()
-        x = Operand(collapse_axes(emit, op.x, [[0], [1, 2]]), op.input_unsigned is not None, i32)
+        x = Operand(collapse_axes(emit, op.x, [[0], [1, 2]]), op.input_unsigned is not None, op.product_type)
         return Geometry(
             x, op.w, op.outs, readings_of(op), (rows,), (1,), (), (), shaped(op.w)[0][-2], 1, 0, channels, terms, terms
         )
@@ -81,7 +81,7 @@ class BlockWriter(TileWriter):
         first = times(emit, row, self.geometry.terms)
 
         def add_block(inner: VectorEmitter, number: Index, before: Registers) -> Registers:
-            zeros = [[inner.constant(0, i32)] * count for _ in range(rows + bool(self._offset))]
+            zeros = [[inner.constant(0, self.op.product_type)] * count for _ in range(rows + bool(self._offset))]
             window = Window(self.geometry, (number,), first)
             found = self._sum_steps(inner, zeros, window, [group, block, number], valid)
             return self._scaled(inner, self._exact(inner, found, rows), [block, number], before)
@@ -118,8 +118,8 @@ class BlockWriter(TileWriter):
         ]
 
         def added(total: SSAValue, sum_: SSAValue, scale: SSAValue) -> SSAValue:
-            part = emit.binary(arith.MulfOp, scale, emit.convert(arith.SIToFPOp, sum_, f32))
-            return emit.binary(arith.AddfOp, total, part)
+            number = sum_ if self.op.product_type == f32 else emit.convert(arith.SIToFPOp, sum_, f32)
+            return emit.binary(arith.AddfOp, total, emit.binary(arith.MulfOp, scale, number))
 
         return [
             [added(*each) for each in zip(totals, own, scales, strict=True)]

@@ -80,3 +80,57 @@ def test_where_blocks_are_summed_in_registers(isa: str, is_one: bool) -> None:
     module = run_pipeline(model, QUANTIZE.text("propagate", "raise", "rescale"))
     text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa=isa, threads="1")))
     assert ("kernel.packed_blocks" in text) == is_one
+
+
+# --- Floats by integers -----------------------------------------------------------------------------------------------
+
+
+def _of_floats(shape: tuple[int, ...], channels: int, block: int, bits: int, *, has_points: bool) -> ModelProto:
+    """MatMulNBits with a bias and a relu, weights packed as ONNX Runtime's operator has them."""
+    generator, terms = np.random.default_rng(bits), shape[-1]
+    count, each = terms // block, 8 // bits
+
+    def packed(rows: Array) -> Array:
+        filled = np.pad(rows, [(0, 0), (0, -rows.shape[1] % each)]).reshape(len(rows), -1, each).astype(np.int64)
+        return (filled << (np.arange(each) * bits)).sum(axis=-1).astype(np.uint8)
+
+    constants = {
+        "w": packed(generator.integers(0, 1 << bits, (channels, terms))).reshape(channels, count, -1),
+        "s": generator.uniform(0.01, 0.02, (channels, count)).astype(np.float32),
+        **({"z": packed(generator.integers(0, 1 << bits, (channels, count)))} if has_points else {}),
+        "b": generator.standard_normal(channels).astype(np.float32),
+    }
+    product = helper.make_node(
+        "MatMulNBits", ["x", "w", "s", *(["z"] if has_points else [])], ["p"], domain="com.microsoft",
+        K=terms, N=channels, bits=bits, block_size=block,
+    )  # fmt: skip
+    nodes = [product, helper.make_node("Add", ["p", "b"], ["q"]), helper.make_node("Relu", ["q"], ["y"])]
+    taken = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    given = helper.make_tensor_value_info("y", TensorProto.FLOAT, [*shape[:-1], channels])
+    initializers = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "floats", [taken], [given], initializers)
+    domains = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=domains, ir_version=10)
+
+
+@pytest.mark.parametrize(
+    ("shape", "channels", "block", "bits", "has_points"),
+    [
+        ((1, 1, 96), 150, 16, 4, False),
+        ((2, 3, 64), 40, 32, 4, True),  # without its zero point a weight takes five bits
+        ((5, 64), 33, 16, 8, False),
+        ((1, 64), 20, 32, 2, False),
+    ],
+)
+def test_weights_of_floats_stay_integers(
+    shape: tuple[int, ...], channels: int, block: int, bits: int, has_points: bool
+) -> None:
+    module = qmlir.load(_of_floats(shape, channels, block, bits, has_points=has_points))
+    text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa="avx512-vnni", threads="1")))
+    assert text.count("kernel.packed_blocks") == 1
+    assert f"{channels}x{shape[-1]}xf32" not in text
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    expected = qmlir.interpret(module, {"x": x})["y"]
+    for threads in (1, 2) if has_points else (1,):
+        found = qmlir.compile(module, threads=threads)({"x": x})["y"]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 * np.abs(expected).max())

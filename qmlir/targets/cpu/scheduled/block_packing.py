@@ -1,0 +1,197 @@
+"""Products by weights that have a scale for each block of terms, packed; those of floats by integers among them.
+
+A model whose weights alone are quantized multiplies floats by weights that an operation dequantizes in each run. They
+are constants, so loops can hold their bits and make floats of them in registers. A product is that of each block of
+terms by integers, times its scale: the same numbers, rounded in another order.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, f32, i8, i32
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, YieldOp
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.integers import integer_limits
+from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
+from qmlir.dialects.kernel.contraction import MatMulOp
+from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
+from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.provenance import hand_on
+from qmlir.targets.cpu.scheduled.contraction_schedule import tile_rows
+from qmlir.targets.cpu.scheduled.packing import constant_of
+from qmlir.text.elements import integers_of
+
+FLOATS = "splat_fma"
+"""The loops of floats that are replaced."""
+
+_BITS = (2, 4, 8)
+"""Of the weights that loops make floats of: `f32s2` and so on."""
+
+_LEAST = 8
+"""The terms of a block from which on a scale takes little of the memory, and of the time."""
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Constant weights `[N, K]` that are integers times a scale for each block of `block` terms: `[blocks, N]`."""
+
+    integers: Array
+    scales: Array
+    block: int
+
+    @property
+    def bits(self) -> int | None:
+        """The fewest bits that hold the integers, of those that loops take."""
+        low, high = int(self.integers.min()), int(self.integers.max())
+        fitting = (bits for bits in _BITS if integer_limits(bits)[0] <= low and high <= integer_limits(bits)[1])
+        return next(fitting, None)
+
+
+def _zero_points(op: GenericOp, step: Operation, value: SSAValue) -> Array | None:
+    """What `step` takes off `value`: one constant, or one for each weight."""
+    if not isinstance(step, arith.SubiOp) or step.lhs is not value:
+        return None
+    if len(op.inputs) == 3:
+        return constant_of(op.inputs[1]) if step.rhs is op.body.block.args[1] else None
+    number = step.rhs.owner.value if isinstance(step.rhs.owner, arith.ConstantOp) else None
+    return np.array(number.value.data) if isinstance(number, IntegerAttr) else None
+
+
+def _integers(op: GenericOp) -> Array | None:
+    """The integers of a body `scale * f32(extended - zero)`, without their zero point."""
+    block = op.body.block
+    first, *steps = (each for each in block.ops if not isinstance(each, arith.ConstantOp))
+    known, element = constant_of(op.inputs[0]), as_integer(shaped(op.inputs[0])[1])
+    if not isinstance(first, arith.ExtUIOp | arith.ExtSIOp) or first.input is not block.args[0]:
+        return None
+    if known is None or element is None or not known.size:
+        return None
+    value, zero_points = first.result, np.array(0)
+    if len(steps) == 4:
+        found = _zero_points(op, steps[0], value)
+        if found is None:
+            return None
+        zero_points, value, steps = found, steps[0].results[0], steps[1:]
+    if len(steps) != 3 or not isinstance(steps[2], YieldOp):
+        return None
+    number, product, last = steps
+    is_real = isinstance(number, arith.SIToFPOp) and number.input is value and isinstance(product, arith.MulfOp)
+    if not is_real or set(product.operands) != {block.args[len(op.inputs) - 1], *number.results}:
+        return None
+    if last.operands[0] is not product.results[0] or product.results[0].type != f32:
+        return None
+    wide = integers_of(known, element, is_unsigned=isinstance(first, arith.ExtUIOp))
+    return np.asarray(wide.astype(np.int64) - zero_points)
+
+
+def _weights(value: SSAValue) -> _Weights | None:
+    """What `value` is dequantized from, where it is that."""
+    op = value.owner
+    if not isinstance(op, GenericOp) or len(op.inputs) not in (2, 3) or len(shaped(value)[0]) != 2:
+        return None
+    identity = AffineMap.identity(2)
+    if any(each.data != identity for each in op.indexing_maps):
+        return None
+    if any(kind.data is not IteratorType.PARALLEL for kind in op.iterator_types):
+        return None
+    scales = constant_of(op.inputs[-1])
+    integers = None if scales is None else _integers(op)
+    if scales is None or integers is None:
+        return None
+    changes = np.flatnonzero((scales[:, 1:] != scales[:, :-1]).any(axis=0)) + 1
+    block = math.gcd(scales.shape[1], *changes.tolist())
+    return _Weights(integers, np.ascontiguousarray(scales[:, ::block].T, np.float32), block)
+
+
+def packed_blocks(
+    at: Lowering,
+    operands: tuple[SSAValue, Array, Array],
+    layout: LayoutAttr,
+    schedule: ScheduleAttr,
+    body: Region,
+    properties: dict[str, Attribute],
+    epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+) -> PackedBlocksOp:
+    """The operation of `x` `[B, M, K]`, weights `[N, B, K]` and scales `[B, N]`, whose result is `[M, N]`."""
+    x, weights, scales = operands
+    channels, count, terms = weights.shape
+    places = layout.weights(1, channels, (count,), terms)
+    filled = np.pad(scales, [(0, 0), (0, places.blocks * places.width - channels)])
+    by_place = np.ascontiguousarray(filled.reshape(count, places.blocks, places.width).swapaxes(0, 1))
+    rows = shaped(x)[0][1]
+    # Each sum has two registers.
+    hint = ScheduleAttr.of(rows=tile_rows(rows, max(schedule.rows // 2, 1)), threads=schedule.threads).of_packed()
+    yielded = body.block.last_op
+    assert yielded is not None
+    return PackedBlocksOp.create(
+        operands=[
+            x,
+            at.constant(places.pack(weights), i8),
+            at.constant(by_place, f32),
+            *(each for each, _ in epilogue),
+        ],
+        result_types=[TensorType(yielded.operands[0].type, (rows, channels))],
+        properties={
+            "layout": layout,
+            **({} if hint is None else {"schedule": hint}),
+            **properties,
+            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, len(epilogue), 0]),
+        },
+        regions=[body],
+    )
+
+
+def _of_rows(op: MatMulOp, at: Lowering) -> list[tuple[SSAValue, AffineMap]] | None:
+    """The epilogue operands for a result whose rows are one axis, `None` where they can't be read so."""
+    shape = shaped(op.target)[0]
+    rank, found = len(shape), list[tuple[SSAValue, AffineMap]]()
+    for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True):
+        if attribute.data == AffineMap.identity(rank):
+            found.append((at.reshape(value, (math.prod(shape[:-1]), shape[-1])), AffineMap.identity(2)))
+        elif all(each == AffineDimExpr(rank - 1) for each in attribute.data.results):
+            channel = tuple(AffineExpr.dimension(1) for _ in attribute.data.results)
+            found.append((value, AffineMap(2, 0, channel)))
+        else:
+            return None
+    return found
+
+
+class PackWidened(RewritePattern):
+    """Let loops multiply by the integers that weights are dequantized from, block by block."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
+        schedule = op.schedule
+        if schedule is None or schedule.variant != FLOATS or op.result is None or shaped(op.x)[1] != f32:
+            return
+        weights = _weights(op.w) if op.accumulator_type == f32 else None
+        bits = None if weights is None else weights.bits
+        if weights is None or bits is None or weights.block < _LEAST or weights.block * bits % 8:
+            return
+        at = Lowering(op, rewriter, integer_types())
+        epilogue = _of_rows(op, at)
+        if epilogue is None:
+            return
+        channels, terms = weights.integers.shape
+        count, rows = terms // weights.block, math.prod(shaped(op.target)[0][:-1])
+        x = at.transpose(at.reshape(op.x, (rows, count, weights.block)), (1, 0, 2))
+        integers = weights.integers.reshape(channels, count, weights.block).astype(np.int8)
+        layout = LayoutAttr.of(f"f32s{bits}", schedule.vectors, schedule.lanes)
+        body, target, dequantized = op.detach_region(op.body), shaped(op.target)[0], op.w.owner
+        made = packed_blocks(at, (x, integers, weights.scales), layout, schedule, body, {}, epilogue)
+        hand_on([op], made)
+        rewriter.replace(op, [], [at.reshape(at.insert(made), target)])
+        assert isinstance(dequantized, Operation)
+        if not any(result.uses for result in dequantized.results):
+            rewriter.erase(dequantized)
