@@ -150,7 +150,8 @@ class QuantizationSlots:
     `limits_operand` says that the result is the clamped operand: the operand may have the type of the result, which
     clamps the same values. `takes_accumulators` says that an operand may be a 32-bit accumulator, so that nothing is
     rounded before this operation. `domains` are those of operands by name, if the result is not finite for some
-    numbers: their quantized types exclude these. `normalizes_rows` says that each row of the data is divided by its own
+    numbers: their quantized types exclude these. `flat_below` is the number below which the result is 0 to 8 bits, so
+    that the operand needs no codes there. `normalizes_rows` says that each row of the data is divided by its own
     spread, so that what goes in may be a sum that grows over many layers. `divides_one` says that the elements of a row
     of the result add up to 1, so that each is the smaller the more there are.
     """
@@ -163,6 +164,7 @@ class QuantizationSlots:
     channel_repeats: int = 1
     fixed_output: FixedRange | None = None
     limits_operand: bool = False
+    flat_below: float = -math.inf
     takes_accumulators: bool = False
     normalizes_rows: bool = False
     divides_one: bool = False

@@ -6,6 +6,7 @@ at each user. An operation that does not take the types that it would get is lef
 anew.
 """
 
+import math
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
-from qmlir.quantization.domains import computed_for, undefined_constants, within_domains
+from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.faint import faint_results
 from qmlir.quantization.groups import Groups
@@ -305,7 +306,7 @@ class _Decider:
                 return fixed_type(known, choice)
         seen = [(_named(each), found) for each in (sources or members) if (found := observed(each)) is not None]
         seen += [(f"a constant of {describe(op)}", known_constant) for op, known_constant in constants]
-        return self._from_ranges(value, seen, why)
+        return self._from_ranges(value, seen, why, floor=flat_below(members, self.quantized, self.recipe))
 
     def _constants(self, op: Quantizable) -> Iterator[Array]:
         """The constants that `op` moves."""
@@ -320,14 +321,19 @@ class _Decider:
     # The range is the union of all ranges, with 0: zero padding and ReLU need an exact zero (Jacob et al., 2018,
     # 2.1).
     def _from_ranges(
-        self, key: SSAValue | tuple[Operation, int], seen: list[tuple[str, Observed]], why: Reason
+        self,
+        key: SSAValue | tuple[Operation, int],
+        seen: list[tuple[str, Observed]],
+        why: Reason,
+        floor: float = -math.inf,
     ) -> UniformQuantizedType:
-        """The type with one scale for all that was `seen` of values, which are named for messages."""
+        """The type with one scale for all from `floor` on that was `seen` of values, which are named for messages."""
         assert why.choice is not None
         ranges: list[ObservedRange] = []
         for named, each in seen:
             with _parameters_of(why.op, named):
-                ranges.append(ObservedRange(named, each.minimum, each.maximum, *each.range(why.choice)))
+                lowest, highest = each.range(why.choice)
+                ranges.append(ObservedRange(named, each.minimum, each.maximum, max(lowest, floor), max(highest, floor)))
         low, high = (min(0.0, *(each.low for each in ranges)), max(0.0, *(each.high for each in ranges)))
         self._because(key, replace(why, ranges=tuple(ranges)))
         with _parameters_of(why.op, seen[-1][0]):

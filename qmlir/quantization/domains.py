@@ -18,11 +18,12 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.interfaces import Domain, MultipliesAndAdds, Quantizable
+from qmlir.ir.interfaces import Domain, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.observed import observed
 from qmlir.quantization.reasons import Basis, Reason
+from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.supports import storage_of
 
 
@@ -171,3 +172,21 @@ def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation,
         elif through and all(use.operation in found or use.operation in undefined for use in uses):
             found[op] = found[through[0]]
     return found
+
+
+FLAT_BITS = 8
+"""Results of more bits tell numbers apart below `QuantizationSlots.flat_below`."""
+
+
+def flat_below(members: Iterable[SSAValue], quantized: Container[Operation], recipe: Recipe) -> float:
+    """The number below which all users of `members`, which share a type, give 0: the type needs no codes there."""
+    values = list(members)
+    users = {use.operation for value in values for use in value.uses} - {value.owner for value in values}
+
+    def floor_of(op: Operation) -> float:
+        if not isinstance(op, Quantizable) or op not in quantized:
+            return -math.inf
+        is_wide = any(recipe.wish(op, Slot.OUTPUT).storage.bits > FLAT_BITS for _ in op.results)
+        return -math.inf if is_wide else op.quantization_slots().flat_below
+
+    return min(map(floor_of, users), default=-math.inf)

@@ -5,6 +5,7 @@ and with what else tells it: the kind of its operation, the composite that it is
 tensor. `matched` pairs the values of two subjects, whatever their operations have become.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import marks_on
 from qmlir.ir.interfaces import Quantizable
@@ -102,18 +103,25 @@ class ModuleNames:
 
 
 def is_limited(value: SSAValue) -> bool:
-    """Whether a quantized value has the type of what an operation that limits it makes of it, if moved before."""
+    """Whether a quantized value has the type of what an operation that limits it makes of it, if moved before.
+
+    So it is, too, where its type ends at a number below which its users give 0.
+    """
     element = element_type(value.type)
     users = [use.operation for use in value.uses]
     if not isinstance(element, UniformQuantizedType) or not users:
         return False
-    return all(
-        isinstance(user, Quantizable)
-        and bool(user.results)
-        and element_type(user.results[0].type) == element
-        and ((user.quantization_slots().limits_operand and user.operands[0] is value) or is_limited(user.results[0]))
-        for user in users
-    )
+    return all(isinstance(user, Quantizable) and _limits(user, value, element) for user in users)
+
+
+def _limits(user: Quantizable, value: SSAValue, element: UniformQuantizedType) -> bool:
+    slots = user.quantization_slots()
+    if math.isfinite(slots.flat_below) and element.granularity is Granularity.TENSOR:
+        lowest = element.scale * (element.storage_min - element.zero_point)
+        return abs(lowest - slots.flat_below) <= element.scale
+    if not user.results or element_type(user.results[0].type) != element:
+        return False
+    return (slots.limits_operand and user.operands[0] is value) or is_limited(user.results[0])
 
 
 def _holds_numbers(value: SSAValue, *, integers: bool) -> bool:

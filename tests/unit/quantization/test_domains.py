@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx.parser
 import pytest
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
 from xdsl.ir import Block
 
@@ -30,18 +31,24 @@ def _elementwise() -> Iterator[type[NnOp]]:
             yield kind
 
 
-@pytest.mark.parametrize("kind", tuple(_elementwise()), ids=lambda kind: kind.name)
-def test_results_are_finite_where_an_operation_says_so_and_nowhere_else(kind: type[NnOp]) -> None:
-    arrays = [POINTS] if issubclass(kind, UnaryOp) else [each.ravel() for each in np.meshgrid(POINTS, POINTS)]
+def _evaluated(kind: type[NnOp], *arrays: NDArray[np.float32]) -> tuple[NnOp, NDArray[np.float32]]:
+    """An operation, and what it gives."""
     block = Block(arg_types=[TensorType(f32, array.shape) for array in arrays])
     op = kind(*block.args)
     with np.errstate(all="ignore"):
         results = evaluate(op, arrays)
     assert results is not None
+    return op, results[0]
+
+
+@pytest.mark.parametrize("kind", tuple(_elementwise()), ids=lambda kind: kind.name)
+def test_results_are_finite_where_an_operation_says_so_and_nowhere_else(kind: type[NnOp]) -> None:
+    arrays = [POINTS] if issubclass(kind, UnaryOp) else [each.ravel() for each in np.meshgrid(POINTS, POINTS)]
+    op, results = _evaluated(kind, *arrays)
     said = np.ones(arrays[0].shape, bool)
     for array, domain in zip(arrays, op.domains(), strict=True):
         said &= True if domain is None else domain.holds(array)
-    assert np.array_equal(np.isfinite(results[0]), said)
+    assert np.array_equal(np.isfinite(results), said)
 
 
 DOMAINS = (
@@ -137,6 +144,18 @@ def test_samples_go_through_interpreter_and_program_alike(scheme: str) -> None:
 
 
 # What vision and language encoders make of a mask and of positions: how far along something is, and angles.
+def test_what_is_flat_is_0_in_8_bits() -> None:
+    """By evaluation: half a step over the range of the results from there on is larger than any of them below."""
+    flat = [kind for kind in Nn.operations if issubclass(kind, UnaryOp) and np.isfinite(kind.SLOTS.flat_below)]
+    assert [kind.name for kind in flat] == ["nn.gelu"]
+    for kind in flat:
+        edge = kind.SLOTS.flat_below
+        below, above = (
+            _evaluated(kind, np.linspace(*ends, 4096, dtype=np.float32))[1] for ends in ((-1e4, edge), (edge, 0))
+        )
+        assert np.abs(below).max() < np.ptp(above) / 255 / 2
+
+
 POSITIONS = """
 <ir_version: 8, opset_import: ["" : 17]>
 positions (float[N, 6] x, int64[N, 6] mask, int64[N, 4] ids) => (float[N, 6] y, float[N, 4, 2] cosine)

@@ -1,3 +1,4 @@
+// RUN: qmlir-opt %s --print-local-scope -p quant-assign-types | filecheck %s --check-prefix=FLAT
 // RUN: qmlir-opt %s -p quant-assign-types | filecheck %s
 // RUN: qmlir-opt %s --verify-diagnostics -p quant-assign-types
 
@@ -9,6 +10,7 @@
 !more = !quant.calibrated<f32<1.05:25.5>>
 !turn = !quant.calibrated<f32<0.0:6.25>>
 !turns = !quant.calibrated<f32<0.0:20.0>>
+!deep = !quant.calibrated<f32<-20.0:6.2>>
 
 // CHECK-DAG: [[ABOVE:!.+]] = !quant.uniform<i8<-127:127>:f32, 0.1{{0*[0-9]*}}:-128>
 // CHECK-DAG: [[BELOW:!.+]] = !quant.uniform<i8<-128:126>:f32, 0.1{{0*[0-9]*}}:127>
@@ -141,4 +143,21 @@ func.func @turns(%positions: tensor<2x1x!turns>) -> tensor<2x2x!x> {
   // expected-warning @+1 {{'nn.cos' op (cos1) is left in float: it takes x in steps of at most 0.0312: i8 for an operand from 0 to 20 has steps of 0.0784}}
   %1 = nn.cos %0 : (tensor<2x2x!turns>) -> tensor<2x2x!x> {origin = "cos1"}
   func.return %1 : tensor<2x2x!x>
+}
+
+// Below -4 a GELU gives 0 to 8 bits: its operand has the scale (6.2 + 4) / 255. Not so where another one reads it, or
+// the result has more bits.
+// FLAT-LABEL: @flat(
+// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.03999999910593033:-28>>
+// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.1027451{{[0-9]*}}:67>>
+// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.1027451{{[0-9]*}}:67>>
+func.func @flat(%x: tensor<2x!x>) -> (tensor<2x!x>, tensor<2x!x>, tensor<2x!x>, tensor<2x!x>) {
+  %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!deep> {origin = "alone"}
+  %1 = nn.gelu %0 : (tensor<2x!deep>) -> tensor<2x!x> {origin = "gelu1"}
+  %2 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!deep> {origin = "shared"}
+  %3 = nn.gelu %2 : (tensor<2x!deep>) -> tensor<2x!x> {origin = "gelu2"}
+  %4 = nn.abs %2 : (tensor<2x!deep>) -> tensor<2x!x> {origin = "abs1"}
+  %5 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!deep> {origin = "wide"}
+  %6 = nn.gelu %5 : (tensor<2x!deep>) -> tensor<2x!x> {origin = "lstm1", role = "gate/sum"}
+  func.return %1, %3, %4, %6 : tensor<2x!x>, tensor<2x!x>, tensor<2x!x>, tensor<2x!x>
 }

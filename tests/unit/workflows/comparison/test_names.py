@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import qmlir
 from qmlir.environment import default_environment
@@ -140,6 +141,19 @@ def test_a_value_is_limited_through_what_moves_it() -> None:
     for last, expected in (("relu", [False, True, True, False]), ("neg", [False] * 4)):
         module = parsed(body.replace("LAST", last), "tensor<2xf32>", "tensor<1x2xf32>")
         assert [name.is_limited for name in module_names(module).names][:4] == expected
+
+
+@pytest.mark.parametrize(("zero_point", "is_limited"), [(-78, True), (-128, False)])  # from -4 and from 0 on
+def test_a_value_is_limited_where_a_gelu_is_flat(zero_point: int, is_limited: bool) -> None:
+    q = f"tensor<2x!quant.uniform<i8:f32, 0.08:{zero_point}>>"
+    body = f"""
+  %0 = quant.qcast %x : tensor<2xf32> to {q}
+  %1 = nn.neg %0 : {q} {{origin = "a"}}
+  %2 = nn.gelu %1 : {q} {{origin = "g"}}
+  %3 = quant.dcast %2 : {q} to tensor<2xf32>
+  func.return %3 : tensor<2xf32>"""
+    module = parsed(body, "tensor<2xf32>", "tensor<2xf32>")
+    assert [name.is_limited for name in module_names(module).names][:3] == [False, is_limited, False]
 
 
 def test_a_fused_operation_is_found_by_the_tensor_that_it_gives() -> None:
