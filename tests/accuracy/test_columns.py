@@ -91,3 +91,16 @@ def test_few_large_columns_do_not_cost_the_others_their_codes(samples: list[F32]
         found[name] = _sqnr(module, held_out, weights)
     assert found["balance"] > found["none"] + 6
     assert found["balance"] > 35
+
+
+def test_ranges_of_columns_travel_with_the_model(samples: list[F32]) -> None:
+    lowered = parsed(_encoder()[0])
+    pipeline, values = quantize_pipeline({}, lowered)
+    run_pipeline(lowered, pipeline.text("lower", **values))
+    profile = qmlir.profile(lowered, [{"x": x} for x in samples])
+    from_profile = qmlir.quantize(lowered, profiled=profile)
+    run_pipeline(lowered, pipeline.text("profile", **values, profile=GIVEN), taken=profile)
+    carried = qmlir.load(qmlir.export_onnx(lowered))
+    again = qmlir.quantize(carried)
+    assert "largest" in str(again)
+    assert str(again) == str(from_profile)
