@@ -355,8 +355,9 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
     values = {
         "keep": f"{{keep={','.join(keep)}}}" if keep else "",
         "options": _options(options, f"states={states}" if states else ""),
-        "states": f"{{states={states}}}" if states else "",
     }
+    if states:
+        values["states"] = f"{{states={states}}}"
     if options.pop("assert_all_quantized", False) or states:  # those who only make rules of the options have neither
         values["rules"] = _options(options)
     if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):

@@ -42,7 +42,7 @@ from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.scores import coarse_scores
-from qmlir.quantization.states import State
+from qmlir.quantization.states import StatePair
 from qmlir.quantization.steps import RoleParts
 from qmlir.registry import PackageError
 
@@ -96,7 +96,7 @@ class _Decider:
     masking: Set[Operation]
     """What only computes masks."""
 
-    states: Sequence[State]
+    states: Sequence[StatePair]
     """What leaves the function to enter it again, in one type."""
 
     def __post_init__(self) -> None:
@@ -471,7 +471,7 @@ class _Decider:
 
 
 def decide(
-    function: FuncOp, recipe: Recipe, targets: Sequence[Description] = (), states: Sequence[State] = ()
+    function: FuncOp, recipe: Recipe, targets: Sequence[Description] = (), states: Sequence[StatePair] = ()
 ) -> Decisions:
     """The types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 

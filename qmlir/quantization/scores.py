@@ -16,9 +16,9 @@ from qmlir.quantization.observed import observed
 from qmlir.quantization.residual import computed_operands, is_passed_on
 
 COARSEST = 0.25
-"""The largest scale of scores in 8 bits. The first layer of a small GPT has .43: 16 bits there take its perplexity from
-1.0% to 0.3% above float's, and 16 bits for a layer that has .25 change nothing (`python -m benchmarks.perplexity`). In all
-layers of a text encoder they take 9% of its time, and give its embeddings nothing."""
+"""The largest scale of scores in 8 bits. The first layer of a small GPT has .43: 16 bits there take its perplexity
+from 1.0% to 0.3% above float's, and 16 bits for a layer that has .25 change nothing (`python -m
+benchmarks.perplexity`). In all layers of a text encoder they take 9% of its time, and give its embeddings nothing."""
 
 
 def coarse_scores(function: FuncOp) -> Set[Operation]:

@@ -15,7 +15,7 @@ from qmlir.ir.signature import inputs_of, outputs_of
 
 
 @dataclass(frozen=True)
-class State:
+class StatePair:
     """An input of a function, and the output that is this input of the next call."""
 
     enters: str
@@ -31,12 +31,12 @@ class State:
         return self.end.operands[self.place]
 
 
-def states_of(function: FuncOp, entries: Iterable[str]) -> list[State]:
+def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
     """The states of `function` that `entries` name. Raises `DiagnosticError` where one names none."""
     end = function.body.block.last_op
     assert isinstance(end, ReturnOp)
     inputs, outputs = ([port.name for port in ports] for ports in (inputs_of(function), outputs_of(function)))
-    found: dict[str, State] = {}
+    found: dict[str, StatePair] = {}
     for entry in entries:
         pairs = list(_pairs(entry, inputs))
         if not pairs:
@@ -50,7 +50,7 @@ def states_of(function: FuncOp, entries: Iterable[str]) -> list[State]:
             if enters in found or leaves in (each.leaves for each in found.values()):
                 raise op_error(function, f"has the state '{enters}={leaves}' and another one with one of these names")
             place = outputs.index(leaves)
-            found[enters] = State(enters, leaves, function.body.block.args[inputs.index(enters)], end, place)
+            found[enters] = StatePair(enters, leaves, function.body.block.args[inputs.index(enters)], end, place)
     return list(found.values())
 
 

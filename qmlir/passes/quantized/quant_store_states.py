@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.states import State, states_of
+from qmlir.quantization.states import StatePair, states_of
 from qmlir.specialization.inputs import function_of
 
 
@@ -25,7 +25,7 @@ def _stored(value: SSAValue) -> SSAValue:
     return value.owner.input if isinstance(value.owner, DequantizeCastOp) else value
 
 
-def _fault(state: State) -> str | None:
+def _fault(state: StatePair) -> str | None:
     """Why one type does not do for the state where it enters and where it leaves."""
     taken: set[Attribute] = {cast.result.type for cast in _casts(state.argument)}
     given = _stored(state.returned).type
@@ -35,7 +35,7 @@ def _fault(state: State) -> str | None:
     return f"takes the state '{state.enters}' as {found} and gives '{state.leaves}' as {given}: one type is accepted"
 
 
-def _store(state: State) -> None:
+def _store(state: StatePair) -> None:
     stored, returned = _stored(state.returned), state.returned.owner
     state.end.operands[state.place] = stored
     if isinstance(returned, DequantizeCastOp) and returned.result.first_use is None:
