@@ -45,8 +45,8 @@ PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 
 BESIDE = (
     "accumulator", "activations", "assert-all-quantized", "calibration", "calibrator", "data", "granularity", "keep",
-    "keep-casts", "min-agreement", "min-sqnr", "profile", "recipe", "scheme", "shape", "validation", "weight-scheme",
-    "weights",
+    "keep-casts", "min-agreement", "min-sqnr", "profile", "recipe", "scheme", "shape", "state", "validation",
+    "weight-scheme", "weights",
 )  # fmt: skip
 """What a file beside a model may hold: how to quantize it, by what data, and what it must keep of its answers."""
 

@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
     )
     add_quantization(parser)
+    parser.add_argument(
+        "--state", action="append", default=[], metavar="INPUT=OUTPUT",
+        help="an input that is an output of the call before, as past_*=present_*: both are stored integers of one type "
+        "(may be repeated)",
+    )  # fmt: skip
     add = parser.add_argument_group("how to validate").add_argument
     add(
         "--validation", metavar="PATH",
@@ -75,6 +80,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         raise text_error(f"'{arguments.model}' is quantized already: its float model is '{source}'")
     module = load_model(arguments.model, session, arguments.shape)
     settings = quantization_settings(arguments)
+    if arguments.state:
+        settings["states"] = {name: output for name, _, output in (each.partition("=") for each in arguments.state)}
     quantized = quantize_with_profile(
         module,
         arguments.data,
