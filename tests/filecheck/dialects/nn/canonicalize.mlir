@@ -198,9 +198,9 @@ func.func @batch_norm_shared(%x: tensor<1x1x2x2xf32>, %s: tensor<1xf32>) -> (ten
 // CHECK-NEXT: [[V3:%.+]] = nn.fully_connected [[V0:%.+]], [[V1]], [[V2]] :
 // CHECK-NEXT: func.return [[V3]] : tensor<2x2xf32>
 // CHECK-LABEL: @no_factor(
-// CHECK: nn.mul
-// CHECK: nn.mul
-// CHECK: nn.mul
+// CHECK: nn.mul {{.*}}, tensor<2x1xf32>)
+// CHECK: nn.mul {{.*}}, tensor<3x1x1x1xf32>)
+// CHECK: nn.mul {{.*}}, %c :
 // CHECK: func.return
 // CHECK-LABEL: @batch_norm_shared(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x1x2x2xf32>, [[V1:%.+]]: tensor<1xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>)

@@ -148,9 +148,9 @@ func.func @turns(%positions: tensor<2x1x!turns>) -> tensor<2x2x!x> {
 // Below -4 a GELU gives 0 to 8 bits: its operand has the scale (6.2 + 4) / 255. Not so where another one reads it, or
 // the result has more bits.
 // FLAT-LABEL: @flat(
-// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.03999999910593033:-28>>
-// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.1027451{{[0-9]*}}:67>>
-// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.1027451{{[0-9]*}}:67>>
+// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.03999999910593033:-28>> {origin = "alone"}
+// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.1027451{{[0-9]*}}:67>> {origin = "shared"}
+// FLAT: nn.add {{.*}} -> tensor<2x!quant.uniform<i8:f32, 0.1027451{{[0-9]*}}:67>> {origin = "wide"}
 func.func @flat(%x: tensor<2x!x>) -> (tensor<2x!x>, tensor<2x!x>, tensor<2x!x>, tensor<2x!x>) {
   %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!deep> {origin = "alone"}
   %1 = nn.gelu %0 : (tensor<2x!deep>) -> tensor<2x!x> {origin = "gelu1"}
