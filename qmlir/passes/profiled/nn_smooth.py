@@ -45,8 +45,9 @@ from qmlir.quantization.residual import residual_values
 STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8)
 """How much of the difference between columns goes into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""
 
-WORTH = 0.8
-"""Factors are taken where they leave at most so much of the expected squared error."""
+WORTH = 0.7
+"""Factors are taken where they leave at most so much of the expected squared error: those of a text encoder with
+outliers all do. Smaller gains are not there when it is measured: with 0.8 an encoder of random weights loses 1 dB."""
 
 _FLAT = 1 << 10
 """No column is taken for more times smaller than the largest one."""

@@ -27,12 +27,11 @@ def test_a_pass_that_says_nothing_keeps_every_bit() -> None:
 
 _ROUNDED = {
     "canonicalize", "convert-kernel-to-loops", "convert-nn-to-kernel", "kernel-pack", "kernel-propagate-layout",
-    "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks", "nn-smooth",
-    "nn-split-columns",
+    "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks", "nn-smooth", "nn-split-columns",
 }  # fmt: skip
 _DECIDING = {
     "fix-shapes", "pad-shapes", "quant-assign-types", "quant-fuse-casts", "quant-insert-casts",
-    "quant-open-composites", "quant-propagate-types", "quant-set-requantize",
+    "quant-open-composites", "quant-propagate-types", "quant-set-requantize", "quant-store-states",
 }  # fmt: skip
 
 
