@@ -41,7 +41,7 @@ from tests.levels.together import merged, wrong_when_compiled
 from tests.support.wrong_pass import UNIVERSE
 
 SEEDS = 180
-ORDINARY = 80
+ORDINARY = 40
 """So many of the seeds are part of every run; the sweep has the others."""
 
 PARTS = 20

@@ -68,7 +68,7 @@ def _invent(monkeypatch: pytest.MonkeyPatch, *, is_last_faster: bool = True) -> 
     return invented
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.sweep)])
 def test_kernels_are_timed_and_kept(module: ModuleOp, threads: int) -> None:
     told: list[FoundKernel] = []
     found = tune(module, isa="generic", threads=threads, on_kernel=told.append)
