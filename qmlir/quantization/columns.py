@@ -18,7 +18,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
-from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -29,29 +28,14 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.observed import was_infinite
 from qmlir.quantization.profiles.attached import stats_of
-
-
-def source(value: SSAValue) -> SSAValue:
-    """`value` from before its observers."""
-    while isinstance(value.owner, ObserveOp):
-        value = value.owner.input
-    return value
-
-
-def users(value: SSAValue) -> Iterator[tuple[Operation, int]]:
-    """Who reads `value`, past its observers, and as which operand."""
-    for use in value.uses:
-        if isinstance(use.operation, ObserveOp):
-            yield from users(use.operation.result)
-        else:
-            yield use.operation, use.index
+from qmlir.quantization.profiles.keys import unobserved, uses_behind_observers
 
 
 def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
     """The constant weights of a matrix product as `[columns, channels]`; `None` for any other operation."""
     if not isinstance(op, MatMulOp):
         return None
-    array = constant_array(source(op.rhs))
+    array = constant_array(unobserved(op.rhs))
     if array is None or array.ndim != 2 or array.dtype != np.float32:
         return None
     return array.T if op.is_rhs_transposed else array
@@ -65,7 +49,7 @@ def with_weights(op: MatMulOp, weights: Array) -> ConstantOp:
 
 def constant_like(value: SSAValue, array: Array) -> ConstantOp:
     """The constant of the elements `array` in the place of the constant `value`."""
-    owner = source(value).owner
+    owner = unobserved(value).owner
     assert isinstance(owner, ConstantOp)
     made = ConstantOp.of(np.ascontiguousarray(array), TensorType(element_of(owner.result), array.shape))
     made.attributes.update(owner.attributes)
@@ -89,7 +73,8 @@ def erase_unused(op: Operation | Block) -> None:
 
 def readers(value: SSAValue) -> list[MatMulOp]:
     """The products with constant weights that sum over the columns of `value`, in order."""
-    found = {op for op, place in users(value) if place == 0 and weights_of(op) is not None}
+    uses = [use for use in uses_behind_observers(value) if use.index == 0]
+    found = {use.operation for use in uses if weights_of(use.operation) is not None}
     blocks = dict.fromkeys(op.parent for op in found)
     return [op for block in blocks if block is not None for op in block.ops if op in found and isinstance(op, MatMulOp)]
 
@@ -118,14 +103,14 @@ class Hidden:
 
 def _is_by_column(value: SSAValue, count: int) -> bool:
     """Whether `value` is a constant with one element for each column, or one for all."""
-    array = constant_array(source(value))
+    array = constant_array(unobserved(value))
     return array is not None and (array.size == 1 or (array.size == count and array.shape[-1] == count))
 
 
 def hidden_before(last: MatMulOp) -> Hidden | None:
     """What the data of `last` is computed from, where all of that has the columns of the data, and no other readers."""
     count, found = shape_of(last.lhs)[-1], set[Operation]()
-    todo = [source(last.lhs)]
+    todo = [unobserved(last.lhs)]
     while todo:
         op = todo.pop().owner
         if op in found:
@@ -137,11 +122,12 @@ def hidden_before(last: MatMulOp) -> Hidden | None:
             continue
         if not isinstance(op, UnaryOp | BinaryOp) or isinstance(op, ComparisonOp):
             return None
-        todo += [source(value) for value in op.operands if not _is_by_column(value, count)]
+        todo += [unobserved(value) for value in op.operands if not _is_by_column(value, count)]
     block = last.parent
     if block is None or count == DYNAMIC_INDEX or any(op.parent is not block for op in found):
         return None
-    if any(user not in found and user is not last for op in found for user, _ in users(op.results[0])):
+    users = {use.operation for op in found for use in uses_behind_observers(op.results[0])}
+    if not users <= found | {last}:
         return None
     return Hidden(tuple(op for op in block.ops if op in found and isinstance(op, NnOp)), last)
 

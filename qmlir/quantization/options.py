@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.diagnostics import note, op_error
@@ -13,6 +12,7 @@ from qmlir.ir.given import TakesValues
 from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, RecipeText, Rule, make_rule, read_rules
 from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.states import states_of
@@ -93,7 +93,7 @@ def decide_and_insert(
     Raises `DiagnosticError` where a rule of the recipe decides nothing, and with `assert_all_quantized` where an
     operation on floats is left in float, listing all of them.
     """
-    functions = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+    functions = functions_of(module)
     targets = targets_of(module)
     for function in functions:
         round_states(function, recipe)

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -23,7 +22,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.provenance import assign_role, origins_of
 from qmlir.ir.statistics import count
 from qmlir.quantization.columns import (
     column_ranges,
@@ -39,6 +38,7 @@ from qmlir.quantization.columns import (
 from qmlir.quantization.element_types import type_from_range
 from qmlir.quantization.options import TakesRecipe
 from qmlir.quantization.profiles.attached import STATS, calibrated_type, stats_of
+from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.residual import residual_values
 
@@ -145,7 +145,7 @@ class NnSmooth(TakesRecipe):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         recipe, may_add = self.whole_recipe(), not targets_of(op)
-        for function in [each for each in op.walk() if isinstance(each, FuncOp) and not each.is_declaration]:
+        for function in functions_of(op):
             recipe.residual |= {each.owner for each in residual_values(function) if isinstance(each.owner, Operation)}
             for norm in norms_of(function):
                 if isinstance(norm, LayerNormOp | RmsNormOp):
@@ -161,7 +161,7 @@ def _smooth(norm: Norm, recipe: Recipe, may_add: bool) -> None:
     data = recipe.wish(norm, Slot.OUTPUT)
     if not into_norm:
         smooth = MulOp(norm.result, norm.result)
-        set_origins(smooth, (origin.within("smooth") for origin in origins_of(norm)))
+        assign_role(smooth, origins_of(norm), "smooth")
         wide, data = data, recipe.wish(smooth, Slot.OUTPUT)
         smooth.erase()
         products = [each for each in products if recipe.wish(each, Slot.INPUT) == data]
@@ -238,7 +238,7 @@ def _insert(norm: Norm, reading: _Reading, factors: F64, products: Sequence[MatM
     type_ = TensorType(calibrated_type(*_scaled(reading, exact), Float32Type()), shape_of(norm.result))
     smooth = MulOp(norm.result, constant.result, type_)
     for made in (constant, smooth):
-        set_origins(made, (origin.within("smooth") for origin in origins_of(norm)))
+        assign_role(made, origins_of(norm), "smooth")
     Rewriter.insert_op([constant, smooth], InsertPoint.after(norm))
     for product in products:
         product.operands[0] = smooth.result

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -21,7 +20,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.provenance import COMPOSITE, TENSOR, origins_of, set_origins
+from qmlir.ir.provenance import COMPOSITE, TENSOR, assign_role, origins_of
 from qmlir.ir.statistics import count
 from qmlir.quantization.columns import (
     Hidden,
@@ -36,6 +35,7 @@ from qmlir.quantization.columns import (
 from qmlir.quantization.observed import observed
 from qmlir.quantization.options import TakesRecipe
 from qmlir.quantization.profiles.attached import STATS, calibrated_type
+from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe
 
 FEWEST = 16
@@ -120,7 +120,7 @@ class NnSplitColumns(TakesRecipe):
         recipe = self.whole_recipe()
         if targets_of(op):
             return
-        for function in [each for each in op.walk() if isinstance(each, FuncOp) and not each.is_declaration]:
+        for function in functions_of(op):
             for hidden in list(hidden_of(function)):
                 if _may_be_split(hidden, recipe) and (large := _large_columns(hidden, self.columns)) is not None:
                     text = f"the {large.size} largest of its {shape_of(hidden.last.lhs)[-1]} columns are summed apart"
@@ -234,7 +234,7 @@ def _add(
     part = op.clone(taken)
     for name in (STATS, TENSOR, COMPOSITE):
         part.attributes.pop(name, None)
-    set_origins(part, (origin.within(role) for origin in origins_of(op)))
+    assign_role(part, origins_of(op), role)
     Rewriter.insert_op([*constants.values(), part], InsertPoint.before(hidden.last))
     type_ = TensorType(calibrated_type(*range_, Float32Type()), shape)
     made[op.results[0]] = Rewriter.replace_value_with_new_type(part.results[0], type_)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from xdsl.ir import Operation
 
-from qmlir.ir.provenance import merged_origins, origins_of, set_origins
+from qmlir.ir.provenance import assign_role, merged_origins, origins_of, set_origins
 
 
 def has_origin(op: Operation, names: tuple[str, ...]) -> bool:
@@ -40,7 +40,7 @@ def copy_provenance(target: Operation, *sources: Operation) -> None:
 
 def set_role(target: Operation, role: str, *sources: Operation) -> None:
     """Let a new operation be the part `role` of the nodes of these operations."""
-    set_origins(target, (origin.within(role) for origin in merged_origins(sources)))
+    assign_role(target, merged_origins(sources), role)
 
 
 REWRITES = {each.__name__: each for each in (copy_provenance, set_role)}

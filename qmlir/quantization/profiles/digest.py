@@ -23,7 +23,7 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import COMPONENTS
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
-from qmlir.quantization.profiles.keys import functions_of, is_float
+from qmlir.quantization.profiles.keys import functions_of, is_float, unobserved
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,6 @@ def _sha256(lines: Iterator[str]) -> str:
     for line in lines:
         digest.update(f"{line}\n".encode())
     return f"sha256:{digest.hexdigest()}"
-
-
-def _observed(value: SSAValue) -> SSAValue:
-    """`value` as if there were no observers."""
-    while isinstance(value.owner, ObserveOp):
-        value = value.owner.input
-    return value
 
 
 def _properties(op: Operation) -> str:
@@ -77,7 +70,7 @@ def _function_lines(function: FuncOp) -> Iterator[str]:
     for argument in filter(is_float, function.body.blocks[0].args):
         numbers[argument] = len(numbers)
     for op in function.body.walk():
-        operands = [numbers[value] for value in map(_observed, op.operands) if value in numbers]
+        operands = [numbers[value] for value in map(unobserved, op.operands) if value in numbers]
         results = list(filter(is_float, op.results))
         if isinstance(op, ObserveOp) or not operands or (op.results and not results):
             continue

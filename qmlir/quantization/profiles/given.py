@@ -4,22 +4,13 @@ A float value has them where it was dequantized, or where all that quantize it d
 quantized in part, the others belong to the parts that are still in float.
 """
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-
-
-def _behind_observers(value: SSAValue) -> list[Operation]:
-    """The users of a value, and of what only observes it."""
-    found: list[Operation] = []
-    for use in value.uses:
-        user = use.operation
-        found += _behind_observers(user.result) if isinstance(user, ObserveOp) else [user]
-    return found
+from qmlir.quantization.profiles.keys import unobserved, uses_behind_observers
 
 
 def given_type(value: SSAValue) -> UniformQuantizedType | None:
@@ -27,14 +18,12 @@ def given_type(value: SSAValue) -> UniformQuantizedType | None:
 
     Weights that the model stores as integers may have a scale for each channel or block.
     """
-    source = value.owner
-    while isinstance(source, ObserveOp):
-        source = source.input.owner
+    source = unobserved(value).owner
     is_stored = isinstance(source, DequantizeCastOp) and isinstance(source.input.owner, ConstantOp)
     if isinstance(source, DequantizeCastOp):
         types = {element_type(source.input.type)}
     else:
-        users = _behind_observers(value)
+        users = [use.operation for use in uses_behind_observers(value)]
         types = {element_type(user.result.type) for user in users if isinstance(user, QuantizeCastOp)}
     type_ = types.pop() if len(types) == 1 else None
     if not isinstance(type_, UniformQuantizedType) or not (is_stored or type_.granularity is Granularity.TENSOR):

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.calib.ops import ObserveOp
@@ -56,6 +56,22 @@ def is_constant(op: Operation) -> bool:
 def functions_of(module: ModuleOp) -> list[FuncOp]:
     """The functions of `module` that have a body."""
     return [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+
+
+def unobserved(value: SSAValue) -> SSAValue:
+    """`value` from before its observers."""
+    while isinstance(value.owner, ObserveOp):
+        value = value.owner.input
+    return value
+
+
+def uses_behind_observers(value: SSAValue) -> Iterator[Use]:
+    """The uses of `value`, and of what only observes it."""
+    for use in value.uses:
+        if isinstance(use.operation, ObserveOp):
+            yield from uses_behind_observers(use.operation.result)
+        else:
+            yield use
 
 
 def operations_of(function: FuncOp) -> Iterator[Operation]:

@@ -25,11 +25,19 @@ class Outline:
     mixed: frozenset[str]
     """The open sizes whose places have to do with each other; along any other one, what is cut apart stays the same."""
 
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The open sizes, in the order of the inputs."""
+        return _names(self.inputs)
+
+
+def _names(inputs: Mapping[str, Axes]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(size for axes in inputs.values() for extent in axes for size in extent.names))
+
 
 def open_sizes(module: ModuleOp, name: str = "main") -> tuple[str, ...]:
     """The open sizes of the inputs of a function: the names of dimensions, and `input.axis` for one without."""
-    found = open_inputs(function_of(module, name)).values()
-    return tuple(dict.fromkeys(size for axes in found for extent in axes for size in extent.names))
+    return _names(open_inputs(function_of(module, name)))
 
 
 def outline(module: ModuleOp, name: str = "main") -> Outline:

@@ -53,11 +53,10 @@ def all_capacities(outline: Outline, lengths: Mapping[str, tuple[int, ...]]) -> 
 
     Raises `DiagnosticError` for a size that needs capacities and has none.
     """
-    names = dict.fromkeys(name for axes in outline.inputs.values() for extent in axes for name in extent.names)
-    for name in names:
+    for name in outline.sizes:
         if name in outline.mixed and name not in lengths:
             raise text_error(f"the places of '{name}' can't be cut apart: give its largest size, as {name}=256")
-    each = [[(name, size) for size in lengths.get(name, (1,))] for name in names]
+    each = [[(name, size) for size in lengths.get(name, (1,))] for name in outline.sizes]
     return [dict(chosen) for chosen in itertools.product(*each)]
 
 
@@ -82,10 +81,8 @@ def padded_modules(module: ModuleOp, combinations: Iterable[Mapping[str, int]], 
 
 def plan_of(outline: Outline) -> PaddedPorts:
     """How the programs are called."""
-    names = dict.fromkeys(name for axes in outline.inputs.values() for extent in axes for name in extent.names)
-    return PaddedPorts(
-        _listed(outline.inputs), _listed(outline.outputs), [name for name in names if name not in outline.mixed]
-    )
+    pieces = [name for name in outline.sizes if name not in outline.mixed]
+    return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces)
 
 
 def write_lengths(folder: Path, program: AnyLength, parts: Sequence[Path], ignore: Callable[..., Any]) -> None:
