@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
@@ -22,10 +23,6 @@ from qmlir.text.elements import dense_array, dense_dtype, narrowed
 
 Bound = Any
 """An int, a float, or an object array of them."""
-
-
-def _element_of(type_: Attribute) -> Attribute:
-    return cast(Attribute, getattr(type_, "element_type", type_))
 
 
 def _smaller(a: Bound, b: Bound) -> Bound:
@@ -90,7 +87,7 @@ _INDEX_BITS = 64
 
 def bits_of(type_: Attribute) -> int | None:
     """The width of the integers of a type, `None` where it has none."""
-    element = _element_of(type_)
+    element = get_element_type_or_self(type_)
     if isinstance(element, IndexType):
         return _INDEX_BITS
     integer = as_integer(element)
@@ -264,7 +261,7 @@ def held(interval: Interval | None, bits: int) -> Interval:
 
 
 def _as_float(interval: Interval, target: Attribute) -> Interval:
-    dtype = dense_dtype(_element_of(target))
+    dtype = dense_dtype(get_element_type_or_self(target))
     if dtype is None or dtype.itemsize < np.dtype(np.float32).itemsize:
         return ANY_FLOAT
     with np.errstate(over="ignore"):
@@ -364,4 +361,4 @@ def constant_interval(op: arith.ConstantOp) -> Interval:
 
 def is_float(type_: Attribute) -> bool:
     """Whether a type is a float, or has such elements."""
-    return isinstance(_element_of(type_), AnyFloat)
+    return isinstance(get_element_type_or_self(type_), AnyFloat)

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.contraction import EpilogueOp
@@ -197,7 +198,7 @@ class Assembly:
                 place = len(self.readings)
                 self.readings.append(reading)
             places.append(place)
-        elements = [element_of(reading.value) for reading in self.readings]
+        elements = [get_element_type_or_self(reading.value.type) for reading in self.readings]
         fixed = op.body.block.args[len(op.inputs) :] if isinstance(op, GenericOp) else op.body.block.args[:1]
         own = [argument.type for argument in fixed]
         is_generic = isinstance(op, GenericOp)
@@ -228,12 +229,6 @@ class Assembly:
         made = rebuilt(self.op, self.readings, self.block)
         set_origins(made, merged_origins((*sources, self.op)))
         return made
-
-
-def element_of(value: SSAValue) -> Attribute:
-    """The element type of a tensor; a scalar's own type."""
-    type_ = ranked_tensor(value.type)
-    return value.type if type_ is None else type_.get_element_type()
 
 
 def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structured:

@@ -15,6 +15,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.comparisons import compared_floats, compared_integers, is_nan
@@ -22,7 +23,6 @@ from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.interpreter.upstream.scalars import (
     dtype_of,
-    element_of,
     float_of_integer,
     is_array,
     is_integer,
@@ -49,7 +49,7 @@ def elementwise(function: Function) -> Evaluator:
     """The evaluator of an operation that computes `function(element type, *operands)` for each element."""
 
     def evaluator(op: Operation, *values: Any) -> tuple[Any]:
-        return (like_operands(function(element_of(op.operands[0].type), *values), values),)
+        return (like_operands(function(get_element_type_or_self(op.operands[0].type), *values), values),)
 
     return evaluator
 
@@ -155,7 +155,10 @@ def _truth(condition: Any) -> Any:
 
 
 def _compare_integers(op: arith.CmpiOp, lhs: Any, rhs: Any) -> tuple[Any]:
-    element, predicate = element_of(op.lhs.type), arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    element, predicate = (
+        get_element_type_or_self(op.lhs.type),
+        arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data],
+    )
     readings = (partial(reading, element=element) for reading in (signed, unsigned))
     return (like_operands(_truth(compared_integers(predicate, lhs, rhs, *readings)), (lhs, rhs)),)
 
@@ -166,7 +169,7 @@ def exact(value: Any) -> Any:
 
 
 def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
-    element = element_of(op.lhs.type)
+    element = get_element_type_or_self(op.lhs.type)
     total = exact(unsigned(lhs, element)) + exact(unsigned(rhs, element))
     carry = _truth(total >= 1 << width_of(element))
     return like_operands(wrap(total, element), (lhs, rhs)), like_operands(carry, (lhs, rhs))
@@ -174,7 +177,7 @@ def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any,
 
 def _multiply_extended(reading: Reading) -> Evaluator:
     def evaluator(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
-        element = element_of(op.lhs.type)
+        element = get_element_type_or_self(op.lhs.type)
         product = exact(reading(lhs, element)) * exact(reading(rhs, element))
         low, high = wrap(product, element), wrap(product >> width_of(element), element)
         return like_operands(low, (lhs, rhs)), like_operands(high, (lhs, rhs))
@@ -264,13 +267,13 @@ def _reinterpret(source: Attribute, target: Attribute, value: Any) -> Any:
 
 def _bitcast(op: arith.BitcastOp, value: Any) -> tuple[Any]:
     if isinstance(op.input.type, MemRefType):  # the same memory
-        return (cast(Array, value).view(dtype_of(element_of(op.result.type))),)
+        return (cast(Array, value).view(dtype_of(get_element_type_or_self(op.result.type))),)
     return _converts(_reinterpret)(op, value)
 
 
 def _converts(convert: Function) -> Evaluator:
     def evaluator(op: Operation, value: Any) -> tuple[Any]:
-        source, target = element_of(op.operands[0].type), element_of(op.results[0].type)
+        source, target = get_element_type_or_self(op.operands[0].type), get_element_type_or_self(op.results[0].type)
         return (like_operands(convert(source, target, value), (value,)),)
 
     return evaluator
@@ -294,7 +297,7 @@ _CONVERSIONS: dict[type[Operation], Function] = {
 
 
 def _constant(op: arith.ConstantOp) -> tuple[Any]:
-    element = element_of(op.result.type)
+    element = get_element_type_or_self(op.result.type)
     value: Attribute = op.value
     match value:
         case IntegerAttr():

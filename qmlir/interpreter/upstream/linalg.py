@@ -20,12 +20,13 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.interpreter.machine import Frame
-from qmlir.interpreter.upstream.scalars import element_of, is_array, scalar_of
+from qmlir.interpreter.upstream.scalars import is_array, scalar_of
 from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
@@ -60,7 +61,7 @@ class _Operand:
         if not isinstance(self.type_, ShapedType):
             return self.value
         found: Any = self.value[self.place(point)]
-        return found if is_array(found) else scalar_of(found, element_of(self.type_))
+        return found if is_array(found) else scalar_of(found, get_element_type_or_self(self.type_))
 
     def write(self, point: Sequence[Any], value: Any) -> None:
         self.value[self.place(point)] = value

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.machine import Frame, Interpreter
@@ -34,7 +35,7 @@ from qmlir.interpreter.upstream.places import (
     mixed,
     slices,
 )
-from qmlir.interpreter.upstream.scalars import dtype_of, element_of, is_array, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 
@@ -48,7 +49,7 @@ def _shape_of(type_: Attribute) -> tuple[int, ...]:
 
 def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place) -> tuple[Array]:
     type_ = op.memref.type
-    shape, element = dynamic_shape(type_.get_shape(), sizes), element_of(type_)
+    shape, element = dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)
     match type_.layout:
         case NoneAttr():
             return (unwritten(shape, element),)
@@ -129,8 +130,8 @@ def _global_memory(interpreter: Interpreter, name: str) -> Array:
     type_ = found.type
     value: Attribute = found.initial_value
     if isinstance(value, UnitAttr):
-        return unwritten(type_.get_shape(), element_of(type_))
-    array = dense_value(value, element_of(type_)).copy()
+        return unwritten(type_.get_shape(), get_element_type_or_self(type_))
+    array = dense_value(value, get_element_type_or_self(type_)).copy()
     array.flags.writeable = found.constant is None
     return array
 
@@ -187,7 +188,7 @@ def _collapse_shape(op: memref.CollapseShapeOp, array: Array) -> tuple[Array]:
 
 
 def _view(op: memref.ViewOp, array: Array, shift: int, sizes: Place) -> tuple[Array]:
-    shape, dtype = dynamic_shape(_shape_of(op.result.type), sizes), dtype_of(element_of(op.result.type))
+    shape, dtype = dynamic_shape(_shape_of(op.result.type), sizes), dtype_of(get_element_type_or_self(op.result.type))
     size = math.prod(shape) * dtype.itemsize
     if shift < 0 or shift + size > array.size:
         raise InterpretationError(f"takes {size} bytes at {shift} of a buffer of {array.size}")

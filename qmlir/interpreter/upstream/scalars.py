@@ -5,12 +5,12 @@ modulo 2^N back. A scalar is read as a Python integer and an array as 64-bit int
 both: what leaves 64 bits wraps modulo 2^64, which `wrap` would take away in any case.
 """
 
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ContainerType, IndexType, IntegerType, Signedness, i1
+from xdsl.dialects.builtin import IndexType, IntegerType, Signedness, i1
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
@@ -22,11 +22,6 @@ from qmlir.text.elements import dense_dtype
 
 INDEX_BITS = 64
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-
-
-def element_of(type_: Attribute) -> Attribute:
-    """The element type of a tensor, vector or memref; any other type is its own."""
-    return cast(ContainerType[Attribute], type_).get_element_type() if isinstance(type_, ContainerType) else type_
 
 
 def dtype_of(element: Attribute) -> np.dtype[Any]:

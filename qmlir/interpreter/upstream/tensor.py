@@ -10,6 +10,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.machine import Frame
@@ -24,13 +25,13 @@ from qmlir.interpreter.upstream.places import (
     mixed,
     slices,
 )
-from qmlir.interpreter.upstream.scalars import dtype_of, element_of, is_array, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
 from qmlir.ir import builtin_types
 from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 
 def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
-    return (unwritten(dynamic_shape(op.tensor.type.get_shape(), sizes), element_of(op.tensor.type)),)
+    return (unwritten(dynamic_shape(op.tensor.type.get_shape(), sizes), get_element_type_or_self(op.tensor.type)),)
 
 
 def _extract(op: tensor.ExtractOp, array: Array, place: Place) -> tuple[Any]:
@@ -97,12 +98,12 @@ def _collapse_shape(op: tensor.CollapseShapeOp, array: Array) -> tuple[Array]:
 
 def _from_elements(op: tensor.FromElementsOp, elements: tuple[Any, ...]) -> tuple[Array]:
     type_ = op.result.type
-    return (_reshaped(np.array(elements, dtype_of(element_of(type_))), type_.get_shape()),)
+    return (_reshaped(np.array(elements, dtype_of(get_element_type_or_self(type_))), type_.get_shape()),)
 
 
 def _splat(op: tensor.SplatOp, value: Any, sizes: Place) -> tuple[Array]:
     type_ = op.result.type
-    return (np.full(dynamic_shape(type_.get_shape(), sizes), value, dtype_of(element_of(type_))),)
+    return (np.full(dynamic_shape(type_.get_shape(), sizes), value, dtype_of(get_element_type_or_self(type_))),)
 
 
 def _concat(op: tensor.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
@@ -114,7 +115,7 @@ def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) 
     if any(width < 0 for width in (*before, *after)):
         raise InterpretationError(f"pads by no negative sizes, found low {list(before)} and high {list(after)}")
     shape = tuple(map(sum, zip(array.shape, before, after, strict=True)))
-    padded = unwritten(shape, element_of(op.result.type))
+    padded = unwritten(shape, get_element_type_or_self(op.result.type))
     inside = tuple(slice(start, start + size) for start, size in zip(before, array.shape, strict=True))
     if any(argument.uses for argument in op.region.block.args):
         for place in itertools.product(*map(range, shape)):

@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import IsTerminator
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.analysis.readings import (
     Assembly,
@@ -31,7 +32,6 @@ from qmlir.analysis.readings import (
     computes_only,
     defining,
     determines_iterators,
-    element_of,
     has_index,
     is_always_zero,
     is_elementwise,
@@ -220,7 +220,9 @@ class InlineSplats(RewritePattern):
         assembly = Assembly(op, rest)
         for reading, number in known:
             constant = assembly.builder.insert(
-                arith.ConstantOp.build(properties={"value": number}, result_types=[element_of(reading.value)])
+                arith.ConstantOp.build(
+                    properties={"value": number}, result_types=[get_element_type_or_self(reading.value.type)]
+                )
             )
             assert reading.argument is not None
             assembly.values[reading.argument] = constant.results[0]

@@ -22,7 +22,6 @@ from qmlir.analysis.readings import (
     Structured,
     constant_array,
     defining,
-    element_of,
     is_elementwise,
     is_movement,
     output_maps,
@@ -35,7 +34,7 @@ from qmlir.analysis.readings import (
 from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.contraction import MatMulOp
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.ir.builtin_types import AnyTensor, dense, integer_list, ranked_tensor, sizes_of
+from qmlir.ir.builtin_types import AnyTensor, dense, element_of, integer_list, ranked_tensor, sizes_of
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.passes.integer.fusion import EraseUnused, ReadThrough
 

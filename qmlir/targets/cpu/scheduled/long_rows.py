@@ -18,8 +18,9 @@ from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.analysis.readings import INTEGER_DIVISIONS, Reading, element_of, output_maps
+from qmlir.analysis.readings import INTEGER_DIVISIONS, Reading, output_maps
 from qmlir.dialects.kernel.rows import RowSumOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import dense
@@ -130,7 +131,7 @@ class LongRow:
         leaves = [self.table.largest, *(each for each in split.stored if each in used and each != self.table.largest)]
         space = split.rows(more=1)
         readings = [split.stored[each].through(space.dims, space.count) for each in leaves]
-        block = Block(arg_types=[*(element_of(each.value) for each in readings), i8])
+        block = Block(arg_types=[*(get_element_type_or_self(each.value.type) for each in readings), i8])
         builder = Builder(InsertPoint.at_end(block))
         largest = place_of(builder, block.args[0])
         number = builder.insert(IndexOp(space.count - 1)).result

@@ -19,8 +19,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.analysis.readings import Reading, element_of, output_maps, ranges_of, readings_of
+from qmlir.analysis.readings import Reading, output_maps, ranges_of, readings_of
 from qmlir.dialects.kernel.lowering.scalars import number_attribute
 from qmlir.dialects.kernel.rows import RowReduceOp, RowSumOp, row_reductions
 from qmlir.ir.builtin_types import sizes_of
@@ -209,9 +210,10 @@ class RowSplit:
                 for each, size in zip(space.dims, self.ranges, strict=True)
                 if isinstance(each, AffineDimExpr)
             }
-            shape = self.empty([sizes[dim] for dim in missing], element_of(output))
+            shape = self.empty([sizes[dim] for dim in missing], get_element_type_or_self(output.type))
             readings.append(Reading(shape, AffineMap(space.count, 0, tuple(map(AffineExpr.dimension, missing)))))
-        block = Block(arg_types=[*(element_of(each.value) for each in readings), element_of(output)])
+        read = [each.value for each in readings]
+        block = Block(arg_types=[get_element_type_or_self(each.type) for each in (*read, output)])
         builder = Builder(InsertPoint.at_end(block))
         values: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=False))
         write_again(builder, steps, values, space)
