@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
+    from qmlir.onnx.cuts import cut as cut
     from qmlir.onnx.importer import import_model as import_model
     from qmlir.onnx.importer import is_exported as is_exported
     from qmlir.onnx.reading import read_model as read_model

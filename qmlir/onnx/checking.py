@@ -247,7 +247,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
             info.type.tensor_type.shape.SetInParent()
     for tensor in source.initializer:
         copy = graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
-        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and _is_large(tensor)):
+        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor)):
             _empty(copy, tensor, model)
         else:
             copy.CopyFrom(tensor)
@@ -263,7 +263,8 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
     return light
 
 
-def _is_large(tensor: TensorProto) -> bool:
+def is_large(tensor: TensorProto) -> bool:
+    """Whether a tensor has so many elements that a check does without them."""
     count = 1
     for size in tensor.dims:
         count *= size

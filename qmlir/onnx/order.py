@@ -8,14 +8,35 @@ from onnx import GraphProto, NodeProto
 from qmlir.onnx.errors import describe_node, model_error, node_error
 
 
-def _used(node: NodeProto) -> list[str]:
-    """The tensors that a node needs: its inputs; Gradient names the one that it differentiates in an attribute."""
-    if (node.domain, node.op_type) != ("ai.onnx.preview.training", "Gradient"):
-        return list(node.input)
-    return [*node.input, *(attribute.s.decode() for attribute in node.attribute if attribute.name == "y")]
+def subgraphs(node: NodeProto) -> list[GraphProto]:
+    """The graphs among the attributes of a node: branches of If, bodies of Loop and Scan."""
+    single = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    return [*single, *(graph for attribute in node.attribute for graph in attribute.graphs)]
 
 
-def _producers(nodes: Sequence[NodeProto]) -> dict[str, int]:
+def captured_tensors(graph: GraphProto) -> list[str]:
+    """The tensors that a subgraph uses of the graphs around it, in order."""
+    own = {
+        *(each.name for each in (*graph.input, *graph.initializer)),
+        *(name for node in graph.node for name in node.output),
+    }
+    used = [*(name for node in graph.node for name in used_tensors(node)), *(each.name for each in graph.output)]
+    return [name for name in dict.fromkeys(used) if name and name not in own]
+
+
+def used_tensors(node: NodeProto) -> list[str]:
+    """The tensors that a node needs: its inputs, and what its subgraphs use of the graph.
+
+    Gradient names the one that it differentiates in an attribute.
+    """
+    captured = [name for graph in subgraphs(node) for name in captured_tensors(graph)]
+    if (node.domain, node.op_type) == ("ai.onnx.preview.training", "Gradient"):
+        captured += [attribute.s.decode() for attribute in node.attribute if attribute.name == "y"]
+    return [*node.input, *captured]
+
+
+def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
+    """The place of the node that gives each tensor. Raises `DiagnosticError` for a tensor that two nodes give."""
     producers: dict[str, int] = {}
     for place, node in enumerate(nodes):
         for name in node.output:
@@ -37,14 +58,14 @@ def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
         place = waiting.pop()
         if place not in needed:
             needed.add(place)
-            waiting.extend(producers[name] for name in _used(graph.node[place]) if name in producers)
+            waiting.extend(producers[name] for name in used_tensors(graph.node[place]) if name in producers)
     return needed
 
 
 def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     """The needed nodes, in the model's order. Raises `DiagnosticError` for a cycle, and for nodes out of order."""
     nodes = list(graph.node)
-    producers = _producers(nodes)
+    producers = producers_of(nodes)
     needed = sorted(_needed(graph, producers))
     given = {each.name for each in (*graph.input, *graph.initializer)} | {
         each.values.name for each in graph.sparse_initializer
@@ -56,10 +77,11 @@ def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     for each in graph.output:
         if each.name not in producers and each.name not in given:
             raise model_error(f"the graph's output: nothing gives the tensor '{each.name}'")
-    late = [(place, name) for place in needed for name in _used(nodes[place]) if producers.get(name, -1) >= place]
+    used = {place: used_tensors(nodes[place]) for place in needed}
+    late = [(place, name) for place in needed for name in used[place] if producers.get(name, -1) >= place]
     if not late:
         return [nodes[place] for place in needed]
-    uses = {place: [producers[name] for name in _used(nodes[place]) if name in producers] for place in needed}
+    uses = {place: [producers[name] for name in used[place] if name in producers] for place in needed}
     try:
         TopologicalSorter(uses).prepare()
     except CycleError as error:

@@ -17,7 +17,7 @@ from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import scheme_names
 from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.pipelines import kept_composites
@@ -64,6 +64,14 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--keep-casts": {
         "action": "store_true",
         "help": "keep the operations of an ONNX model between DequantizeLinear and QuantizeLinear in float",
+    },
+    "--inputs": {
+        "action": "append", "default": [], "metavar": "NAME,…",
+        "help": "read an ONNX model from these tensors on, any of its graph (default: its own inputs)",
+    },
+    "--outputs": {
+        "action": "append", "default": [], "metavar": "NAME,…",
+        "help": "read an ONNX model up to these tensors, any of its graph (default: its own outputs)",
     },
     "--threads": {"type": int, "default": 1, "metavar": "N", "help": "threads of the program (default: 1)"},
     "--isa": {
@@ -156,21 +164,46 @@ def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**settings, "external_data": arguments.external_data or None}
 
 
+IMPORT = ("--shape", "--inputs", "--outputs")
+"""The options of commands that read an ONNX model, for `import_settings`."""
+
+_ENDS = ("inputs", "outputs")
+
+
+def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of `IMPORT`, and `--keep-casts` where the command has it, as keyword arguments of `load_model`."""
+    return {
+        "shapes": arguments.shape,
+        "keep_casts": getattr(arguments, "keep_casts", False),
+        **{end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS},
+    }
+
+
 def load_model(
-    model: str, session: Session, shapes: Sequence[str] = (), function: str = "main", keep_casts: bool = False
+    model: str,
+    session: Session,
+    shapes: Sequence[str] = (),
+    function: str = "main",
+    *,
+    keep_casts: bool = False,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> ModuleOp:
     """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
 
-    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts` is that of `qmlir.load`. Raises
-    `DiagnosticError`.
+    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `inputs` and `outputs` are those of
+    `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
+    is_onnx = model != "-" and path.suffix in ONNX_SUFFIXES
+    if not is_onnx and (inputs is not None or outputs is not None):
+        raise text_error(f"--inputs and --outputs cut an ONNX model, and '{model}' is none")
     if model == "-":
         module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
         verify(module)
-    elif path.suffix in ONNX_SUFFIXES:
-        return load(path, shapes=sizes or None, keep_casts=keep_casts)
+    elif is_onnx:
+        return load(path, shapes=sizes or None, keep_casts=keep_casts, inputs=inputs, outputs=outputs)
     else:
         module = load(QuantizedFolder.open(path).module if path.is_dir() else path)
     return specialize(module, sizes, function=function) if sizes else module

@@ -15,6 +15,7 @@ from qmlir.environment import default_environment, plugins
 from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.verification import verify
+from qmlir.onnx.cuts import cut
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
 from qmlir.specialization.options import parse_shapes
@@ -23,7 +24,7 @@ from qmlir.targets.lowering import emit_for
 from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.text.weights import write_atomically
-from qmlir.tools.arguments import add_export, add_options, export_settings
+from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_budgets, add_plugins
 from qmlir.workflows.exporting import export_onnx
@@ -45,7 +46,7 @@ def build_argument_parser() -> argparse.ArgumentParser:
     kinds.add_argument(
         "--emit", metavar="TARGET", help="a module that a target's pipeline has lowered to what it emits"
     )
-    add_options(parser, "--shape")
+    add_options(parser, *IMPORT)
     add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
     add_plugins(add)
     add_budgets(add)
@@ -90,7 +91,9 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
         return _emit(arguments, streams)
     if arguments.export_onnx:
         return _export(arguments, streams)
-    module = import_model(read_model(Path(arguments.input)), shapes=parse_shapes(arguments.shape))
+    settings = import_settings(arguments)
+    model = cut(read_model(Path(arguments.input)), settings["inputs"], settings["outputs"])
+    module = import_model(model, shapes=parse_shapes(arguments.shape))
     if arguments.output:
         weights = Weights.INLINE if arguments.inline_weights else Weights.SIDECAR
         save_module(module, Path(arguments.output), PrintOptions(weights=weights))

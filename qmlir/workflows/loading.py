@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import onnx
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
@@ -19,16 +20,22 @@ from qmlir.text.parsing import load_module
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from qmlir.onnx.reading import OnnxModel
+
 
 def load(
     source: "str | PathLike[str] | ModelProto",
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     keep_casts: bool = False,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> ModuleOp:
     """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, or the text of a module.
 
-    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known.
+    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known. `inputs`
+    and `outputs` cut an ONNX model: only what computes the tensors `outputs` of the tensors `inputs` is read. They may
+    be any tensors of the graph; those of the model are the default.
 
     An ONNX model in QDQ form computes in float between its casts. Its operations become ones on integers (the pipeline
     `import`), which round once where the floats round at each step: the result of an operation differs by one step of
@@ -37,18 +44,18 @@ def load(
     operation stays in float. `keep_casts` leaves all of them in float. Raises `DiagnosticError` where the model cannot
     be read or holds what cannot be imported.
     """
-    if not isinstance(source, str | PathLike):
-        return _imported(source, shapes, keep_casts)
-    path = Path(source)
-    if path.suffix in ONNX_SUFFIXES:
-        return _imported(path, shapes, keep_casts)
-    module = load_module(default_environment().new_context(), path)
+    if isinstance(source, str | PathLike):
+        source = Path(source)
+    if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
+        return _imported(onnx.cut(onnx.read_model(source), inputs, outputs), shapes, keep_casts)
+    if inputs is not None or outputs is not None:
+        raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")
+    module = load_module(default_environment().new_context(), source)
     verify(module)
     return module
 
 
-def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] | None, keep_casts: bool) -> ModuleOp:
-    model = onnx.read_model(source)
+def _imported(model: "OnnxModel", shapes: Mapping[str, Sequence[int]] | None, keep_casts: bool) -> ModuleOp:
     module = onnx.import_model(model, shapes=shapes)
     if not keep_casts and not onnx.is_exported(model) and any(isinstance(op, CastOperation) for op in module.walk()):
         run_pipeline(module, IMPORT.text())

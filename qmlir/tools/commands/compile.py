@@ -16,7 +16,7 @@ from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.emission import has_parts
-from qmlir.tools.arguments import add_model, add_options, add_output, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir compile`."""
     add_model(parser)
     add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
-    add_options(parser, "--shape", "--keep-casts", "--threads", "--isa", "--target")
+    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--target")
     parser.add_argument(
         "--length", action="append", default=[], metavar="SIZE=MAX",
         help="the largest of an open size, sequence=256, or its capacities, sequence=16x64: the program takes any size "
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     check_target(output, PROGRAM)
     find_targets(arguments.target or HOST)  # before the model is read
     started = time.perf_counter()
-    module = load_model(arguments.model, session, arguments.shape, arguments.function, arguments.keep_casts)
+    module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
     function = function_of(module, arguments.function)
     lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.length).items()}
     if not lengths:

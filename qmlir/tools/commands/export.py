@@ -4,7 +4,16 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from qmlir.tools.arguments import add_export, add_model, add_options, add_output, export_settings, load_model
+from qmlir.tools.arguments import (
+    IMPORT,
+    add_export,
+    add_model,
+    add_options,
+    add_output,
+    export_settings,
+    import_settings,
+    load_model,
+)
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import check_file
@@ -17,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir export`."""
     add_model(parser)
     add_output(parser, "the model to write, FILE.onnx", required=True, metavar="FILE")
-    add_options(parser, "--shape")
+    add_options(parser, *IMPORT)
     add_export(parser)
 
 
@@ -25,7 +34,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Write a model as ONNX. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     check_file(output)
-    module = load_model(arguments.model, session, arguments.shape)
+    module = load_model(arguments.model, session, **import_settings(arguments))
     model = export_onnx(module, output, **export_settings(arguments))
     bodies = [model.graph.node, *(function.node for function in model.functions)]
     operators = Counter(node.op_type for body in bodies for node in body if node.domain != "qmlir")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.arguments import add_model, add_options, add_output, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import check_file
 from qmlir.workflows.inspection.partition_table import partition_text
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser, help="a quantized model: a folder that qmlir quantize wrote, or a module")
     add_options(parser, "--target", help="the targets, the preferred one first (default: those that the module names)")
     add_output(parser, "write the module with its parts as functions", metavar="FILE")
-    add_options(parser, "--shape")
+    add_options(parser, *IMPORT)
     add = parser.add_argument_group("how to divide").add_argument
     add(
         "--setup", type=int, default=Preferences.setup, metavar="BYTES",
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     output = None if arguments.output is None else Path(arguments.output)
     if output is not None:
         check_file(output)
-    module = load_model(arguments.model, session, arguments.shape)
+    module = load_model(arguments.model, session, **import_settings(arguments))
     found = partition(
         module, arguments.target, setup=arguments.setup, intensity=arguments.intensity, minimum=arguments.minimum
     )

@@ -12,7 +12,7 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, GIVEN, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.arguments import add_model, add_options, add_output, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import check_file
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="FILE",
     )
-    add_options(parser, "--shape")
+    add_options(parser, *IMPORT)
     add = parser.add_argument
     add(
         "--passes", default="", metavar="PIPELINE", help="passes and named pipelines to run first, such as nn-decompose"
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     check_file(Path(arguments.output))  # before samples take their time
     output, passes = Path(arguments.output), arguments.passes
     is_onnx = output.suffix in ONNX_SUFFIXES
-    module = load_model(arguments.model, session, arguments.shape)
+    module = load_model(arguments.model, session, **import_settings(arguments))
     if carries := is_onnx or output.suffix == ".mlir":
         module = run_pipeline(module, passes or quantize_lowering(module), named=ELEMENTS)
         verify(module)

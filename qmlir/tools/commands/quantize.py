@@ -12,12 +12,14 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import (
+    IMPORT,
     add_export,
     add_model,
     add_options,
     add_output,
     add_quantization,
     export_settings,
+    import_settings,
     load_model,
     quantization_settings,
 )
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",
         required=True,
     )
-    add_options(parser, "--shape", "--observer")
+    add_options(parser, *IMPORT, "--observer")
     add_options(
         parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
     )
@@ -78,7 +80,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.model != "-" and QuantizedFolder.holds(arguments.model):
         source = QuantizedFolder.open(arguments.model).float_module
         raise text_error(f"'{arguments.model}' is quantized already: its float model is '{source}'")
-    module = load_model(arguments.model, session, arguments.shape)
+    module = load_model(arguments.model, session, **import_settings(arguments))
     settings = quantization_settings(arguments)
     if arguments.state:
         settings["states"] = {name: output for name, _, output in (each.partition("=") for each in arguments.state)}

@@ -21,7 +21,7 @@ from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
 from qmlir.text.weights import write_atomically
-from qmlir.tools.arguments import add_model, add_options, add_output, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.workflows.folder import PROGRAM
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--engine", choices=ENGINES, help="what runs it (default: interpreter; a saved program runs compiled)")
     add_output(parser, "the .npz file to write outputs to; otherwise they are printed", metavar="FILE")
-    add_options(parser, "--shape", "--keep-casts", "--threads", "--isa", "--target")
+    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--target")
 
 
 def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
@@ -156,7 +156,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
         call: Callable[[], Any] = partial(load_program(arguments.model), inputs)
     else:
-        module = load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts)
+        module = load_model(arguments.model, session, **import_settings(arguments))
         call = partial(_run_module, module, arguments, inputs, session)
     with inputs_refused_in_a_line():
         outputs = dict(_as_arrays(call()))

@@ -13,10 +13,12 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import RecipeText
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
+    IMPORT,
     add_model,
     add_options,
     add_output,
     add_quantization,
+    import_settings,
     labels_beside_data,
     load_model,
     quantization_settings,
@@ -74,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs modules: auto, the interpreter until compiling would have paid off (the default), or one of "
         "the two",
     )  # fmt: skip
-    add_options(parser, "--shape", "--threads")
+    add_options(parser, *IMPORT, "--threads")
     add_quantization(parser)
 
 
@@ -92,7 +94,7 @@ def _source(arguments: argparse.Namespace, session: Session) -> _Source:
     settings = quantization_settings(arguments)
     given = Profile.load(arguments.profile) if arguments.profile else None
     if arguments.model == "-" or not QuantizedFolder.holds(arguments.model):
-        module = load_model(arguments.model, session, arguments.shape)
+        module = load_model(arguments.model, session, **import_settings(arguments))
         stem = "model" if arguments.model == "-" else Path(arguments.model).name.split(".")[0]
         return _Source(module, given, settings, stem)
     if arguments.recipe:

@@ -11,7 +11,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
-from qmlir.tools.arguments import add_model, add_options, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import with_one_sample
 from qmlir.tools.streams import UsageError
@@ -29,12 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
     add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
     add("--again", action="store_true", help="measure known kernels again")
-    add_options(parser, "--shape", "--threads", "--isa")
+    add_options(parser, *IMPORT, "--threads", "--isa")
 
 
 def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
     """The model with known sizes, quantized if there are samples; an open batch size is 1."""
-    module = load_model(arguments.model, session, arguments.shape)
+    module = load_model(arguments.model, session, **import_settings(arguments))
     shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
     if arguments.data is not None:
         module = quantize(module, arguments.data, progress=session.progress)

@@ -1,0 +1,141 @@
+"""Cuts: the part of a model between named tensors, as a model of its own."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+
+from qmlir.ir.diagnostics import nearest_name
+from qmlir.onnx.checking import check_text
+from qmlir.onnx.errors import describe_node, model_error
+from qmlir.onnx.export import metadata
+from qmlir.onnx.inference import declared_infos, inferred_types
+from qmlir.onnx.order import producers_of, used_tensors
+from qmlir.onnx.reading import OnnxModel
+
+MAX_NAMED = 12
+"""How many names of tensors an error lists."""
+
+
+@dataclass
+class _Part:
+    """What outputs need, followed back to the named inputs."""
+
+    graph: GraphProto
+    inputs: Collection[str]
+    nodes: set[int] = field(default_factory=set[int])
+    """The places of nodes."""
+
+    tensors: dict[str, NodeProto | None] = field(default_factory=dict[str, NodeProto | None])
+    """All tensors that are used, each with a node that takes it; `None` for an output."""
+
+    def follow(self, outputs: Sequence[str]) -> None:
+        """Collect what `outputs` need."""
+        producers = producers_of(self.graph.node)
+        self.tensors |= dict.fromkeys(outputs)
+        waiting = list(outputs)
+        while waiting:
+            name = waiting.pop()
+            place = producers.get(name)
+            if name in self.inputs or place is None or place in self.nodes:
+                continue
+            self.nodes.add(place)
+            node = self.graph.node[place]
+            for each in used_tensors(node):
+                if each and each not in self.tensors:
+                    self.tensors[each] = node
+                    waiting.append(each)
+
+
+def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> OnnxModel:
+    """The part of `model` that computes the tensors `outputs` of the tensors `inputs`, which may be any of the graph.
+
+    Without `inputs` it takes those inputs of the model that the outputs need, without `outputs` it gives the model's.
+    The type of a new input is the one that the model declares or ONNX infers. Raises `DiagnosticError` for names that
+    the model has not, for outputs that need an input which is not named, and for inputs that no output needs.
+    """
+    if inputs is None and outputs is None:
+        return model
+    check_text(model.proto)
+    graph = model.proto.graph
+    _check_names(graph, "inputs", inputs)
+    _check_names(graph, "outputs", outputs)
+    wanted = [each.name for each in graph.output] if outputs is None else list(outputs)
+    part = _Part(graph, set(inputs or ()))
+    part.follow(wanted)
+    needed = [each.name for each in _model_inputs(graph) if each.name in part.tensors]
+    if inputs is not None:
+        _check_inputs(part, inputs, needed)
+        needed = list(inputs)
+    return replace(model, proto=_model_of(model, part, needed, wanted))
+
+
+def _model_inputs(graph: GraphProto) -> Iterator[ValueInfoProto]:
+    """The inputs of a graph that no initializer gives."""
+    given = {each.name for each in graph.initializer}
+    return (each for each in graph.input if each.name not in given)
+
+
+def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> None:
+    known = [
+        *(name for node in graph.node for name in node.output if name),
+        *(each.name for each in graph.input),
+        *(each.name for each in graph.initializer),
+    ]
+    if names is not None and not names:
+        raise model_error(f"{what}: names of tensors are expected, found none")
+    for place, name in enumerate(names or ()):
+        if name not in known:
+            near = nearest_name(name, known)
+            ends = [each.name for each in (graph.input if what == "inputs" else graph.output)]
+            shown = ", ".join(f"'{end}'" for end in ends[:MAX_NAMED])
+            raise model_error(f"{what}: the model has no tensor '{name}'{near} (its own {what} are {shown})")
+        if name in (names or ())[:place]:
+            raise model_error(f"{what}: '{name}' is named twice")
+
+
+def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> None:
+    for name in needed:
+        if name not in inputs:
+            user = part.tensors[name]
+            where = "an output" if user is None else describe_node(user)
+            raise model_error(
+                f"inputs: the outputs need the model's input '{name}' as well, which {where} takes: name it too, or a "
+                "tensor between it and the outputs"
+            )
+    for name in inputs:
+        if name not in part.tensors:
+            raise model_error(f"inputs: no output needs the tensor '{name}'")
+
+
+def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Sequence[str]) -> ModelProto:
+    """The model of the nodes of `part`, without what the metadata of an exported one says of the whole."""
+    proto, graph = model.proto, model.proto.graph
+    infos = declared_infos(graph)
+    if not infos.keys() >= {*inputs, *outputs}:
+        infos = {name: ValueInfoProto(name=name, type=type_) for name, type_ in inferred_types(model).items()} | infos
+    for name in inputs:
+        if name not in infos:
+            raise model_error(f"inputs: the model does not declare the type of '{name}', and ONNX does not infer it")
+    annotations = [each for each in graph.quantization_annotation if each.tensor_name in part.tensors]
+    parameters = {entry.value for each in annotations for entry in each.quant_parameter_tensor_names}
+    kept = part.tensors.keys() - set(inputs)
+    found = GraphProto(
+        name=graph.name,
+        node=[graph.node[place] for place in sorted(part.nodes)],
+        input=[infos[name] for name in inputs],
+        output=[infos.get(name) or ValueInfoProto(name=name) for name in outputs],
+        initializer=[each for each in graph.initializer if each.name in kept or each.name in parameters],
+        sparse_initializer=[each for each in graph.sparse_initializer if each.values.name in kept],
+        value_info=[each for each in graph.value_info if each.name in kept and each.name not in outputs],
+        quantization_annotation=annotations,
+    )
+    return ModelProto(
+        ir_version=proto.ir_version,
+        producer_name=proto.producer_name,
+        producer_version=proto.producer_version,
+        opset_import=proto.opset_import,
+        functions=proto.functions,
+        graph=found,
+        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(metadata.PREFIX)],
+    )
