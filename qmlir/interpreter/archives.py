@@ -21,6 +21,7 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.files import mistaken_for
 
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""
@@ -141,5 +142,9 @@ def arrays_of(path: Path) -> dict[str, ArchiveRows]:
         if zipfile.is_zipfile(path):
             return dict(_archived(path))
         with path.open("rb") as file:
+            start = file.read(64)
+            if (instead := mistaken_for(start)) and not start.startswith(b"PK"):  # an .npz file that is cut off
+                raise text_error(f"cannot read '{path}': it is {instead}")
+            file.seek(0)
             _read_header(file)
         return {"": np.lib.format.open_memmap(path, mode="r")}

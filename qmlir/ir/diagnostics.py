@@ -8,7 +8,7 @@ Python's logging, so that a library user sees them. `qmlir.text.diagnostics` mak
 import difflib
 import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -165,9 +165,25 @@ def _log(diagnostic: Diagnostic) -> None:
 _handler: ContextVar[Handler] = ContextVar("qmlir_diagnostic_handler", default=_log)
 
 
+_told_here: set[str] = set()
+
+_told: ContextVar[set[str]] = ContextVar("qmlir_told", default=_told_here)
+"""What `warn_once` has told the outermost handler; without one, this process."""
+
+
 @contextmanager
 def diagnostic_handler(handler: Handler) -> Generator[None]:
     """Send the diagnostics emitted inside the `with` block to `handler`, instead of the outer one."""
+    told = _told.set(set() if _told.get() is _told_here else _told.get())
+    try:
+        with _handled_by(handler):
+            yield
+    finally:
+        _told.reset(told)
+
+
+@contextmanager
+def _handled_by(handler: Handler) -> Generator[None]:
     token = _handler.set(handler)
     try:
         with fault_listener(lambda message: handler(Diagnostic(Severity.WARNING, message))):
@@ -181,17 +197,29 @@ def emit(diagnostic: Diagnostic) -> None:
     _handler.get()(diagnostic)
 
 
+def warn_once(message: str) -> None:
+    """Emit a warning about no operation, but once in an outermost handler: data may be gone over many times."""
+    if message not in _told.get():
+        _told.get().add(message)
+        emit(Diagnostic(Severity.WARNING, message))
+
+
 @contextmanager
-def without_remarks() -> Generator[None]:
-    """Suppress remarks inside the `with` block; errors and warnings pass."""
+def revised(change: Callable[[Diagnostic], Diagnostic | None]) -> Generator[None]:
+    """Inside the `with` block the handler gets what `change` makes of each diagnostic, and nothing for `None`."""
     outer = _handler.get()
 
     def pass_on(diagnostic: Diagnostic) -> None:
-        if diagnostic.severity is not Severity.REMARK:
-            outer(diagnostic)
+        if (made := change(diagnostic)) is not None:
+            outer(made)
 
-    with diagnostic_handler(pass_on):
+    with _handled_by(pass_on):
         yield
+
+
+def without_remarks() -> AbstractContextManager[None]:
+    """Suppress remarks inside the `with` block; errors and warnings pass."""
+    return revised(lambda each: None if each.severity is Severity.REMARK else each)
 
 
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:

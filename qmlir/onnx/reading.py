@@ -18,6 +18,7 @@ from qmlir.onnx.errors import model_error
 from qmlir.onnx.suffixes import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.elements import dense_dtype
+from qmlir.text.files import mistaken_for
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
 
 
 def _parsed(source: Path, content: bytes) -> ModelProto:
+    if not content:
+        raise model_error(f"'{source}' is not an ONNX model: it is empty")
+    if instead := mistaken_for(content):
+        raise model_error(f"'{source}' is not an ONNX model, but {instead}")
     model = ModelProto()
     try:
         model.ParseFromString(content)

@@ -215,7 +215,7 @@ def of_package(function: Any) -> str:
     return f" (in package '{owner.title}')" if owner in outside() else ""
 
 
-def _module(text: str) -> Any:
+def module_at(text: str) -> Any:
     """The module that a name or a path to a file of Python names."""
     if not text.endswith(".py"):
         return import_module(text)
@@ -249,7 +249,7 @@ def plugin(row: str) -> Package:
     """
     text, colon, name = row.partition(":")
     try:
-        module = _module(text)
+        module = module_at(text)
         names = [name] if colon else [each for each in (UNIVERSE_NAME, CONTRIBUTION_NAME) if hasattr(module, each)]
         objects = {f"{module.__name__}:{each}": getattr(module, each) for each in names}
     except (Exception, SystemExit) as error:

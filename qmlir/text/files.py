@@ -47,3 +47,20 @@ def is_file_name(name: str) -> bool:
     """Whether a name out of a file may name another one beside it: it has no path in it, and is not too long."""
     is_plain = not {"/", "\\", "\0"} & set(name)
     return is_plain and not name.startswith(".") and 0 < len(name.encode()) <= LONGEST_NAME
+
+
+_OTHERS = (
+    (0, b"version https://git-lfs", "a pointer of Git LFS, in place of the file: 'git lfs pull' fetches it"),
+    (0, b"<!DOCTYPE", "a page of HTML, perhaps the error of a download"),
+    (0, b"<html", "a page of HTML, perhaps the error of a download"),
+    (0, b"PK\x03\x04", "a zip archive, as torch saves models: torch.onnx.export(model, arguments, 'model.onnx')"),
+    (0, b"\x89HDF", "a model of Keras in HDF5: tf2onnx makes an ONNX model of it"),
+    (4, b"TFL3", "a model of TFLite: tf2onnx makes an ONNX model of it"),
+)
+"""How files begin, from a byte on, that people take for something else, and what they are."""
+
+
+def mistaken_for(content: bytes) -> str:
+    """What a file is that begins with `content`, where it is known and nothing that we read; empty otherwise."""
+    found = (what for first, start, what in _OTHERS if content[first : first + len(start)].lower() == start.lower())
+    return next(found, "")

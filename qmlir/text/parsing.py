@@ -45,6 +45,7 @@ from qmlir.ir.diagnostics import DiagnosticError, note, text_error, together
 from qmlir.ir.foreign import faults_from_outside
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
+from qmlir.text.files import mistaken_for
 from qmlir.text.places import LineTable, check_strings
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
@@ -479,7 +480,10 @@ def load_module(ctx: Context, path: Path) -> ModuleOp:
 def read_source(path: Path) -> str:
     """The text of a file; what is in the way is a one-line `DiagnosticError`."""
     try:
-        return path.read_bytes().decode("utf-8")
+        content = path.read_bytes()
+        if instead := mistaken_for(content):
+            raise text_error(f"cannot read '{path}': it is {instead}")
+        return content.decode("utf-8")
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -4,8 +4,8 @@ A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in 
 """
 
 import argparse
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -17,7 +17,9 @@ from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import scheme_names
 from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.interpreter.samples import left_out
+from qmlir.interpreter.sources import Preprocessed
+from qmlir.ir.diagnostics import Diagnostic, Severity, revised, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.pipelines import kept_composites
@@ -50,7 +52,13 @@ def add_model(
 _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--data": {
         "metavar": "PATH",
-        "help": "samples: a .npz file of arrays with a leading axis of samples, a .npy file, or a folder of either",
+        "help": "samples: a .npz file of arrays with a leading axis of samples, a .npy file, or a folder of either, or "
+        "with --preprocess of images",
+    },
+    "--preprocess": {
+        "metavar": "MODULE:FUNCTION",
+        "help": "what makes the input of each item of the data: an array of an image of Pillow, of a row of the only "
+        "array, or of rows by name; package.module:function or file.py:function",
     },
     "--labels": {
         "metavar": "[NAME=]FILE",
@@ -209,23 +217,28 @@ def load_model(
     return specialize(module, sizes, function=function) if sizes else module
 
 
-@contextmanager
-def labels_beside_data(arguments: argparse.Namespace) -> Generator[None]:
-    """Add a hint to the error about an array of `--data` that is not an input: it may hold the labels.
+def data_in(arguments: argparse.Namespace, name: str = "data") -> Any:
+    """The data that the option `name` names, with the function of `--preprocess`; `None` where it is not given."""
+    path = getattr(arguments, name)
+    return path if path is None or arguments.preprocess is None else Preprocessed(path, arguments.preprocess)
+
+
+def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """Add a hint to the warning about an array of `--data` that is no input and is left out: it may hold the labels.
 
     For commands that have `--data` and `--labels`.
     """
-    try:
-        yield
-    except DiagnosticError as error:
-        path = Path(arguments.data)
-        if arguments.labels is not None or not path.is_file():
-            raise
-        message = error.diagnostic.message
-        numbers = (name for name, rows in arrays_of(path).items() if rows.shape and prod(rows.shape[1:]) == 1)
-        name = next((each for each in numbers if f"has no input '{each}'" in message), None)
+
+    def hinted(diagnostic: Diagnostic) -> Diagnostic:
+        names = numbers if diagnostic.severity is Severity.WARNING else []
+        name = next((each for each in names if diagnostic.message == left_out(each)), None)
         if name is None:
-            raise
+            return diagnostic
         hint = f"; if it holds the labels, say --labels {name}={arguments.data}"
-        first = replace(error.diagnostic, message=f"{message}{hint}")
-        raise DiagnosticError(first, *error.diagnostics[1:]) from error
+        return replace(diagnostic, message=f"{diagnostic.message}{hint}")
+
+    path = Path(arguments.data)
+    if arguments.labels is not None or not path.is_file() or path.suffix != ".npz":
+        return nullcontext()
+    numbers = [name for name, rows in arrays_of(path).items() if rows.shape and prod(rows.shape[1:]) == 1]
+    return revised(hinted)

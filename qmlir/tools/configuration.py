@@ -66,7 +66,7 @@ _WRITTEN_BY_US = re.compile(
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_NOT_HERE = ("help", "config", "write_config", "load_plugin", "budget")
+_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "budget")
 """What only the command line may say."""
 
 Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]

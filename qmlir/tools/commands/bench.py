@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
-from qmlir.tools.arguments import add_model, add_options, load_model
+from qmlir.tools.arguments import add_model, add_options, data_in, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "compile, or - for a module from stdin",
     )
     add_options(parser, "--data", help="samples to calibrate a float model and to run (default: random ones)")
+    add_options(parser, "--preprocess")
     add = parser.add_argument
     add(
         "--against", default="", metavar="PEER,…",
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     model = load_model("-", session) if arguments.model == "-" else arguments.model
     with TemporaryDirectory(prefix="qmlir-bench-") as folder:
         found = rivals(
-            model, folder=Path(folder), against=against, data=arguments.data, shapes=parse_shapes(arguments.shape),
+            model, folder=Path(folder), against=against, data=data_in(arguments), shapes=parse_shapes(arguments.shape),
             threads=arguments.threads, isa=arguments.isa, say=session.say,
         )  # fmt: skip
         session.say(f"timing {len(found.runs)} in {counted(arguments.rounds, 'round')}")

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import add_model, add_options, load_model
+from qmlir.tools.arguments import add_model, add_options, data_in, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model to compare; without it, a folder of qmlir quantize is compared with its float model",
     )  # fmt: skip
     add_options(parser, "--data", required=True)
+    add_options(parser, "--preprocess")
     add = parser.add_argument
     add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes)")
     add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     found = compare(
         _side(arguments.reference, session),
         None if arguments.candidate is None else _side(arguments.candidate, session),
-        arguments.data,
+        data_in(arguments),
         level=arguments.level,
         parts=arguments.parts,
         shapes=parse_shapes(arguments.shape) or None,

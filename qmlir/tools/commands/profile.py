@@ -12,7 +12,7 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, GIVEN, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, data_in, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import check_file
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir profile`."""
     add_model(parser)
     add_options(parser, "--data", required=True)
+    add_options(parser, "--preprocess")
     add_output(
         parser,
         "the profile to write (JSON), or the lowered model with its statistics, FILE.onnx or FILE.mlir, "
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         passes = ""
     found = profile(
         module,
-        arguments.data,
+        data_in(arguments),
         passes=passes,
         function=arguments.function,
         batch_size=arguments.batch_size,

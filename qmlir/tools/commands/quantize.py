@@ -18,6 +18,7 @@ from qmlir.tools.arguments import (
     add_options,
     add_output,
     add_quantization,
+    data_in,
     export_settings,
     import_settings,
     load_model,
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser, help="a .onnx model, a .mlir module, or - for a module from stdin")
     source = parser.add_mutually_exclusive_group()
     add_options(source, "--data")
+    add_options(parser, "--preprocess")
     source.add_argument(
         "--profile", metavar="FILE",
         help="a profile of the lowered model instead of samples (with neither: the statistics that the model carries)",
@@ -86,11 +88,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         settings["states"] = {name: output for name, _, output in (each.partition("=") for each in arguments.state)}
     quantized = quantize_with_profile(
         module,
-        arguments.data,
+        data_in(arguments),
         profiled=Profile.load(arguments.profile) if arguments.profile else None,
         validation=None
         if arguments.no_validate
-        else ValidationOptions(arguments.validation, arguments.min_sqnr, arguments.min_agreement),
+        else ValidationOptions(data_in(arguments, "validation"), arguments.min_sqnr, arguments.min_agreement),
         observers=arguments.observer,
         **settings,
         progress=session.progress,

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import add_model, add_options, add_output, labels_beside_data, load_model
+from qmlir.tools.arguments import add_model, add_options, add_output, data_in, labels_beside_data, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.reporting.making import SAMPLES, report
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "quantized first; or - for a module from stdin",
     )  # fmt: skip
     add_options(parser, "--data", required=True)
+    add_options(parser, "--preprocess")
     add_output(parser, f"the page to write (default: {OUTPUT})", metavar="FILE")
     add = parser.add_argument
     add("--reference", metavar="FILE", help="the float model of a quantized module")
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     with labels_beside_data(arguments):
         found = report(
             model,
-            arguments.data,
+            data_in(arguments),
             output,
             reference=arguments.reference,
             labels=arguments.labels,

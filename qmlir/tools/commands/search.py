@@ -18,6 +18,7 @@ from qmlir.tools.arguments import (
     add_options,
     add_output,
     add_quantization,
+    data_in,
     import_settings,
     labels_beside_data,
     load_model,
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, "--data", required=True, help="samples to measure the accuracy on: as for qmlir quantize")
     add = parser.add_argument
-    add_options(parser, "--labels")
+    add_options(parser, "--preprocess", "--labels")
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--bound", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
     goal.add_argument("--drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A")
@@ -119,10 +120,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     state = output / STATE
     if state.is_file():
         session.detail(f"continuing with the measurements in '{state}', if they are of this model, data and settings")
+    data, calibration = data_in(arguments), data_in(arguments, "calibration")
     with labels_beside_data(arguments):
         found = search(
-            source.module, arguments.data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
-            mode=arguments.mode, to=arguments.to, calibration=arguments.calibration, profiled=source.profile,
+            source.module, data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
+            mode=arguments.mode, to=arguments.to, calibration=calibration, profiled=source.profile,
             output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
             threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(_step(step)),
             **source.settings,

@@ -11,7 +11,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
-from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, data_in, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import with_one_sample
 from qmlir.tools.streams import UsageError
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir tune`."""
     add_model(parser)
     add_options(parser, "--data", help="samples to quantize a float model by (default: it stays float)")
+    add_options(parser, "--preprocess")
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
     add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
@@ -37,7 +38,7 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
     module = load_model(arguments.model, session, **import_settings(arguments))
     shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
     if arguments.data is not None:
-        module = quantize(module, arguments.data, progress=session.progress)
+        module = quantize(module, data_in(arguments), progress=session.progress)
     return specialize(module, shapes)
 
 

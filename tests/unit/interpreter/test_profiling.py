@@ -235,10 +235,10 @@ BAD_ITEMS: list[tuple[Any, str]] = [
     ([], "there are no samples to run"),
     ([{"y": X[0]}], "has no input 'y'"),
     ([{}], "lacks the input x"),
-    ([(X[0], X[0])], "takes 1 inputs, found 2"),
+    ([(X[0], X[0], X[0])], r"takes 1 inputs \(x \?x3 float32\), found 3"),
     (["x"], "takes arrays, found an item of type str"),
     ([3], "takes arrays, found an item of type int"),
-    ([X[0], X[0].astype(np.float16)], "input 'x' has elements of float32, found float16"),
+    ([X[0], X[0].astype(np.int32)], r"has elements of float32, found int32: give array.astype\('float32'\) if"),
     ([X[0], X[0, :2]], r"input 'x' has the shape 3 for one sample, \?x3 for several, found 2"),
     (X[:, :, None], "input 'x' has the shape 3 for one sample"),
 ]

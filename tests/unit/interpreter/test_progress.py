@@ -1,4 +1,4 @@
-"""The bar: on a terminal only, with done, rate and time left, and gone at the end, whatever ended it."""
+"""The bar of a terminal, with done, rate and time left, gone at the end, whatever ended it; and lines elsewhere."""
 
 import io
 import re
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from qmlir.interpreter import progress
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.progress_terminal import rate_text
 
@@ -50,11 +51,39 @@ def test_the_cursor_comes_back_after_an_error() -> None:
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), None])
-def test_nothing_elsewhere(stream: io.StringIO | None) -> None:
+def test_nothing_elsewhere_while_it_is_short(stream: io.StringIO | None) -> None:
     with bar("profiling", 4, stream) as advance:
         advance(1)
         advance.at(1, 2, "x")
     assert stream is None or stream.getvalue() == ""
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines as users get them: the other tests get none."""
+    monkeypatch.setattr(progress, "SECONDS", 10)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_line_every_ten_seconds_elsewhere() -> None:
+    stream, times = io.StringIO(), iter([0, 4, 9.5, 12, 15, 100, 4000])
+    with bar("profiling", 512, stream, clock=lambda: next(times)) as advance:
+        for _ in range(5):
+            advance(32)
+        advance.at(1, 2, "conv_7")
+    assert stream.getvalue().splitlines() == [
+        "profiling: 96 of 512 in 12 s, about 52 s left",  # 416 more at 8 a second
+        "profiling: 160 of 512 in 1 min 40 s, about 3 min 40 s left",
+        "profiling: 1 of 2 in 1 h 6 min, about 1 h 6 min left, conv_7",
+    ]
+
+
+@pytest.mark.usefixtures("often")
+def test_no_time_left_where_the_work_is_unknown() -> None:
+    stream, times = io.StringIO(), iter([0, 10])
+    with bar("profiling", None, stream, clock=lambda: next(times)) as advance:
+        advance(32)
+    assert stream.getvalue() == "profiling: 32 in 10 s\n"
 
 
 def test_rich_stays_where_it_is_without_a_terminal() -> None:

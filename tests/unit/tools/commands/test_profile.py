@@ -79,14 +79,14 @@ BROKEN = np.where(np.arange(6).reshape(3, 2) == 3, np.nan, X).astype(np.float32)
     ("arrays", "message"),
     [
         ({"X": X}, "has no input 'X' (it has: x ?x2 float32)"),
-        ({"x": X, "x0": X}, "has no input 'x0', did you mean 'x'? (it has: x ?x2 float32)"),
+        ({"x0": X}, "has no input 'x0', did you mean 'x'? (it has: x ?x2 float32)"),
         ({}, "lacks the input x ?x2 float32"),
         (
             {"x": np.zeros((3, 3), np.float32)},
             "input 'x' has the shape 2 for one sample, ?x2 for several, found 3",
         ),
         ({"x": np.float32(1)}, "is given arrays without one leading axis of samples: scalar"),
-        ({"x": X.astype(np.float64)}, "input 'x' has elements of float32, found float64"),
+        ({"x": X.astype(np.int64)}, "has elements of float32, found int64: give array.astype('float32') if these are"),
         ({"x": np.array(["a"], object)}, "it is not a .npy or .npz file of plain arrays"),
         ({"x": X[:0]}, "there are no samples to run"),
     ],

@@ -1,0 +1,192 @@
+"""One input of a function, and what is given for it: samples are found in arrays, and put together as arguments.
+
+What differs from the type in a way that is safe is converted, and said once. What does not fit is refused with what to
+do about it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import prod
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, i1
+from xdsl.dialects.func import FuncOp
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import plain_type, shapes_agree
+from qmlir.interpreter.sources import array_of
+from qmlir.interpreter.values import value_dtype
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
+from qmlir.ir.diagnostics import op_error, warn_once
+from qmlir.ir.signature import Port
+from qmlir.specialization.inputs import shape_text
+
+_BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
+_SEQUENCE_NAMES = frozenset({"t", "l", "s", "time", "seq", "sequence", "len", "length", "steps"})
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether an element type is one of floats, bf16 included."""
+    return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
+
+
+@dataclass
+class SampledInput:
+    """One input: how samples are found in what is given for it, and put together."""
+
+    function: FuncOp
+    port: Port
+    type: AnyTensor
+    axis: int | None
+    """The axis of the batch, `None` while that is not known, and for inputs that have none."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.get_shape()
+
+    @property
+    def described(self) -> str:
+        """The input as a user has to give it: name, shape and elements, `image ?x3x224x224 float32`."""
+        return f"{self.port.name} {shape_text(self.shape)} {value_dtype(self.type.get_element_type())}"
+
+    def checked(self, value: Any) -> Array:
+        """`value` as an array in the NumPy type of the input, converted where that is safe."""
+        array = array_of(value)
+        element = self.type.get_element_type()
+        dtype = value_dtype(element)
+        assert dtype is not None
+        if array.dtype == np.bool_ and element == i1:
+            array = array.astype(np.int8)
+        if array.dtype == np.dtype("V2") and isinstance(element, BFloat16Type):
+            array = cast(Array, array.view(ml_dtypes.bfloat16))  # NumPy's files have no name for it
+        return array if array.dtype == dtype else self._converted(array, dtype)
+
+    def _converted(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        """`array` in another type: floats and bytes as floats, integers as wider ones or as those that hold them."""
+        found = array.dtype
+        what = f"input '{self.port.name}' has elements of {dtype}, found {found}"
+        is_plain = plain_type(self.type.get_element_type()) == self.type.get_element_type()
+        if is_plain and is_float(dtype) and (is_float(found) or found == np.uint8):
+            told = "converted" if is_float(found) else "0 to 255 stay these numbers, though models are often fed 0 to 1"
+            with np.errstate(over="ignore"):
+                made = array.astype(dtype)
+            if is_float(found) and not np.array_equal(np.isinf(made), np.isinf(array)):
+                raise op_error(self.function, f"{what}, in which some are too large for {dtype}")
+        elif is_plain and dtype.kind in "iu" and found.kind in "iub" and self.type.get_element_type() != i1:
+            made, told = array.astype(dtype), "converted"
+            if not np.array_equal(made, array):
+                raise op_error(self.function, f"{what}, in which some are out of the range of {dtype}")
+        else:
+            raise op_error(self.function, f"{what}: give array.astype('{dtype}') if these are its numbers")
+        warn_once(f"{what}: {told}")
+        return made
+
+    def refuse(self, rows: Sequence[int], is_row: bool = False) -> Exception:
+        """The error about an array of the shape `rows`, or about the rows of an array of samples of that shape."""
+        found = rows[1:] if is_row else rows
+        wanted = shape_text(self.shape)
+        sample = self.shape if self.axis is None else _without(self.shape, self.axis)
+        if self.axis is not None:
+            wanted = f"{shape_text(sample)} for one sample, {wanted} for several"
+        hint = _remedy(sample, found, is_row) or ("" if is_row else _remedy(self.shape, found, False))
+        if is_row and self.may_be(rows):
+            hint = "; give array[None] (it is one sample)"
+        return op_error(
+            self.function, f"input '{self.port.name}' has the shape {wanted}, found {shape_text(found)}{hint}"
+        )
+
+    def is_sample(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape is one sample, without the axis of the batch, which may be found by this."""
+        if len(shape) != len(self.shape) - 1:
+            return False
+        axes = sorted(range(len(self.shape)), key=lambda axis: self.shape[axis] != DYNAMIC_INDEX)
+        accepted = (axis for axis in axes if shapes_agree(_without(self.shape, axis), shape))
+        if self.axis is None:
+            self.axis = next(accepted, None)
+            return self.axis is not None
+        return self.axis in accepted
+
+    def may_be(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape may be a sample, or a batch; unlike `is_sample` this finds no axis."""
+        fits = (shapes_agree(_without(self.shape, axis), shape) for axis in range(len(self.shape)))
+        return shapes_agree(self.shape, shape) or any(fits)
+
+    def has_rows(self, shape: Sequence[int]) -> bool:
+        """Whether the rows of an array of this shape may be samples, or batches."""
+        return bool(shape) and self.may_be(shape[1:])
+
+    def samples_in(self, value: Any) -> list[Array]:
+        """The samples in one item: the item itself, or the parts of a batch."""
+        array = self.checked(value)
+        if self.is_sample(array.shape):
+            return [array]
+        if not shapes_agree(self.shape, array.shape):
+            raise self.refuse(array.shape)
+        if self.axis is None or self.shape[self.axis] != DYNAMIC_INDEX:
+            self.axis = None  # what is given is the whole input of a run
+            return [array]
+        return list(np.moveaxis(array, self.axis, 0))
+
+    def batch(self, samples: Sequence[Array]) -> Array:
+        """Several samples as one argument."""
+        return samples[0] if self.axis is None else np.ascontiguousarray(np.stack(samples, self.axis))
+
+
+def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:
+    """What makes an array of the shape `found` one of the shape `wanted`, as NumPy has it: the end of a message.
+
+    With `is_row` the user has an array with one more axis, that of the samples, in front.
+    """
+    known = DYNAMIC_INDEX not in wanted
+    if len(found) == len(wanted) > 1:
+        for axes in _orders(len(wanted)):
+            if shapes_agree(wanted, [found[axis] for axis in axes]):
+                order = (0, *(axis + 1 for axis in axes)) if is_row else axes
+                layout = " (channels come first here)" if len(axes) > 2 and axes[-1] == len(axes) - 2 else ""
+                return f"; give array.transpose({', '.join(map(str, order))}){layout}"
+    if known and prod(wanted) == prod(found):
+        sizes = (-1, *wanted) if is_row else tuple(wanted)
+        return f"; give array.reshape({', '.join(map(str, sizes))})"
+    return ""
+
+
+def _orders(rank: int) -> Iterator[tuple[int, ...]]:
+    """Orders of axes: channels last to channels first, then the reverse, then all of a few axes."""
+    last = rank - 1
+    yield (last, *range(last))
+    if rank > 2:
+        yield (0, last, *range(1, last))
+    yield (*range(1, rank), 0)
+    if rank <= 4:
+        yield from permutations(range(rank))
+
+
+def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _is_batch_name(name: str) -> bool:
+    return name.lower() in _BATCH_NAMES or "batch" in name.lower()
+
+
+def _is_sequence_name(name: str) -> bool:
+    return any(part in _SEQUENCE_NAMES for part in name.lower().split("_"))
+
+
+def _open_axis(port: Port, shape: Sequence[int]) -> int | None:
+    """The axis of the batch among those of unknown size, `None` where only the data can tell."""
+    axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
+    names = {axis: port.dims[axis] for axis in axes if axis < len(port.dims)}
+    named = [axis for axis, name in names.items() if _is_batch_name(name)]
+    return next(iter(named), 0 if 0 in axes and not _is_sequence_name(names.get(0, "")) else None)
+
+
+def input_of(function: FuncOp, port: Port) -> SampledInput:
+    """The input of `function` that `port` is. Raises `DiagnosticError` where no array can be given for it."""
+    type_ = ranked_tensor(port.type)
+    if type_ is None or value_dtype(type_.get_element_type()) is None:
+        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
+    return SampledInput(function, port, type_, _open_axis(port, type_.get_shape()))
