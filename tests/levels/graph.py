@@ -228,9 +228,9 @@ class Graph:
         self.values += found
         return found
 
-    def input(self, element: Attribute, shape: Sequence[int]) -> Value:
-        """A new input."""
-        array = random_array(self.random, element, shape, None)
+    def input(self, element: Attribute, shape: Sequence[int], array: Array | None = None) -> Value:
+        """A new input: anything that its type holds, unless it is given."""
+        array = random_array(self.random, element, shape, None) if array is None else array
         value = Value(self.block.insert_arg(TensorType(element, shape), len(self.block.args)), array)
         self.values.append(value)
         return value

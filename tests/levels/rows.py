@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import TensorType, i1, i64
 
 from qmlir import registry
 from qmlir.dialects import operations_in
@@ -272,6 +272,16 @@ def _gather(graph: Graph, x: Value) -> Value:
     return graph.add(indexing.GatherOp, [x, graph.plain_constant(np.asarray(indices, np.int64))], {"axis": axis})
 
 
+def _table(graph: Graph, x: Value) -> Value:
+    """Slices of weights, which most often have parameters of their own, as many as `x` has elements along an axis."""
+    shape = (graph.integer(2, 9), *graph.shape(graph.integer(1, 2), 12))
+    axis = 0 if graph.chance(0.7) else graph.integer(1, len(shape) - 1)
+    table = graph.weights(shape, axis, [place for place in range(len(shape)) if place != axis])
+    indices = graph.random.integers(-shape[axis], shape[axis], (*x.shape[:1], *graph.shape(graph.integer(0, 1), 3)))
+    known = graph.plain_constant(indices) if graph.chance(0.3) else graph.input(i64, indices.shape, indices)
+    return graph.add(indexing.GatherOp, [table, known], {"axis": axis})
+
+
 def _gather_elements(graph: Graph, x: Value) -> Value:
     axis = graph.axis(x)
     indices = graph.random.integers(0, x.shape[axis], x.shape)
@@ -395,6 +405,7 @@ ROWS: tuple[Row, ...] = (
     Row("depth_to_space", _depth_to_space, 2),
     Row("space_to_depth", _space_to_depth, 2),
     Row("gather", _gather),
+    Row("table", _table),
     Row("gather_elements", _gather_elements, 0.5),
     Row("scatter_elements", _scatter_elements, 0.5),
     Row("resize", _resize, 0.7),

@@ -69,6 +69,11 @@ class Requantizing(IRDLOperation, abc.ABC):
     requantize = opt_prop_def(RequantizeAttr)
     """The arithmetic by which exact integers are rescaled to the result; f32 where it is left out."""
 
+    @property
+    def accumulator(self) -> Accumulator | None:
+        """`ACCUMULATOR` on the types that the operation has: sums over blocks have no exact integers."""
+        return None if _has_blocks(self) else self.ACCUMULATOR
+
     def divisors(self) -> npt.NDArray[np.int64]:
         """What a mean divides by, as far as it is known; 1 for anything else."""
         return np.array([1])
@@ -134,8 +139,7 @@ def _has_blocks(op: Operation) -> bool:
 
 def requantizes(op: Operation) -> bool:
     """Whether `op` rescales exact integers, or would with an integer mode."""
-    rescales = isinstance(op, Requantizing) and op.ACCUMULATOR is not None
-    return rescales and _uniform(op.results[0]) is not None and not _has_blocks(op)
+    return isinstance(op, Requantizing) and op.accumulator is not None and _uniform(op.results[0]) is not None
 
 
 def may_requantize(op: Requantizing) -> bool:

@@ -413,6 +413,20 @@ def _capped(steps: Steps, scores: Value, number: float) -> Value:
     return steps.mul("cap_mul", steps.named("cap_tanh", "tanh", steps.div("cap_div", scores, cap)), cap)
 
 
+def _gather(op: Any, table: Value, indices: Value) -> tuple[Value, ...]:
+    """Slices that have parameters of their own: each is rescaled to the one scale of the result."""
+    axis = op.axis.value.data % table.array.ndim
+    taken = np.take(table.array, indices.array, axis)  # NumPy counts negative indices from the end, too
+    if table.type is None or not (table.own.is_block or table.own.axis == axis):
+        return (Value(taken, table.type),)
+    own = table.own
+    scale, zero = (
+        np.take(np.broadcast_to(each, table.array.shape), indices.array, axis) for each in (own.scale, own.zero)
+    )
+    steps, type_ = Steps(op, {}), Type.of(element_of(op.result), taken.shape)
+    return (steps.rescaled(taken.astype(np.int64) - zero, scale, type_, steps.mode),)
+
+
 COMPOSITES: dict[str, Callable[..., tuple[Value, ...]]] = {
     "nn.fully_connected": _fully_connected,
     "nn.conv": partial(_convolution, is_transposed=False),
@@ -429,4 +443,5 @@ COMPOSITES: dict[str, Callable[..., tuple[Value, ...]]] = {
     "nn.log_softmax": _log_softmax,
     "nn.gelu": _gelu,
     "nn.attention": _attention,
+    "nn.gather": _gather,
 }

@@ -25,12 +25,19 @@ from qmlir.arithmetic.requantization import (
     power_of_two_shift,
 )
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, is_unsigned, plain_element, small_float_of
+from qmlir.dialects.kernel.lowering.lowering import (
+    Input,
+    Lowering,
+    is_unsigned,
+    plain_element,
+    small_float_of,
+    unchanged,
+)
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
 from qmlir.dialects.kernel.lowering.small_floats import decoded, encoded
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, UniformType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import tensor as tensor_type
 
 ANY = (-(1 << 61), 1 << 61)
@@ -71,11 +78,13 @@ class Parameter:
     element: Attribute
     number: float | int | None
     inputs: tuple[Input, ...] = ()
+    found: Callable[[Scalar], Scalar] = unchanged
+    """How the scalar of an input becomes the number."""
 
     def of(self, scalars: Sequence[Scalar], near: Scalar) -> Scalar:
         """The parameter of one point, from the scalars of `inputs`, in the body that `near` stands in."""
         if self.number is None:
-            return scalars[0]
+            return self.found(scalars[0])
         return constant(near.builder, self.number, self.element)
 
     def is_always(self, number: float) -> bool:
@@ -100,6 +109,19 @@ def parameter(at: Lowering, array: Array, element: Attribute, map_: AffineMap) -
     return Parameter(element, None, (Input(value, kept),))
 
 
+Find = Callable[[Array, Attribute], Parameter]
+"""How an array of parameters becomes the number of each point, of a type."""
+
+Where = AffineMap | Find
+"""Where the points of a body find their parameters: those of an operand with a map, or another way."""
+
+
+def _finding(at: Lowering, where: Where) -> Find:
+    if isinstance(where, AffineMap):
+        return lambda array, element: parameter(at, array, element, where)
+    return where
+
+
 def split(scalars: Sequence[Scalar], *parts: Sequence[Input]) -> list[Sequence[Scalar]]:
     """The scalars of several runs of inputs, run by run."""
     found: list[Sequence[Scalar]] = []
@@ -115,9 +137,15 @@ def _arithmetic(expressed: Attribute) -> AnyFloat:
     return f64 if expressed == f64 else f32
 
 
-def _wide(element: UniformQuantizedType) -> IntegerType:
+def wide_type(element: UniformQuantizedType) -> IntegerType:
     """A type that holds the difference of a stored integer and a zero point."""
     return i32 if element.bits <= 16 else i64
+
+
+def largest(element: UniformQuantizedType) -> int:
+    """The largest absolute difference of a stored integer and its zero point."""
+    limits, points = storage_limits(element.storage), element.zero_points
+    return max(abs(limit - int(point)) for limit in limits for point in (points.min(), points.max()))
 
 
 def _dtype(type_: Attribute) -> npt.DTypeLike:
@@ -147,7 +175,7 @@ def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
     element = uniform_element(at, value)
     assert element is not None
     _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
-    wide = _wide(element)
+    wide = wide_type(element)
     offset = parameter(at, zero_points.astype(_dtype(wide)), wide, map_)
     operand = Input(at.value(value), map_, is_unsigned(element))
 
@@ -282,15 +310,15 @@ def requantizing(
     index: int,
     scale: npt.ArrayLike,
     largest: int,
-    map_: AffineMap,
+    where: Where,
     count: npt.ArrayLike = 1,
     mode: RequantizeAttr | None = None,
     spread: Callable[[Array], Array] = lambda parameters: parameters,
 ) -> Writing:
     """Exact integers of the f32 `scale`, up to `largest`, stored as a result of the operation has them.
 
-    `spread` takes parameters that broadcast against the result to those of the axes that `map_` gives.
-    `scale` broadcasts against the result, whose axes `map_` gives; the integers of a mean are sums of `count`
+    `spread` takes parameters that broadcast against the result to those of the axes that `where` gives.
+    `scale` broadcasts against the result, whose axes a map gives; the integers of a mean are sums of `count`
     elements. Where the multiplier is 1, so where the scales are the same, the integer is kept: below 2^24 the rounding
     does that by itself. `mode` is the operation's own where none is given.
     """
@@ -299,17 +327,18 @@ def requantizing(
     parameters = broadcast_parameters(element, tensor_type(at.op.results[index].type).get_shape())
     output_scale, zero_points = map(spread, parameters)
     scale = spread(np.asarray(scale))
+    find = _finding(at, where)
     target, mode = accumulator_scale(output_scale, count), mode or requantization_of(at)
     if mode.mode.uses_floats:
         factors = np.asarray(f32_multiplier(scale, target), np.float32)
         rescale = _f32_rescaling if mode.mode is Mode.F32 else _qlinear_rescaling
-        return rescale(at, element, factors, zero_points, largest, map_)
+        return rescale(find, element, factors, zero_points, largest)
     ratio = _ratio(scale, target)
     # The modes with a multiplier saturate to 32 bits first, which narrower results do not show.
     if (ratio == 1).all() and (mode.mode is Mode.SHIFT or element.bits <= 16 or largest <= MULTIPLIED[1]):
-        return _keeping(at, element, zero_points, largest, map_)
+        return _keeping(find, element, zero_points, largest)
     limits = element.storage_min, element.storage_max
-    return rescaling(at, mode, ratio, zero_points, limits, IntegerType(element.bits), map_)
+    return rescaling(at, mode, ratio, zero_points, limits, IntegerType(element.bits), find)
 
 
 def _ratio(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
@@ -341,22 +370,22 @@ def _kept(
     return _keep(integer, offset.of(offsets, integer), limits, result)
 
 
-def _keeping(at: Lowering, element: UniformQuantizedType, zero_points: Array, largest: int, map_: AffineMap) -> Writing:
+def _keeping(find: Find, element: UniformQuantizedType, zero_points: Array, largest: int) -> Writing:
     """Integers up to `largest` that keep their scale: nothing is rescaled."""
-    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+    offset = find(zero_points.astype(np.int64), i64)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
     return Writing(offset.inputs, lambda integer, offsets: _kept(integer, offset, offsets, largest, limits, result))
 
 
 def _f32_rescaling(
-    at: Lowering, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int, map_: AffineMap
+    find: Find, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int
 ) -> Writing:
-    factor = parameter(at, factors, f32, map_)
-    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+    factor = find(factors, f32)
+    offset = find(zero_points.astype(np.int64), i64)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
     is_one = factors == 1
     if is_one.all():
-        return _keeping(at, element, zero_points, largest, map_)
+        return _keeping(find, element, zero_points, largest)
     has_exception = bool(is_one.any()) and largest >= _EXACT_IN_F32
 
     def rescaled(integer: Scalar, multiplier: Scalar, offsets: Sequence[Scalar]) -> Scalar:
@@ -379,10 +408,10 @@ def _f32_rescaling(
 
 
 def _qlinear_rescaling(
-    at: Lowering, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int, map_: AffineMap
+    find: Find, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int
 ) -> Writing:
     """One zero point, which is added before rounding; a multiplier of 1 is no exception."""
-    factor, offset = parameter(at, factors, f32, map_), int(zero_points.item())
+    factor, offset = find(factors, f32), int(zero_points.item())
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
@@ -401,7 +430,7 @@ def rescaling(
     zero_points: Array,
     limits: tuple[int, int],
     result: IntegerType,
-    map_: AffineMap,
+    where: Where,
 ) -> Writing:
     """Integers rescaled by `ratio` in a mode without floats; several zero points are added behind the rescaling."""
     if mode.mode is Mode.SHIFT:
@@ -409,8 +438,9 @@ def rescaling(
     else:
         multiplier, shift = fixed_point(ratio)
         arrays = [(multiplier, i32, np.int32), (shift, IntegerType(8), np.int8)]
-    parameters = [parameter(at, np.asarray(array).astype(dtype), type_, map_) for array, type_, dtype in arrays]
-    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+    find = _finding(at, where)
+    parameters = [find(np.asarray(array).astype(dtype), type_) for array, type_, dtype in arrays]
+    offset = find(zero_points.astype(np.int64), i64)
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         *runs, offsets = split(scalars, *(each.inputs for each in parameters), offset.inputs)

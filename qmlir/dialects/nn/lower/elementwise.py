@@ -90,12 +90,6 @@ def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedT
     return known if len(known) == len(found) else None
 
 
-def _largest(element: UniformQuantizedType) -> int:
-    return max(
-        abs(limit - int(zero)) for limit in storage_limits(element.storage) for zero in np.unique(element.zero_points)
-    )
-
-
 def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:
     """The scales of an operand in a shape that broadcasts against the result, as f32."""
     shape = tensor(value.type).get_shape()
@@ -126,7 +120,7 @@ def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) ->
         if elements is None:
             return in_general(op, at)
         scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
-        bounds = [_largest(element) for element in elements[:-1]]
+        bounds = [quantized.largest(element) for element in elements[:-1]]
         if all(np.all(scales[0] == scale) for scale in scales):
             return (_rescaled(at, op.operands, scales[0], growth(bounds), function),)
         if quantized.requantization_of(at).mode is Mode.F32:
@@ -161,7 +155,7 @@ def _shifted_together(
     if elements is None or quantized.requantization_of(at).mode is not Mode.SHIFT:
         return None
     places = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
-    reach = [_largest(each) << int(place.max()) for each, place in zip(elements, places, strict=True)]
+    reach = [quantized.largest(each) << int(place.max()) for each, place in zip(elements, places, strict=True)]
     largest = growth(reach)
     if max(largest, *reach) >= 1 << 31:
         return None
@@ -205,7 +199,7 @@ def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
     if elements is None:
         return (through_reals(at, FUNCTIONS[ops.MulOp]),)
     scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
-    largest = _largest(elements[0]) * _largest(elements[1])
+    largest = quantized.largest(elements[0]) * quantized.largest(elements[1])
     if largest >= 1 << 63:
         raise at.error(f"has products up to {largest}, which 64 bits do not hold: loops take operands of fewer bits")
     return (_rescaled(at, op.operands, accumulator_scale(*scales), largest, FUNCTIONS[ops.MulOp]),)
@@ -217,7 +211,7 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
         return elementwise(_clip)(op, at)
     source, target = elements
     readings = [quantized.centred(at, op.input, identity(at))]
-    writing = quantized.requantizing(at, 0, _scale(at, op.input, source), _largest(source), identity(at))
+    writing = quantized.requantizing(at, 0, _scale(at, op.input, source), quantized.largest(source), identity(at))
     bounds = [
         None
         if bound is None

@@ -10,12 +10,15 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.places import axes_map, checked, place_of, places, run_of
 from qmlir.dialects.nn.ops import indexing as ops
+from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
 
 # --- Taking -----------------------------------------------------------------------------------------------------------
@@ -23,10 +26,17 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
     data, rank = at.value(op.input), len(at.result_shape())
-    axis, count = normalized_axis(op.axis.value.data, len(shape_of(data))), len(shape_of(op.indices))
+    axis, count = op.place, len(shape_of(op.indices))
     size = shape_of(data)[axis]
     indices = range(axis, axis + count)
     taken = places(at, op.indices, axes_map(rank, indices), size)
+
+    def point(index: Scalar) -> list[Scalar]:
+        others = [position(index.builder, place) for place in range(rank) if place not in indices]
+        return [*others[:axis], taken.of(index), *others[axis:]]
+
+    if op.rescales:
+        return (_rescaled_slices(op, at, taken.input, point),)
     known = at.known(op.indices)
     if known is not None and (run := run_of(checked(at, known, size).reshape(-1))) is not None:
         offsets, sizes, steps = [0] * len(shape_of(data)), list(shape_of(data)), [1] * len(shape_of(data))
@@ -34,11 +44,42 @@ def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
         return (at.reshape(at.slice(data, offsets, sizes, steps), at.result_shape()),)
 
     def body(index: Scalar) -> Scalar:
-        point = [position(index.builder, place) for place in range(rank) if place not in indices]
-        point.insert(axis, taken.of(index))
-        return extracted(index.builder, data, point)
+        return extracted(index.builder, data, point(index))
 
     return (at.compute([taken.input], at.result_shape(), at.result_element(), body),)
+
+
+def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callable[[Scalar], list[Scalar]]) -> SSAValue:
+    """Integers of slices that have parameters of their own, which stand in tables: the index finds them there, too."""
+    element, data, sizes = quantized.uniform_element(at, op.input), at.value(op.input), shape_of(op.input)
+    assert element is not None
+    counts = list(element.parameter_shape)
+    if element.granularity is Granularity.AXIS:
+        counts = [size if axis == op.place else 1 for axis, size in enumerate(sizes)]
+
+    def find(array: Array, type_: Attribute) -> quantized.Parameter:
+        if (array == array.flat[0]).all():
+            return quantized.Parameter(type_, array.flat[0].item())
+        blocks = {axis: sizes[axis] // count for axis, count in enumerate(counts) if count != 1}
+        table = at.constant(array.reshape([counts[axis] for axis in blocks]), type_)
+
+        def found(index: Scalar) -> Scalar:
+            whole = point(index)
+            inside = [whole[axis] // block if block != 1 else whole[axis] for axis, block in blocks.items()]
+            return extracted(index.builder, table, inside)
+
+        return quantized.Parameter(type_, None, (index,), found)
+
+    wide = quantized.wide_type(element)
+    offset = find(element.zero_points.astype(f"i{wide.width.data // 8}"), wide)
+    writing = quantized.requantizing(at, 0, element.scales, quantized.largest(element), find)
+
+    def body(index: Scalar) -> Scalar:
+        code = extracted(index.builder, data, point(index), at.signedness(op.input)).to(wide)
+        exact = code if offset.is_always(0) else code - offset.of([index], code)
+        return writing.write(exact, [index] * len(writing.inputs))
+
+    return at.compute([index], at.result_shape(), at.result_element(), body)
 
 
 def _gather_elements(op: ops.GatherElementsOp, at: Lowering) -> Sequence[SSAValue]:

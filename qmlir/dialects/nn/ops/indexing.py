@@ -8,12 +8,16 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, Tensor
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type, shapes_agree
 from qmlir.dialects.nn.infer.indexing import axes_by_tuple, check_element_indices, gathered_axes, slices_by_tuple
-from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
+from qmlir.dialects.nn.infer.movement import has_axis_parameters, moved_element, normalized_axis
 from qmlir.dialects.nn.infer.operands import shape_text
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+_OF_TABLES = QuantizationSlots({"input": Slot.WEIGHT, "indices": None}, weight_channel_axis=0)
 
 
 class GatheringOp(NnOp, ABC):
@@ -34,18 +38,51 @@ class GatheringOp(NnOp, ABC):
 
 @irdl_op_definition
 class GatherOp(GatheringOp):
-    """The slices of `input` along `axis` that `indices` names (ONNX Gather)."""
+    """The slices of `input` along `axis` that `indices` names (ONNX Gather).
+
+    Where each slice has parameters of its own, as the rows of an embedding table have, the result has one scale: the
+    integers of a slice are rescaled to it.
+    """
 
     name = "nn.gather"
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
+    @property
+    def place(self) -> int:
+        """`axis`, counted from the front."""
+        return normalized_axis(self.axis.value.data, len(shape_of(self.input)))
+
+    @property
+    def rescales(self) -> bool:
+        """Whether the parameters of `input` differ along `axis`, or in blocks."""
+        element = element_of(self.input)
+        if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
+            return False
+        return element.granularity is Granularity.BLOCK or element.axis == self.place
+
+    @property
+    def accumulator(self) -> Accumulator | None:
+        return Accumulator.OPERAND if self.rescales else None
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return _OF_TABLES if self.rescales else self.SLOTS
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
         self.verify_indices()
-        data, indices = shape_of(self.input), shape_of(self.indices)
-        axis = normalized_axis(self.axis.value.data, len(data))
-        element = moved_element(element_of(self.input), gathered_axes(len(data), axis, len(indices)))
+        data, indices, axis = shape_of(self.input), shape_of(self.indices), self.place
+        element = element_of(self.input)
+        if self.rescales:
+            element = plain_type(element)
+        else:
+            element = moved_element(element, gathered_axes(len(data), axis, len(indices)))
         return [TensorType(element, (*data[:axis], *indices, *data[axis + 1 :]))]
+
+    def verify_quantization(self) -> None:
+        result = element_of(self.result)
+        if self.rescales and has_axis_parameters(result):
+            raise VerifyException(f"rescales slices to one scale for all of them, found {result}")
+        super().verify_quantization()
 
 
 @irdl_op_definition

@@ -6,11 +6,13 @@ parameters allow no exact integers (`None`), is written between casts.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
@@ -20,6 +22,7 @@ from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
 from qmlir.dialects.nn.ops.einsum import EinsumOp
+from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -253,6 +256,34 @@ def _mul(out: Outgoing, op: elementwise.MulOp) -> bool:
     return True
 
 
+# Slices by index
+
+
+@dataclass
+class _OfSlices(Outgoing):
+    """Constants of a tensor along whose axis slices are taken: of parameters that each slice has, those of the slices
+    taken."""
+
+    taking: GatherOp | None = None
+
+    def constant(self, array: npt.ArrayLike, element: Attribute = i64) -> str:
+        found, op = np.asarray(array), self.taking
+        name = super().constant(found, element)
+        if op is None or not found.ndim:
+            return name
+        return self.node("Gather", [name, self.name(op.indices)], axis=op.place)
+
+
+def _gather(out: Outgoing, op: GatherOp) -> bool:
+    if not op.rescales or has_blocks(op.input):
+        return False
+    codes = out.node("Gather", [out.name(op.input), out.name(op.indices)], axis=op.place)
+    fields: dict[str, Any] = {**vars(out), "names": {**out.names, op.input: codes}}
+    slices = _OfSlices(**fields, taking=op)
+    rescaled(slices, op, centred(slices, op.input), spread_over(out, op.input)[0])
+    return True
+
+
 # Sums and means
 
 
@@ -426,6 +457,7 @@ INTEGER: dict[type[Operation], Integer] = {
     elementwise.MinOp: _binary("Min", grows=False),
     elementwise.MaxOp: _binary("Max", grows=False),
     elementwise.MulOp: _mul,
+    GatherOp: _gather,
     reduction.ReduceSumOp: _reduce(is_mean=False),
     reduction.ReduceMeanOp: _reduce(is_mean=True),
     pooling.GlobalAveragePoolOp: _global_average_pool,

@@ -24,6 +24,35 @@ func.func @gather() {
   func.return
 }
 
+// Rows with parameters of their own are rescaled to the result: by 1, 0.5 and 4. Ties go to the even one, or up.
+!rows = !quant.uniform<i8:f32:0, {0.5, 0.25, 2.0:1}>
+!y = !quant.uniform<i16:f32, 0.5:3>
+
+func.func @gather_rows() {
+  %x = nn.constant dense<[[1, -2], [3, 5], [127, 0]]> : tensor<3x2xi8> -> tensor<3x2x!rows>
+  %i = nn.constant dense<[-1, 0, 1]> : tensor<3xi64>
+  %0 = nn.gather %x, %i : (tensor<3x2x!rows>, tensor<3xi64>) -> tensor<3x2x!y>
+  %a = nn.constant dense<[[507, -1], [4, 1], [5, 5]]> : tensor<3x2xi16> -> tensor<3x2x!y>
+  check.expect_eq %0, %a : tensor<3x2x!y>
+  %1 = nn.gather %x, %i {requantize = #kernel.requantize<single_round>} : (tensor<3x2x!rows>, tensor<3xi64>) -> tensor<3x2x!y>
+  %b = nn.constant dense<[[507, -1], [4, 1], [5, 6]]> : tensor<3x2xi16> -> tensor<3x2x!y>
+  check.expect_eq %1, %b : tensor<3x2x!y>
+  func.return
+}
+
+// Blocks of one element: -7 * 0.25 / 0.5 is -3.5, and 2 * 2 / 0.5 is 8.
+!blocks = !quant.uniform<i4:f32:{0:1, 1:1}, {{0.5, 1.0}, {0.25, 2.0}}>
+!z = !quant.uniform<i8:f32, 0.5>
+
+func.func @gather_blocks() {
+  %x = nn.constant dense<[[1, 3], [-7, 2]]> : tensor<2x2xi4> -> tensor<2x2x!blocks>
+  %i = nn.constant dense<1> : tensor<i32>
+  %0 = nn.gather %x, %i : (tensor<2x2x!blocks>, tensor<i32>) -> tensor<2x!z>
+  %a = nn.constant dense<[-4, 8]> : tensor<2xi8> -> tensor<2x!z>
+  check.expect_eq %0, %a : tensor<2x!z>
+  func.return
+}
+
 // Two updates of one element: the last one stays, or both are joined to it; 20 + 100 + 12 wraps to -124.
 func.func @scatter() {
   %x = nn.constant dense<[10, 20, 30]> : tensor<3xi8>

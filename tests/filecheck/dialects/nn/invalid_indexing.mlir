@@ -1,8 +1,26 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
-func.func @gather_parameters(%x: tensor<2x!quant.uniform<i8:f32:0, {0.1, 0.2}>>, %i: tensor<1xi64>) {
-  // expected-error @+1 {{axis 0 of the per-axis parameters does not survive}}
-  %0 = nn.gather %x, %i : (tensor<2x!quant.uniform<i8:f32:0, {0.1, 0.2}>>, tensor<1xi64>) -> tensor<1x!quant.uniform<i8:f32, 0.1>>
+func.func @rows_to_several_scales(%x: tensor<2x2x!quant.uniform<i8:f32:0, {0.1, 0.2}>>, %i: tensor<1xi64>) {
+  // expected-error @+1 {{rescales slices to one scale for all of them, found !quant.uniform<i8:f32:1, {1.000000e-01, 2.000000e-01}>}}
+  %0 = nn.gather %x, %i : (tensor<2x2x!quant.uniform<i8:f32:0, {0.1, 0.2}>>, tensor<1xi64>) -> tensor<1x2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>
+  func.return
+}
+// -----
+func.func @rows_to_floats(%x: tensor<2x!quant.uniform<i8:f32:0, {0.1, 0.2}>>, %i: tensor<1xi64>) {
+  // expected-error @+1 {{operands and result must both be quantized or both not, found result tensor<1xf32>}}
+  %0 = nn.gather %x, %i : (tensor<2x!quant.uniform<i8:f32:0, {0.1, 0.2}>>, tensor<1xi64>) -> tensor<1xf32>
+  func.return
+}
+// -----
+func.func @rows_by_shifts(%x: tensor<2x!quant.uniform<i8:f32:0, {0.25, 0.2}>>, %i: tensor<1xi64>) {
+  // expected-error @+1 {{cannot requantize by shift}}
+  %0 = nn.gather %x, %i {requantize = #kernel.requantize<shift, up>} : (tensor<2x!quant.uniform<i8:f32:0, {0.25, 0.2}>>, tensor<1xi64>) -> tensor<1x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @moved_integers(%x: tensor<2x!quant.uniform<i8:f32, 0.25>>, %i: tensor<1xi64>) {
+  // expected-error @+1 {{names a requantization, and has no exact integers of one scale to rescale}}
+  %0 = nn.gather %x, %i {requantize = #kernel.requantize<f32>} : (tensor<2x!quant.uniform<i8:f32, 0.25>>, tensor<1xi64>) -> tensor<1x!quant.uniform<i8:f32, 0.25>>
   func.return
 }
 // -----

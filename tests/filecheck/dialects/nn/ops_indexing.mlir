@@ -11,6 +11,7 @@ func.func @gather(%w: tensor<2x3x!w>, %v: tensor<3x2x!w1>, %i: tensor<4x5xi32>, 
   %1 = nn.gather_elements %w, %e {axis = 1} : (tensor<2x3x!w>, tensor<2x1xi64>) -> tensor<2x1x!w>
   %2 = nn.gather_nd %v, %t : (tensor<3x2x!w1>, tensor<4x5x1xui8>) -> tensor<4x5x2x!w2>
   %3 = nn.gather_nd %w, %e {batch_dims = 1} : (tensor<2x3x!w>, tensor<2x1xi64>) -> tensor<2x!w>
+  %4 = nn.gather %w, %i {requantize = #kernel.requantize<double_round>} : (tensor<2x3x!w>, tensor<4x5xi32>) -> tensor<4x5x3x!q>
   func.return
 }
 
@@ -36,6 +37,7 @@ func.func @one_hot(%i: tensor<2x3xf32>, %values: tensor<2x!q>, %depth: tensor<i6
 // CHECK-NEXT: [[V6:%.+]] = nn.gather_elements [[V0]], [[V3]] {axis = 1} : (tensor<2x3x!q0>, tensor<2x1xi64>) -> tensor<2x1x!q0>
 // CHECK-NEXT: [[V7:%.+]] = nn.gather_nd [[V1]], [[V4]] : (tensor<3x2x!q1>, tensor<4x5x1xui8>) -> tensor<4x5x2x!q2>
 // CHECK-NEXT: [[V8:%.+]] = nn.gather_nd [[V0]], [[V3]] {batch_dims = 1} : (tensor<2x3x!q0>, tensor<2x1xi64>) -> tensor<2x!q0>
+// CHECK-NEXT: [[V9:%.+]] = nn.gather [[V0]], [[V2]] {requantize = #kernel.requantize<double_round>} : (tensor<2x3x!q0>, tensor<4x5xi32>) -> tensor<4x5x3x!q3>
 // CHECK-NEXT: func.return
 // CHECK-LABEL: @scatter(
 // CHECK-SAME: [[V0:%.+]]: tensor<3x4x!q3>, [[V1:%.+]]: tensor<3x4xf16>, [[V2:%.+]]: tensor<2x4xi64>, [[V3:%.+]]: tensor<2x4xf16>, [[V4:%.+]]: tensor<5x1xi64>, [[V5:%.+]]: tensor<5x4x!q3>)

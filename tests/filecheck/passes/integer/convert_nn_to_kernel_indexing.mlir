@@ -79,3 +79,21 @@ func.func @written(%x: tensor<4xf16>, %i: tensor<3x1xi64>, %u: tensor<3xf16>) ->
   %0 = nn.scatter_nd %x, %i, %u {reduction = "add"} : (tensor<4xf16>, tensor<3x1xi64>, tensor<3xf16>) -> tensor<4xf16>
   func.return %0 : tensor<4xf16>
 }
+
+// Rows with parameters of their own: the index finds the multiplier, too.
+// CHECK-LABEL: @rescaled(
+// CHECK-SAME: [[V0:%.+]]: tensor<2xi64>) -> tensor<2x3xi16>
+// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<{{\[}}[1, 2, 3], [-4, 5, -6]]> : tensor<2x3xi8>
+// CHECK-NEXT: [[V2:%.+]] = arith.constant dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32>
+// CHECK: [[V3:%.+]] = linalg.index 1 : index
+// CHECK: [[V4:%.+]] = arith.index_cast {{%.+}} : i64 to index
+// CHECK-NEXT: [[V5:%.+]] = tensor.extract [[V1]]{{\[}}[[V4]], [[V3]]] : tensor<2x3xi8>
+// CHECK-NEXT: [[V6:%.+]] = arith.extsi [[V5]] : i8 to i32
+// CHECK: [[V7:%.+]] = arith.index_cast {{%.+}} : i64 to index
+// CHECK-NEXT: [[V8:%.+]] = tensor.extract [[V2]]{{\[}}[[V7]]] : tensor<2xf32>
+// CHECK-NEXT: kernel.requantize [[V6]], [[V8]] {mode = #kernel.requantize<f32>, zero_point = 3 : i64, minimum = -32768 : i64, maximum = 32767 : i64} : i32, f32 -> i16
+func.func @rescaled(%i: tensor<2xi64>) -> tensor<2x3x!quant.uniform<i16:f32, 0.5:3>> {
+  %t = nn.constant dense<[[1, 2, 3], [-4, 5, -6]]> : tensor<2x3xi8> -> tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  %0 = nn.gather %t, %i : (tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2xi64>) -> tensor<2x3x!quant.uniform<i16:f32, 0.5:3>>
+  func.return %0 : tensor<2x3x!quant.uniform<i16:f32, 0.5:3>>
+}

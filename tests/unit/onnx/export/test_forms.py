@@ -346,6 +346,41 @@ def test_a_batch_norm_without_statistics_has_those_that_change_nothing() -> None
     assert len(again.operands) == len("xsb")
 
 
+ROWS = """
+!t = !quant.uniform<i8:f32:0, {0.5, 0.25, 2.0:1}>
+!y = !quant.uniform<i16:f32, 0.5:3>
+func.func @main(%i: tensor<2x2xi64>) -> tensor<2x2x2x!y> {
+  %t = nn.constant dense<[[1, -2], [3, 5], [127, 0]]> : tensor<3x2xi8> -> tensor<3x2x!t>
+  %0 = nn.gather %t, %i : (tensor<3x2x!t>, tensor<2x2xi64>) -> tensor<2x2x2x!y>
+  func.return %0 : tensor<2x2x2x!y>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"form": "qdq", "exact": False}, {"DequantizeLinear": 1, "Gather": 1, "QuantizeLinear": 1}),
+        ({"form": "qdq"}, {"Gather": 3, "Mul": 1}),
+        ({"form": "integer", "exact": True}, {"Gather": 3, "Mul": 1}),
+    ],
+)
+def test_rows_that_have_scales_of_their_own(settings: dict[str, Any], wanted: dict[str, int]) -> None:
+    """By codes, zero points and multipliers of the rows that are taken, or between casts."""
+    model = exported(ROWS, **settings)
+    assert {name: operators(model)[name] for name in wanted} == wanted
+    # By 1, 0.5 and 4: 1.5 and 2.5 are rounded to 2; -2 is the first row, whose zero point is 0.
+    assert run(model, np.array([[-1, 0], [1, -3]])).tolist() == [[[507, -1], [4, 1]], [[5, 5], [4, 1]]]
+
+
+def test_rows_between_casts_are_read_as_one_operation_on_integers() -> None:
+    model = exported(ROWS, form="qdq", exact=False)
+    del model.metadata_props[:]
+    (again,) = (op for op in qmlir.load(model).walk() if op.name == "nn.gather")
+    assert str(again.operands[0].type).startswith("tensor<3x2x!quant.uniform<i8:f32:0, {")
+    assert str(again.results[0].type).startswith("tensor<2x2x2x!quant.uniform<i16:f32, ")
+
+
 FULLY_CONNECTED = """
 !x = !quant.uniform<u8:f32, 0.5:128>
 !w = !quant.uniform<i8:f32:0, {0.5, 0.25}>

@@ -11,6 +11,8 @@ to the storage range of the result; or by the mode that the operation's `requant
 modes with a multiplier take integers of 32 bits, to which `a` saturates first.
 
 1. **Movement**, max pool, the largest and smallest along axes, choice: stored integers, unchanged. Padding never wins.
+   **Slices by index** of a tensor in which each slice has parameters of its own: `q - z`, requantized from the scale
+   of the slice.
 2. **Contractions**, Einstein sums too: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias;
    padding adds 0; requantized from `s = f32(s_x * s_w)`, for each channel where the weights have a scale for each.
    Weights in **blocks**: the scales differ inside the sum, so the accumulator is not an integer. Each block's sum `a_b`
@@ -35,7 +37,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, qlinear, reduction
+from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, indexing, pooling, qlinear, reduction
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.ir.evaluation import ByOperation, Evaluator, Results
@@ -43,6 +45,7 @@ from qmlir.ir.evaluation import ByOperation, Evaluator, Results
 QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **contraction.QUANTIZED,
     **elementwise.QUANTIZED,
+    **indexing.QUANTIZED,
     **pooling.QUANTIZED,
     **reduction.QUANTIZED,
 }

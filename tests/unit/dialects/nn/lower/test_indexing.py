@@ -34,6 +34,31 @@ def test_taking(
     check(operation, [tensor(data, element), tensor(indices, index)], [tensor(result, element)], seeds=(0,))
 
 
+ROWS = "!quant.uniform<i8:f32:0, {0.5:1, 0.25, 2.0:-3, 0.5}>"
+COLUMNS = "!quant.uniform<u8:f32:1, {0.5, 0.0625, 1.0}>"
+BLOCKS = "!quant.uniform<i4:f32:{0:2, 1:1}, {{0.5, 0.25}, {0.125:1, 4.0:-2}}>"
+
+
+@pytest.mark.parametrize("mode", ["f32", "single_round", "double_round", "shift, even"])
+@pytest.mark.parametrize(
+    ("operation", "data", "indices", "result"),
+    [
+        ("nn.gather", f"tensor<4x2x{ROWS}>", "tensor<2x3xi64>", [2, 3, 2]),
+        ("nn.gather", f"tensor<4x2x{ROWS}>", "dense<[1, -1, 0]> : tensor<3xi64>", [3, 2]),
+        ("nn.gather", f"tensor<4x{ROWS}>", "tensor<ui8>", []),
+        ("nn.gather {axis = -2}", f"tensor<2x3x2x{COLUMNS}>", "tensor<4xi32>", [2, 4, 2]),
+        ("nn.gather", f"tensor<4x2x{BLOCKS}>", "tensor<3xi64>", [3, 2]),
+        ("nn.gather", f"tensor<4x2x{ROWS}>", "dense<> : tensor<0xi64>", [0, 2]),
+    ],
+)
+def test_slices_with_parameters_of_their_own(
+    operation: str, data: str, indices: str, result: list[int], mode: str
+) -> None:
+    name, _, properties = operation.partition(" {")
+    given = ", ".join(filter(None, [f"requantize = #kernel.requantize<{mode}>", properties.rstrip("}")]))
+    check(f"{name} {{{given}}}", [data, indices], [tensor(result, "!quant.uniform<i16:f32, 0.25:7>")], seeds=(0,))
+
+
 @pytest.mark.parametrize(
     ("operation", "indices", "result"),
     [
