@@ -225,7 +225,7 @@ COMPILE = NamedPipeline(
             'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave,'
             'kernel-split-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},'
             'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
-            "kernel-fill-borders",
+            "kernel-join-rows,kernel-fill-borders",
             "algorithms and tile sizes come from the tables of the instruction set; weights are packed for them",
         ),
         Stage(

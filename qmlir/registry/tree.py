@@ -35,6 +35,7 @@ PASSES: Mapping[str, str] = {
     "kernel-fill-borders": "qmlir.targets.cpu.scheduled.kernel_fill_borders:KernelFillBorders",
     "kernel-fuse": "qmlir.passes.integer.kernel_fuse:KernelFuse",
     "kernel-interleave": "qmlir.targets.cpu.scheduled.kernel_interleave:KernelInterleave",
+    "kernel-join-rows": "qmlir.targets.cpu.scheduled.kernel_join_rows:KernelJoinRows",
     "kernel-mark-in-place": "qmlir.targets.cpu.scheduled.kernel_mark_in_place:KernelMarkInPlace",
     "kernel-mark-read-only": "qmlir.targets.cpu.loops.kernel_mark_read_only:KernelMarkReadOnly",
     "kernel-narrow": "qmlir.passes.integer.kernel_narrow:KernelNarrow",

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode, Ties
-from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named, variant_names
+from qmlir.dialects.kernel.variants import SCALAR, Variant, WeightLayout, variant_named, variant_names
 
 
 def isa_names() -> tuple[str, ...]:
@@ -176,6 +176,13 @@ class ScheduleAttr(ParametrizedAttribute):
         """What is left of it for an operation on operands that are packed by it, `None` where that is nothing."""
         left = ScheduleAttr.of(rows=self.rows, threads=self.threads, block=self.block, prefetch=self.prefetch)
         return None if left == ScheduleAttr.of() else left
+
+    def for_one_thread(self) -> "ScheduleAttr | None":
+        """The same where no threads divide the loops, `None` where nothing is left of it."""
+        left = ScheduleAttr.of(
+            self.variant, self.rows, self.vectors, self.lanes, self.k_unroll, block=self.block, prefetch=self.prefetch
+        )
+        return None if left in (ScheduleAttr.of(), ScheduleAttr.of(SCALAR)) else left
 
     def verify(self) -> None:
         for name, least in self.FIELDS.items():

@@ -1,19 +1,21 @@
-"""Structured operations on tensors that have the same rows: one operation, which may go row by row.
+"""Operations on tensors that have the same rows: one operation, which may go row by row.
 
 A row is what belongs to one element of the axes that come first. A softmax, taken apart, is several operations that go
-over all rows; whoever knows that no row needs another one may have all of them for a few rows before the next few.
+over all rows; whoever knows that no row needs another one may have all of them for a few rows before the next few. The
+products of an attention have the same rows: a head and a query.
 """
 
+import abc
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i64
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.tensor import EmptyOp, ExtractOp
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -35,6 +37,11 @@ from qmlir.ir.evaluation import RunsRegions
 
 _Axis = TypeVar("_Axis")
 
+_Operands = tuple[tuple[SSAValue, AffineMap], ...]
+
+RowAxes: TypeAlias = tuple[int, ...]
+"""The numbers of the axes of rows that an axis of an operand runs along: none, one, or several numbered through."""
+
 
 def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
     """What stands at the axes of more than one element, with their sizes."""
@@ -46,40 +53,67 @@ def has_rows_first(value: SSAValue, rows: Sequence[int]) -> bool:
     return [size for size in sizes_of(value) if size != 1][: len(rows)] == list(rows)
 
 
+class MapsElements(abc.ABC):
+    """An operation with one result that says what each element of it needs of the operands, as `linalg` does by maps.
+
+    On memory the last operand is what the result is written to.
+    """
+
+    @abc.abstractmethod
+    def element_maps(self) -> Sequence[AffineMap]:
+        """For each operand the map from the result's dimensions, and others behind them, to the operand's axes."""
+
+
 @dataclass(frozen=True)
 class RowStep:
-    """A structured operation, on tensors or on memory, and which of its iterators run over the rows."""
+    """A structured operation or another that maps elements, on tensors or on memory, as work on rows."""
 
-    op: LinalgStructuredOperation
+    op: Operation
+    operands: tuple[tuple[SSAValue, AffineMap], ...]
+    """What it takes element by element, what is written over among them, each with its map."""
+
+    target: SSAValue
+    """What it writes: an operand, or a result that is made anew."""
+
     dims: tuple[int, ...]
+    """Which of its iterators run over the rows."""
+
+    rows: tuple[int, ...]
+    """How many rows there are along each of them."""
 
     @staticmethod
     def of(op: Operation, rows: Sequence[int]) -> "RowStep | None":
         """`op` where each element that it writes belongs to one of the rows."""
-        if not isinstance(op, LinalgStructuredOperation) or len(op.outputs) != 1 or OVERWRITTEN in op.attributes:
+        if OVERWRITTEN in op.attributes or (found := _elements_of(op)) is None:
             return None
-        output = op.outputs[0]
-        axes = list(_real(op.get_indexing_maps().data[-1].data.results, output))
+        operands, target, map_ = found
+        axes = list(_real(map_.results, target))
         dims = tuple(axis.position for axis, _ in axes if isinstance(axis, AffineDimExpr))
         is_plain = len(set(dims)) == len(axes)
-        return RowStep(op, dims[: len(rows)]) if is_plain and has_rows_first(output, rows) else None
+        if not is_plain or not has_rows_first(target, rows):
+            return None
+        return RowStep(op, operands, target, dims[: len(rows)], tuple(rows))
 
-    @property
-    def operands(self) -> Iterator[tuple[SSAValue, AffineMap]]:
-        """What it takes element by element, and its output, each with its map."""
-        maps = (attribute.data for attribute in self.op.get_indexing_maps())
-        return ((value, map_) for value, map_ in zip(self.op.operands, maps, strict=True))
+    def row_axes(self, map_: AffineMap) -> list[RowAxes | None]:
+        """For each axis of an operand the axes of rows that it runs along, `None` for other places that depend on them.
 
-    def row_axes(self, map_: AffineMap) -> list[int | None]:
-        """For each axis of an operand the number of the axis of rows that it runs along."""
-        return [
-            self.dims.index(each.position) if isinstance(each, AffineDimExpr) and each.position in self.dims else None
-            for each in map_.results
-        ]
+        An axis runs along several where these are numbered through, as in `d0 * 12 + d1`.
+        """
+        return [self._axes_of(each) for each in map_.results]
+
+    def _axes_of(self, expression: AffineExpr) -> RowAxes | None:
+        axes = tuple(sorted(self.dims.index(dim) for dim in expression.used_dims() if dim in self.dims))
+        if not axes:
+            return ()
+        first, *others = axes
+        numbered: AffineExpr = AffineExpr.dimension(self.dims[first])
+        for axis in others:
+            numbered = numbered * self.rows[axis] + AffineExpr.dimension(self.dims[axis])
+        return axes if axes == tuple(range(first, first + len(axes))) and expression == numbered else None
 
     def is_by_rows(self, value: SSAValue, map_: AffineMap) -> bool:
         """Whether an operand has all axes of the rows, in their order and before its other ones."""
-        real = [axis for axis, _ in _real(self.row_axes(map_), value)]
+        real = [axis for axes, _ in _real(self.row_axes(map_), value) for axis in (axes or (None,))]
         return real[: len(self.dims)] == list(range(len(self.dims)))
 
     def goes_along(self, value: SSAValue, map_: AffineMap) -> bool:
@@ -90,16 +124,15 @@ class RowStep:
 
     def fault(self, written: Container[SSAValue]) -> str | None:
         """Why it can't go row by row together with what writes some tensors; `None` where it can."""
-        dims = set(self.dims)
         for value, map_ in self.operands:
-            if any(not isinstance(each, AffineDimExpr) and each.used_dims() & dims for each in map_.results):
+            if None in self.row_axes(map_):
                 return f"reads {value.type} at places that are computed from the number of a row"
             if value in written and not self.is_by_rows(value, map_):
                 return f"reads other rows than its own of {value.type}, which is written inside"
-        for op in self.op.body.walk():
+        for op in (inner for region in self.op.regions for inner in region.walk()):
             if isinstance(op, ExtractOp) and op.tensor in written and not self._is_at_row(op):
                 return f"looks up other rows than its own in {op.tensor.type}, which is written inside"
-            if isinstance(op, IndexOp) and op.dim.value.data in dims:
+            if isinstance(op, IndexOp) and op.dim.value.data in self.dims:
                 users = [use.operation for use in op.result.uses]
                 if not all(isinstance(user, ExtractOp) and user.tensor in written for user in users):
                     return "asks for the number of its row beyond what is written inside for that row"
@@ -113,6 +146,18 @@ class RowStep:
         ]
         first, others = numbers[: len(self.dims)], numbers[len(self.dims) :]
         return first == list(self.dims) and not any(number in self.dims for number in others)
+
+
+def _elements_of(op: Operation) -> tuple[_Operands, SSAValue, AffineMap] | None:
+    """The operands with their maps, what is written, and the map of that; `None` where `op` does not say them."""
+    if isinstance(op, LinalgStructuredOperation):
+        maps = [attribute.data for attribute in op.get_indexing_maps()]
+        return (tuple(zip(op.operands, maps, strict=True)), op.outputs[0], maps[-1]) if len(op.outputs) == 1 else None
+    if not isinstance(op, MapsElements):
+        return None
+    target = op.results[0] if op.results else op.operands[-1]
+    rank = len(sizes_of(target))
+    return tuple(zip(op.operands, op.element_maps(), strict=True)), target, AffineMap.identity(rank)
 
 
 def takes_no_time(op: Operation) -> bool:
@@ -132,9 +177,21 @@ def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[S
     return None
 
 
+def _begin(value: SSAValue, steps: Sequence[Operation]) -> tuple[Operation, int | None]:
+    """The first of `steps` that writes the tensor `value` is made of, and the operand that it writes over, if any."""
+    op = value.owner
+    assert isinstance(op, Operation)
+    operand = len(op.inputs) if isinstance(op, LinalgStructuredOperation) else None
+    before = None if operand is None else op.operands[operand].owner
+    # What is summed up begins with what is filled.
+    return (op, operand) if operand is None or before not in steps else _begin(op.operands[operand], steps)
+
+
 @irdl_op_definition
 class ByRowsOp(IRDLOperation):
-    """Structured operations, in their order, none of which needs another row of what those before it have written.
+    """Operations, in their order, none of which needs another row of what those before it have written.
+
+    They are structured operations, and others that map elements (`MapsElements`), such as products.
 
     `rows` are the sizes of the axes that run over the rows: the first ones, but for axes of one element, of all that is
     written inside. Each result begins with one of `outs`, an argument of the region. What else is written inside nobody
@@ -168,12 +225,12 @@ class ByRowsOp(IRDLOperation):
         return integer_list(self.rows)
 
     @property
-    def steps(self) -> list[LinalgStructuredOperation]:
-        """The structured operations inside."""
-        return [op for op in self.body.block.ops if isinstance(op, LinalgStructuredOperation)]
+    def steps(self) -> list[Operation]:
+        """The operations inside that compute."""
+        return [op for op in self.body.block.ops if not isinstance(op, YieldOp) and not takes_no_time(op)]
 
     @classmethod
-    def around(cls, steps: Sequence[LinalgStructuredOperation], rows: Sequence[int]) -> "ByRowsOp":
+    def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "ByRowsOp":
         """Put operations that stand in one block, in their order, into a new one in the place of the last."""
         place = Block()
         block, last = steps[-1].parent, steps[-1]
@@ -185,11 +242,15 @@ class ByRowsOp(IRDLOperation):
         given = [value for step in steps for value in step.results if any(map(is_outside, value.uses))]
         outs: list[SSAValue] = []
         for value in given:
-            first = next(step for step in steps if step is value.owner)
-            while (before := next((step for step in steps if step is first.outputs[0].owner), None)) is not None:
-                first = before  # what is summed up begins with what is filled
-            outs.append(first.outputs[0])
-            first.operands[len(first.inputs)] = place.insert_arg(value.type, len(place.args))
+            first, operand = _begin(value, steps)
+            argument = place.insert_arg(value.type, len(place.args))
+            if operand is None:  # it is made anew: nothing looks at what it is written over
+                empty = EmptyOp([], value.type)
+                block.insert_op_before(empty, last)
+                outs.append(empty.tensor)
+            else:
+                outs.append(first.operands[operand])
+                first.operands[operand] = argument
         made = cls(outs, rows, Region(place))
         block.insert_op_after(made, last)
         for value, result in zip(given, made.res, strict=True):
@@ -200,7 +261,7 @@ class ByRowsOp(IRDLOperation):
         place.add_op(YieldOp(*given))
         return made
 
-    def dissolve(self) -> list[LinalgStructuredOperation]:
+    def dissolve(self) -> list[Operation]:
         """Put what is inside in the place of this operation."""
         steps, end = self.steps, self.body.block.last_op
         assert end is not None

@@ -5,15 +5,17 @@ points leave over. Sums of integers wrap in the width of the accumulator.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, f32, i32
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
+from qmlir.dialects.kernel.by_rows import MapsElements
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import WeightLayout
@@ -96,7 +98,7 @@ class PackedOp(EpilogueOp):
 
 
 @irdl_op_definition
-class PackedMatMulOp(PackedOp):
+class PackedMatMulOp(PackedOp, MapsElements):
     """Products of matrices: `x` `[…, M, K]` with packed weights, of one matrix or one for each batch, to `[…, M, N]`.
 
     The layout is that of `[batches, N, K]`.
@@ -117,6 +119,21 @@ class PackedMatMulOp(PackedOp):
         batches = math.prod(shaped(self.x)[0][:-2])
         found = batches if shaped(self.w)[0][:1] == (batches,) else 1
         return product_weights(self.layout, found, self.channels(), self.terms())
+
+    def element_maps(self) -> Sequence[AffineMap]:
+        """Terms, and the axes of packed weights behind their batch, are further dimensions."""
+        shape = shaped(self.target)[0]
+        rank, batches = len(shape), [axis for axis, size in enumerate(shape[:-2]) if size != 1]
+        term, *packed = (AffineExpr.dimension(rank + place) for place in range(1 + len(shaped(self.w)[0]) - 1))
+        batch: AffineExpr = AffineExpr.constant(0)
+        if shaped(self.w)[0][0] != 1:
+            for axis in batches:
+                batch = batch * shape[axis] + AffineExpr.dimension(axis)
+        dims = rank + 1 + len(packed)
+        x = AffineMap(dims, 0, (*(AffineExpr.dimension(axis) for axis in range(rank - 1)), term))
+        read = (AffineMap(dims, 0, each.data.results) for each in self.epilogue_maps)
+        written = [] if self.outs is None else [AffineMap(dims, 0, AffineMap.identity(rank).results)]
+        return [x, AffineMap(dims, 0, (batch, *packed)), *read, *written]
 
     def _verify_operands(self) -> None:
         super()._verify_operands()

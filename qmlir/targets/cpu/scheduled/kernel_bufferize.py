@@ -47,7 +47,7 @@ def _copy_for(use: Use, op: Operation) -> None:
 def dissolve_rows(function: FuncOp) -> None:
     """Let operations by rows be those that are inside, where no few rows go together."""
     for op in list(function.walk()):
-        if isinstance(op, ByRowsOp) and not rows_together(op):
+        if isinstance(op, ByRowsOp) and not rows_together(op.steps, op.sizes):
             op.dissolve()
 
 

@@ -15,7 +15,7 @@ from qmlir.dialects.kernel.ops import shaped
 SHORTEST = 16
 """Elements of the shortest row that is worth a loop."""
 
-Steps = list[LinalgStructuredOperation]
+Steps = list[Operation]
 
 
 def reduced_rows(op: Operation) -> tuple[int, ...]:
@@ -30,12 +30,12 @@ def reduced_rows(op: Operation) -> tuple[int, ...]:
     return rows if max(dense, default=0) >= SHORTEST * math.prod(rows) else ()
 
 
-def _goes_along_rows(op: LinalgStructuredOperation, rows: Sequence[int]) -> bool:
+def _goes_along_rows(op: Operation, rows: Sequence[int]) -> bool:
     step = RowStep.of(op, rows)
     return step is not None and any(step.goes_along(value, map_) for value, map_ in step.operands)
 
 
-def grouped(steps: Steps, rows: Sequence[int]) -> ByRowsOp | None:
+def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> ByRowsOp | None:
     """One operation by rows of all of `steps`; `None` where they are not by rows, or one alone goes along the rows."""
     is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and fault_among(steps, rows) is None
     return ByRowsOp.around(steps, rows) if is_worth_it else None

@@ -268,7 +268,7 @@ class Rewriter:
         return True
 
     def _visit_rows(self, op: ByRowsOp) -> None:
-        block, together = op.body.block, rows_together(op)
+        block, together = op.body.block, rows_together(op.steps, op.sizes)
         for number, (argument, result) in enumerate(zip(block.args, op.results, strict=True)):
             self._memory[argument] = self._memory[result] = self._written(op, number)
         self._visit_block(block)

@@ -7,20 +7,20 @@ from typing import TypeAlias
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
-from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
-from qmlir.dialects.kernel.by_rows import ByRowsOp, RowStep
+from qmlir.dialects.kernel.by_rows import MapsElements, RowAxes, RowStep
+from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
 from qmlir.dialects.kernel.variants import SCALAR
 from qmlir.dialects.simd.base import bits_of
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.scheduled.bufferization.slices import memory_type
 
-Axes: TypeAlias = Sequence[int | None]
-"""For each axis of an operand the number of the axis of rows that it runs along."""
+Axes: TypeAlias = Sequence[RowAxes]
+"""For each axis of an operand the axes of rows that it runs along."""
 
 NEAR_BYTES = 24 << 10
 """What the rows that go together may take: three quarters of the nearest cache of the CPUs that are measured."""
@@ -32,42 +32,49 @@ MOST_SCRATCH = 64 << 10
 """Bytes of scratch memory at most: it lies on the stack."""
 
 
-def _memory(op: ByRowsOp) -> set[SSAValue]:
-    """What begins the memory that an operation goes along by rows."""
+def _begins(steps: Sequence[RowStep]) -> dict[SSAValue, SSAValue]:
+    """For each tensor that steps go along by rows what begins its memory."""
     begins: dict[SSAValue, SSAValue] = {}
-    for each in op.steps:
-        step = RowStep.of(each, op.sizes)
-        assert step is not None
+    for step in steps:
         found = [begins.setdefault(value, value) for value, map_ in step.operands if step.is_by_rows(value, map_)]
-        begins[each.results[0]] = found[-1]
-    return set(begins.values())
+        is_new = isinstance(step.op, MapsElements)
+        for result in step.op.results:
+            begins[result] = result if is_new else found[-1]
+    return begins
 
 
-def rows_together(op: ByRowsOp) -> int:
+def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
     """How many rows along their last axis go together; 0 where that would be all there are, or too much."""
-    all_rows, last = math.prod(op.sizes), op.sizes[-1]
+    steps = [step for op in ops if (step := RowStep.of(op, rows)) is not None]
+    begins, all_rows, last = _begins(steps), math.prod(rows), rows[-1]
 
     def bytes_of_a_row(value: SSAValue) -> int:
         shape, element = shaped(value)
         return math.prod(shape) * bits_of(element) // 8 // all_rows
 
-    sizes = {value: bytes_of_a_row(value) for value in _memory(op)}
+    def is_used_outside(value: SSAValue) -> bool:
+        return any(not any(op.is_ancestor(use.operation) for op in ops) for use in value.uses)
+
+    sizes = {value: bytes_of_a_row(value) for value in begins.values()}
     most = max(SIDE_BY_SIDE, NEAR_BYTES // max(1, sum(sizes.values())))
     count = max(
         (each for each in range(1, min(last, most) + 1) if last % each == 0),
         key=lambda each: (each % SIDE_BY_SIDE == 0, each),
     )
-    inside = (size for value, size in sizes.items() if isinstance(value.owner, EmptyOp) and op.is_ancestor(value.owner))
-    return count if sum(inside) * count <= MOST_SCRATCH and count < all_rows else 0
+    written = [step.op.results[0] for step in steps if step.op.results]
+    kept = {begins[value] for value in written if is_used_outside(value)}
+    inside = {begins[value] for value in written} - kept
+    return count if sum(map(sizes.__getitem__, inside)) * count <= MOST_SCRATCH and count < all_rows else 0
 
 
 class _Loops:
     """Loops over the rows in front of an operation, so many of them at a time along the last axis."""
 
     def __init__(self, rows: Sequence[int], together: int, before: Operation, *, is_threaded: bool):
+        self._rows = rows
         self._sizes = (*(1 for _ in rows[:-1]), together)
         self._places: list[SSAValue | int] = []
-        self._views: dict[tuple[SSAValue, tuple[int | None, ...]], SSAValue] = {}
+        self._views: dict[tuple[SSAValue, tuple[RowAxes, ...]], SSAValue] = {}
         self.builder = Builder(InsertPoint.before(before))
         axes = list(zip(rows, self._sizes, strict=True))
         numbers = {
@@ -90,7 +97,21 @@ class _Loops:
 
     def _taken(self, axes: Axes, shape: Sequence[int]) -> list[int]:
         """The sizes of what belongs to the rows of one turn."""
-        return [size if axis is None else self._sizes[axis] for axis, size in zip(axes, shape, strict=True)]
+        pairs = zip(axes, shape, strict=True)
+        return [math.prod(self._sizes[each] for each in own) if own else size for own, size in pairs]
+
+    def _place(self, axes: RowAxes) -> SSAValue | int:
+        """The first of the rows of one turn along some axes, numbered through."""
+        place: SSAValue | int = 0
+        for axis in axes:
+            step = self._places[axis]
+            if isinstance(place, SSAValue):
+                size = self.builder.insert(arith.ConstantOp(IntegerAttr(self._rows[axis], IndexType())))
+                place = self.builder.insert(arith.MuliOp(place, size)).result
+                place = self.builder.insert(arith.AddiOp(place, step)).result if isinstance(step, SSAValue) else place
+            else:
+                place = step
+        return place
 
     def scratch(self, value: SSAValue, axes: Axes) -> SSAValue:
         """Memory for the rows of one turn."""
@@ -102,12 +123,12 @@ class _Loops:
 
     def view(self, value: SSAValue, axes: Axes) -> SSAValue:
         """The part of memory that belongs to the rows of one turn."""
-        if all(axis is None for axis in axes):
+        if not any(axes):
             return value
         key = (value, tuple(axes))
         if key not in self._views:
             type_ = memory_type(value.type)
-            offsets = [0 if axis is None else self._places[axis] for axis in axes]
+            offsets = [self._place(each) for each in axes]
             sizes, ones = self._taken(axes, type_.get_shape()), [1] * len(axes)
             result: MemRefType[Attribute] = memref.SubviewOp.infer_result_type(type_, offsets, sizes, ones)
             self._views[key] = self.builder.insert(memref.SubviewOp.get(value, offsets, sizes, ones, result)).result
@@ -118,16 +139,33 @@ class _Loops:
 def _rows_first(value: SSAValue, rows: Sequence[int]) -> Axes:
     """For each axis of what is written by rows the number of the axis of rows that it is."""
     numbers = iter(range(len(rows)))
-    return [None if size == 1 else next(numbers, None) for size in shaped(value)[0]]
+    places = (None if size == 1 else next(numbers, None) for size in shaped(value)[0])
+    return [() if place is None else (place,) for place in places]
+
+
+def _known(axes: Sequence[RowAxes | None]) -> Axes:
+    """The axes of rows of an operand of an operation by rows, which has no others that depend on them."""
+    assert None not in axes
+    return [each for each in axes if each is not None]
+
+
+def _schedule_of(op: Operation) -> ScheduleAttr | None:
+    found = op.schedule if isinstance(op, EpilogueOp) else op.attributes.get(SCHEDULE)
+    return found if isinstance(found, ScheduleAttr) else None
 
 
 def _inside_loops(op: Operation) -> None:
     """Let no threads divide `op`: they divide the loops around it."""
-    found = op.attributes.get(SCHEDULE)
-    if isinstance(found, ScheduleAttr) and found.threads:
+    found = _schedule_of(op)
+    if found is None or not found.threads:
+        return
+    alone = found.for_one_thread()
+    if isinstance(op, EpilogueOp):
+        op.schedule = alone
+    elif alone is None:
         op.attributes.pop(SCHEDULE)
-        if found.lanes > 1:
-            op.attributes[SCHEDULE] = ScheduleAttr.of(found.variant, lanes=found.lanes, k_unroll=found.k_unroll)
+    else:
+        op.attributes[SCHEDULE] = alone
 
 
 def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int, before: Operation) -> None:
@@ -136,12 +174,11 @@ def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int
     Where threads divide one of them, they divide the loops instead.
     """
     steps = {op: step for op in ops if (step := RowStep.of(op, rows)) is not None}
-    schedules = (op.attributes.get(SCHEDULE) for op in steps)
-    is_threaded = any(isinstance(each, ScheduleAttr) and each.threads for each in schedules)
+    is_threaded = any(schedule.threads for op in steps if (schedule := _schedule_of(op)) is not None)
     loops = _Loops(rows, together, before, is_threaded=is_threaded)
-    written = dict.fromkeys(step.op.outputs[0] for step in steps.values())
+    written = dict.fromkeys(step.target for step in steps.values())
     scratch = {value: loops.scratch(value, _rows_first(value, rows)) for value in written if value.owner in ops}
-    along = {op: [step.row_axes(map_) for _, map_ in step.operands] for op, step in steps.items()}
+    along = {op: [_known(step.row_axes(map_)) for _, map_ in step.operands] for op, step in steps.items()}
     for op in ops:
         if isinstance(op, memref.AllocOp | YieldOp):
             continue

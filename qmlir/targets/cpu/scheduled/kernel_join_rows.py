@@ -1,0 +1,173 @@
+"""`kernel-join-rows`: products of matrices join the operation by rows between them, so that few rows are there at once.
+
+An attention is a product of queries by keys, a softmax of its rows, and a product of these by values. Each of the three
+needs nothing but its own row of the one before, and for each head the matrix of its keys or values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import ConstantLike
+
+from qmlir.dialects.kernel.by_rows import ByRowsOp, fault_among
+from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.bufferization.row_loops import rows_together
+
+FEWEST_ROWS = 8
+"""Rows that go together at least: each few rows read a matrix again, which a tile of products reads for its rows."""
+
+
+def _users(op: Operation) -> set[Operation | None]:
+    """The operations of the block of `op` that read its results, or in which something reads them."""
+    block = op.parent
+    assert block is not None
+    return {block.find_ancestor_op_in_block(use.operation) for value in op.results for use in value.uses}
+
+
+def _has_computed_matrices(op: Operation) -> bool:
+    """Whether `op` is a product by what is computed, as keys and values of an attention are: by one matrix a head.
+
+    Constants are shared by all rows, and often larger than a near cache: few rows at a time would read them again.
+    """
+    if not isinstance(op, PackedMatMulOp):
+        return False
+    owner = op.w.owner
+    return not (isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False))
+
+
+def _writers(op: ByRowsOp) -> list[Operation]:
+    """The products whose results nothing but `op` reads."""
+    read = dict.fromkeys(value.owner for each in op.steps for value in each.operands)
+    ops = (each for each in read if isinstance(each, Operation) and each.parent is op.parent)
+    return [each for each in ops if _has_computed_matrices(each) and _users(each) == {op}]
+
+
+def _readers(op: ByRowsOp) -> list[Operation]:
+    """The product that reads the results of `op`, where nothing else does."""
+    users = _users(op)
+    return [each for each in users if each is not None and len(users) == 1 and _has_computed_matrices(each)]
+
+
+def _fault(steps: Sequence[Operation], rows: Sequence[int], given: Sequence[SSAValue]) -> str | None:
+    """Why `steps` can't go a few rows at a time, or are no better so; `None` where they are."""
+    fault = fault_among(steps, rows, given)
+    if fault is not None:
+        return fault
+    written = {value for step in steps for value in step.results}
+    for step in steps:
+        if isinstance(step, PackedMatMulOp) and step.x in written and step.weights().reads_past:
+            return f"{step.terms()} terms are no whole groups: it would read past the end of the last row"
+    together = rows_together(steps, rows)
+    if together < FEWEST_ROWS:
+        sizes = "x".join(map(str, rows))
+        return f"of {sizes} rows {together} would go together, accepted are {FEWEST_ROWS} or more, but not all"
+    return None
+
+
+def _join(op: ByRowsOp) -> None:
+    writers, readers = _writers(op), _readers(op)
+    products = [*writers, *readers]
+    if not products:
+        return
+    rows, given = op.sizes, list(op.outs)
+    steps = op.dissolve()
+    fault = _fault([*writers, *steps, *readers], rows, given)
+    if fault is None:
+        ByRowsOp.around([*writers, *steps, *readers], rows)
+        count("products that joined rows", len(products))
+        return
+    ByRowsOp.around(steps, rows)
+    for each in products:
+        emit_remark(each, f"stays apart from the rows beside it: {fault}")
+
+
+@dataclass(frozen=True)
+class KernelJoinRows(ModulePass):
+    """Let products of matrices join the operation by rows between them: an attention becomes one operation.
+
+    A product joins where nothing else reads what lies between, where it is by matrices that are computed, one for each
+    of the outer axes of the rows or one for all, and where each of its rows needs its own row alone. What lies between,
+    the scores of an attention and its probabilities, is then scratch memory of a few rows of one head (see
+    `kernel-bufferize`), whatever the length, and threads divide heads and rows. A remark says why a product stays
+    apart: rows that don't go together, as the one query of a step of a decoder, whose rows are its heads; terms that
+    are no whole groups of the product's variant, which would be read past the end of a row; a number of rows without a
+    divisor of 8 or more that fits the nearest cache.
+
+    Before:
+
+    ```mlir
+    func.func @main(%q: tensor<2x8x2xi8>, %k: tensor<2x1x2x4xi32>, %v: tensor<2x1x4x2xi32>) -> tensor<2x8x2xi32> {
+      %0 = tensor.empty() : tensor<2x8x4xi8>
+      %1 = kernel.packed_matmul ins(%q, %k : tensor<2x8x2xi8>, tensor<2x1x2x4xi32>) -> tensor<2x8x4xi8> attributes {
+          layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>} {
+      ^bb0(%sum: i32):
+        %2 = arith.trunci %sum : i32 to i8
+        kernel.yield %2 : i8
+      }
+      %3 = kernel.by_rows outs(%0 : tensor<2x8x4xi8>) -> tensor<2x8x4xi8> attributes {rows = array<i64: 2, 8>} {
+      ^bb0(%4: tensor<2x8x4xi8>):
+        %5 = linalg.generic {
+            indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+            iterator_types = ["parallel", "parallel", "parallel"]
+        } ins(%1 : tensor<2x8x4xi8>) outs(%4 : tensor<2x8x4xi8>) {
+        ^bb0(%a: i8, %o: i8):
+          %6 = arith.muli %a, %a : i8
+          linalg.yield %6 : i8
+        } -> tensor<2x8x4xi8>
+        kernel.yield %5 : tensor<2x8x4xi8>
+      }
+      %7 = kernel.packed_matmul ins(%3, %v : tensor<2x8x4xi8>, tensor<2x1x4x2xi32>) -> tensor<2x8x2xi32> attributes {
+          layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 2>} {
+      ^bb0(%sum: i32):
+        kernel.yield %sum : i32
+      }
+      func.return %7 : tensor<2x8x2xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%q: tensor<2x8x2xi8>, %k: tensor<2x1x2x4xi32>, %v: tensor<2x1x4x2xi32>) -> tensor<2x8x2xi32> {
+      %0 = tensor.empty() : tensor<2x8x4xi8>
+      %1 = tensor.empty() : tensor<2x8x2xi32>
+      %2 = kernel.by_rows outs(%1 : tensor<2x8x2xi32>) -> tensor<2x8x2xi32> attributes {rows = array<i64: 2, 8>} {
+      ^bb0(%3: tensor<2x8x2xi32>):
+        %4 = kernel.packed_matmul ins(%q, %k : tensor<2x8x2xi8>, tensor<2x1x2x4xi32>) -> tensor<2x8x4xi8> attributes {
+            layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>} {
+        ^bb0(%sum: i32):
+          %5 = arith.trunci %sum : i32 to i8
+          kernel.yield %5 : i8
+        }
+        %6 = linalg.generic {
+            indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+            iterator_types = ["parallel", "parallel", "parallel"]
+        } ins(%4 : tensor<2x8x4xi8>) outs(%0 : tensor<2x8x4xi8>) {
+        ^bb0(%a: i8, %o: i8):
+          %7 = arith.muli %a, %a : i8
+          linalg.yield %7 : i8
+        } -> tensor<2x8x4xi8>
+        %8 = kernel.packed_matmul ins(%6, %v : tensor<2x8x4xi8>, tensor<2x1x4x2xi32>) -> tensor<2x8x2xi32> attributes {
+            layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 2>} {
+        ^bb0(%sum: i32):
+          kernel.yield %sum : i32
+        }
+        kernel.yield %8 : tensor<2x8x2xi32>
+      }
+      func.return %2 : tensor<2x8x2xi32>
+    }
+    ```
+    """
+
+    name = "kernel-join-rows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in list(op.walk()):
+            if isinstance(each, ByRowsOp):
+                _join(each)
