@@ -18,8 +18,12 @@ from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 
 def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
-    """The names of the sizes of a tensor, empty where a size is known or has none."""
-    return tuple(dim.dim_param if dim.HasField("dim_param") else "" for dim in info.type.tensor_type.shape.dim)
+    """The names of the sizes of a tensor, empty where a size is known or has none.
+
+    A name has a letter: PaddlePaddle writes `?` for each size that it does not know, and these differ.
+    """
+    names = (dim.dim_param if dim.HasField("dim_param") else "" for dim in info.type.tensor_type.shape.dim)
+    return tuple(name if any(map(str.isalpha, name)) else "" for name in names)
 
 
 def _sizes(shape: TensorShapeProto) -> list[int]:

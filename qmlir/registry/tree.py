@@ -51,6 +51,7 @@ PASSES: Mapping[str, str] = {
     "kernel-verify-custom": "qmlir.passes.integer.kernel_verify_custom:KernelVerifyCustom",
     "kernel-winograd": "qmlir.targets.cpu.scheduled.kernel_winograd:KernelWinograd",
     "math-expand": "qmlir.targets.cpu.loops.math_expand:MathExpand",
+    "nn-compute-in-f32": "qmlir.passes.primitive.nn_compute_in_f32:NnComputeInF32",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",

@@ -30,7 +30,7 @@ _ROUNDED = {
     "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks", "nn-smooth", "nn-split-columns",
 }  # fmt: skip
 _DECIDING = {
-    "fix-shapes", "pad-shapes", "quant-assign-types", "quant-fuse-casts", "quant-insert-casts",
+    "fix-shapes", "nn-compute-in-f32", "pad-shapes", "quant-assign-types", "quant-fuse-casts", "quant-insert-casts",
     "quant-open-composites", "quant-propagate-types", "quant-set-requantize", "quant-store-states",
 }  # fmt: skip
 

@@ -1,0 +1,143 @@
+"""`nn-compute-in-f32`: what a model computes in f16, bf16 or f64 is computed in f32, so that it can be quantized."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, ModuleOp, TensorType, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.statistics import count
+
+_OTHER_FLOATS = (Float16Type, BFloat16Type, Float64Type)
+
+
+def _in_f32(value: SSAValue) -> AnyTensor | None:
+    """The type of a value in f32, where it has other floats."""
+    type_ = ranked_tensor(value.type)
+    if type_ is None or not isinstance(type_.get_element_type(), _OTHER_FLOATS):
+        return None
+    return TensorType(f32, type_.get_shape())
+
+
+def _rounded(array: Array) -> Array:
+    """Numbers in f32; finite ones stay finite, as the hugely negative ones that mask scores."""
+    limits = np.finfo(np.float32)
+    wide = array.astype(np.float64)
+    return np.where(np.isfinite(wide), wide.clip(limits.min, limits.max), wide).astype(np.float32)
+
+
+def _cast(value: SSAValue, type_: AnyTensor, point: InsertPoint) -> SSAValue:
+    cast = CastOp(operands=[value], result_types=[type_])
+    Rewriter.insert_op(cast, point)
+    return cast.result
+
+
+def _gives_f32(user: Operation) -> bool:
+    return isinstance(user, CastOp) and element_of(user.result) == f32
+
+
+def _is_leaving(op: Operation) -> bool:
+    """Whether it casts f32 for operations that are not of `nn` alone: as this pass leaves it."""
+    if not isinstance(op, CastOp) or element_of(op.input) != f32:
+        return False
+    return bool(op.result.uses) and not any(isinstance(use.operation, NnOp) for use in op.result.uses)
+
+
+def _enter(values: Iterable[SSAValue], point: InsertPoint) -> None:
+    """Cast values of other floats for all of their users."""
+    for value in tuple(values):
+        type_ = _in_f32(value)
+        if type_ is not None and not all(_gives_f32(use.operation) for use in value.uses):
+            users = [use.operation for use in value.uses]
+            cast = _cast(value, type_, point)
+            value.replace_uses_with_if(cast, lambda use, users=users: use.operation in users)
+
+
+def _leave(op: Operation, declared: dict[SSAValue, AnyTensor]) -> None:
+    """Cast back what an operation takes that is not of `nn`: a return, a cast to a quantized type."""
+    for place, operand in enumerate(op.operands):
+        source = declared.get(operand)
+        if source is not None:
+            op.operands[place] = _cast(operand, source, InsertPoint.before(op))
+
+
+def _retype(op: NnOp, declared: dict[SSAValue, AnyTensor]) -> None:
+    """Give results of other floats the type f32, and note what they had."""
+    for result in () if _is_leaving(op) else op.results:
+        source, type_ = ranked_tensor(result.type), _in_f32(result)
+        if source is not None and type_ is not None:
+            if isinstance(op, ConstantOp):
+                op.value = dense(_rounded(op.array).tobytes(), type_)
+            declared[Rewriter.replace_value_with_new_type(result, type_)] = source
+
+
+@dataclass(frozen=True)
+class NnComputeInF32(ModulePass):
+    """Compute in f32 what the model computes in f16, bf16 or f64; inputs and outputs of functions keep their types.
+
+    Ranges are recorded of f32 values, scales are f32, and what stays in float is computed in f32. So a model in another
+    float type is first one in f32: constants are converted, results change their types, and casts stand at inputs and
+    outputs. The roundings to f16 in between are left out; finite f64 constants beyond the range of f32 become its
+    largest numbers.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf16>) -> tensor<2xf16> {
+      %0 = nn.relu %x : tensor<2xf16> {origin = "relu"}
+      func.return %0 : tensor<2xf16>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf16>) -> tensor<2xf16> {
+      %0 = nn.cast %x : (tensor<2xf16>) -> tensor<2xf32>
+      %1 = nn.relu %0 : tensor<2xf32> {origin = "relu"}
+      %2 = nn.cast %1 : (tensor<2xf32>) -> tensor<2xf16>
+      func.return %2 : tensor<2xf16>
+    }
+    ```
+    """
+
+    name = "nn-compute-in-f32"
+    preserves: ClassVar[Preservation] = MEANING
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                self._apply(function)
+
+    @staticmethod
+    def _apply(function: FuncOp) -> None:
+        declared: dict[SSAValue, AnyTensor] = {}
+        for op in list(function.body.walk()):
+            if isinstance(op, NnOp):
+                _retype(op, declared)
+            else:
+                _leave(op, declared)
+                _enter(op.results, InsertPoint.after(op))
+        for block in _blocks(function):
+            _enter(block.args, InsertPoint.at_start(block))
+        if declared:
+            names = sorted({str(type_.get_element_type()) for type_ in declared.values()})
+            count("functions computed in f32")
+            emit_remark(function, f"computes in f32 what the model has in {' and '.join(names)}")
+
+
+def _blocks(function: FuncOp) -> list[Block]:
+    return [block for op in (function, *function.body.walk()) for region in op.regions for block in region.blocks]
