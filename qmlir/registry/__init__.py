@@ -39,8 +39,8 @@ from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
 __all__ = [
     "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS", "PASSES",
     "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named", "Package",
-    "PackageError", "continue_with", "decompositions", "evaluators", "in_package", "inserted_passes", "keys_of",
-    "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters", "onnx_importers", "outside",
+    "PackageError", "continue_with", "decompositions", "evaluators", "gradients", "in_package", "inserted_passes",
+    "keys_of", "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters", "onnx_importers", "outside",
     "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged", "plugin", "table",
 ]  # fmt: skip
 
@@ -131,10 +131,10 @@ def look_up_all() -> None:
     for look_up, names in ((evaluators, dialects), (table, tables), (patterns, sets)):
         for name in sorted(names):
             look_up(name)
-    for look_up_whole in (decompositions, lowerings, onnx_importers, onnx_exporters):
+    for look_up_whole in (decompositions, gradients, lowerings, onnx_importers, onnx_exporters):
         look_up_whole()
     for field, room in FIELDS.items():
-        if room.form is RowForm.NAMES and field not in ("evaluators", "decompositions", "lowerings"):
+        if room.form is RowForm.NAMES and field not in ("evaluators", "decompositions", "gradients", "lowerings"):
             for each in named(field).values():
                 each.package.load(each.row)
     named("pdl")
@@ -184,6 +184,11 @@ def evaluators(dialect: str) -> Mapping[type, Callable[..., Any]]:
 def decompositions() -> Mapping[type, Callable[..., Any]]:
     """All decompositions: operation class of a composite to the function that makes its parts."""
     return _tables("decompositions", None, packages())
+
+
+def gradients() -> Mapping[type, Callable[..., Any]]:
+    """All rules of differentiation: operation class to function."""
+    return _tables("gradients", None, packages())
 
 
 def lowerings() -> Mapping[type, Callable[..., Any]]:

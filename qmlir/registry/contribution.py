@@ -69,6 +69,7 @@ class Contribution:
     patterns: Sets = field(default_factory=dict[str, Sequence[str]])
     evaluators: Names = field(default_factory=dict[str, str])
     decompositions: Names = field(default_factory=dict[str, str])
+    gradients: Names = field(default_factory=dict[str, str])
     lowerings: Names = field(default_factory=dict[str, str])
     tables: Sets = field(default_factory=dict[str, Sequence[str]])
     stages: Names = field(default_factory=dict[str, str])
@@ -113,6 +114,11 @@ FIELDS: Mapping[str, Room] = {
     ),
     "evaluators": Room(RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
     "decompositions": Room(RowForm.NAMES, "dialect to a table from composite to the function that makes its parts"),
+    "gradients": Room(
+        RowForm.NAMES,
+        "dialect to a table from operation class to the rule by which it is differentiated "
+        "(`qmlir/dialects/nn/gradient/backward.py`)",
+    ),
     "lowerings": Room(
         RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
     ),

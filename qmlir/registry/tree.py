@@ -53,6 +53,7 @@ PASSES: Mapping[str, str] = {
     "math-expand": "qmlir.targets.cpu.loops.math_expand:MathExpand",
     "nn-compute-in-f32": "qmlir.passes.primitive.nn_compute_in_f32:NnComputeInF32",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
+    "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",
     "nn-smooth": "qmlir.passes.profiled.nn_smooth:NnSmooth",
@@ -118,6 +119,7 @@ TREE = Contribution(
         "vector": "qmlir.interpreter.upstream.vector:EVALUATORS",
     },
     decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
+    gradients={"nn": "qmlir.dialects.nn.gradient:RULES"},
     lowerings={"nn": "qmlir.dialects.nn.lower:LOWERINGS", "quant": "qmlir.dialects.quant.lower:LOWERINGS"},
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.destinations:DESTINATIONS",),

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.gradient.reverse import gradients
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
-from qmlir.onnx.gradient import gradients
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.expansion import filled
 
@@ -32,7 +32,10 @@ def _gradient(node: Node) -> Sequence[SSAValue]:
         if isinstance(value.owner, ConstantOp):
             # What is computed from constants alone is folded while it is imported: nothing would depend on it.
             raise node.error(f"'{name}' is a constant: make it an input of the graph")
-    found = gradients(node, target, filled(node, 1, element_of(target), target), variables)
+    # What the node adds comes after these.
+    operations = list(node.graph.block.ops)
+    seed = filled(node, 1, element_of(target), target)
+    found = gradients(operations, {target: seed}, variables, node.insert)
     return [
         filled(node, 0, element_of(variable), variable) if gradient is None else gradient
         for variable, gradient in zip(variables, found, strict=True)

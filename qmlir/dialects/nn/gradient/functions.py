@@ -1,0 +1,110 @@
+"""A function in two: one that returns besides what its gradient reads, and one that computes the gradient of it."""
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.traits import ConstantLike
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from qmlir.dialects.nn.base import tensor_like
+from qmlir.dialects.nn.gradient.backward import Backward
+from qmlir.dialects.nn.gradient.reverse import depending_on, gradients
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
+
+
+def gradient_name(name: str) -> str:
+    """The name of the gradient of an input or an output."""
+    return f"gradient_{name}"
+
+
+def differentiated(
+    function: FuncOp, variables: Sequence[BlockArgument], targets: Sequence[int], *, are_ones: bool
+) -> tuple[FuncOp, int]:
+    """The function that computes the gradients with respect to `variables`, and how many values are kept for it.
+
+    `targets` are the results whose gradients are given, by arguments, or with `are_ones` all 1. `function`, which has
+    one block, gets the values that are kept as further results. Raises `DiagnosticError` for an operation without a
+    rule.
+    """
+    last = function.get_return_op()
+    assert last is not None
+    inputs, outputs = inputs_of(function), outputs_of(function)
+    operations = [each for each in function.body.block.ops if each is not last]
+    added = Block()
+    at = Backward(last, added.add_op)
+    reached = [place for place in targets if last.operands[place] in depending_on(operations, variables)]
+    seeds: dict[SSAValue, SSAValue] = {}
+    given: list[Port] = []
+    for place in reached:
+        value, port = last.operands[place], outputs[place]
+        if are_ones:
+            seed = at.filled(1.0, value)
+        else:
+            seed = added.insert_arg(tensor_like(value, shape_of(value)), len(added.args))
+            given.append(Port(gradient_name(port.name), seed.type, port.dims))
+        # A value that is returned twice has the gradients of both.
+        seeds[value] = at.append(AddOp(seeds[value], seed)).result if value in seeds else seed
+    found = gradients(operations, seeds, variables, added.add_op)
+    returned = [
+        at.filled(0.0, variable) if gradient is None else gradient
+        for variable, gradient in zip(variables, found, strict=True)
+    ]
+    added.add_op(ReturnOp(*returned))
+    backward = FuncOp(function.sym_name.data, ([], []), Region(added))
+    region_dce(backward.body)
+    kept = _kept(function, last, added)
+    more = [(value, port) for value, port in kept if port not in (*inputs, *outputs)]
+    last.operands = [*last.operands, *(value for value, _ in more)]
+    _declare(function, inputs, [*outputs, *(port for _, port in more)])
+    ports = [
+        Port(gradient_name(inputs[variable.index].name), value.type, inputs[variable.index].dims)
+        for variable, value in zip(variables, returned, strict=True)
+    ]
+    _declare(backward, [*(port for _, port in kept), *given], ports)
+    return backward, len(more)
+
+
+def _declare(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
+    """Give `function` the type that its block says, and the names of these ports."""
+    last = function.get_return_op()
+    assert last is not None
+    arguments, results = function.body.block.args, last.operands
+    function.function_type = FunctionType.from_lists([each.type for each in arguments], [each.type for each in results])
+    set_ports(function, inputs, outputs)
+
+
+def _kept(function: FuncOp, last: ReturnOp, backward: Block) -> list[tuple[SSAValue, Port]]:
+    """Make what `backward` reads of `function` arguments, and constants its own: each value with its new port."""
+    known: dict[SSAValue, Port] = dict(zip(function.body.block.args, inputs_of(function), strict=True))
+    for value, port in zip(last.operands, outputs_of(function), strict=True):
+        known.setdefault(value, port)
+    names = {port.name for port in known.values()}
+    others = len(known)
+    own: dict[SSAValue, SSAValue] = {}
+    kept: list[tuple[SSAValue, Port]] = []
+    for op in list(backward.ops):
+        for place, value in enumerate(op.operands):
+            if (value.owner if isinstance(value.owner, Block) else value.owner.parent) is backward:
+                continue
+            if value not in own and isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike):
+                constant = value.owner.clone()
+                backward.insert_op_before(constant, op)
+                own[value] = constant.results[value.owner.results.index(value)]
+            elif value not in own:
+                if value not in known:
+                    known[value] = Port(_free(f"kept{len(known) - others}", names), value.type)
+                own[value] = backward.insert_arg(value.type, len(kept))
+                kept.append((value, known[value]))
+            op.operands[place] = own[value]
+    return kept
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """`name`, with underscores after it while it is taken."""
+    while name in taken:
+        name += "_"
+    return name
