@@ -182,6 +182,10 @@ class Quantizable(Operation, abc.ABC):
     def accepts_quantized_values(self) -> bool:
         """Whether the operation has semantics on quantized values; without, it stays in float between casts."""
 
+    def fuses_with_casts(self) -> bool:
+        """Whether the operation takes the place of itself between casts; it may, though no types are chosen for it."""
+        return self.accepts_quantized_values()
+
     def float_reason(self) -> str:
         """Why an operation that does not accept quantized values stays in float."""
         return "is not supported on quantized values"

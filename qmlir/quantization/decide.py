@@ -154,11 +154,11 @@ class _Decider:
         """Why `op` is not quantized, `None` where it is."""
         slots = slots_of(op)
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
-        if not op.accepts_quantized_values():
-            return op.float_reason()
-        if not wanted:
+        if not wanted and op.fuses_with_casts():
             self.decisions.kept_in_float.add(op)
             return "is left in float by the recipe"
+        if not op.accepts_quantized_values():
+            return op.float_reason()
         if not may_be_quantized(op):
             return "was left in float before"
         if op in self.refused:

@@ -14,11 +14,12 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.quantization.casts import quantized_constant
-from qmlir.quantization.retyping import is_float, may_be_quantized
+from qmlir.quantization.retyping import is_float, may_be_fused, refusal
 from qmlir.quantization.supports import retyped
 
 
@@ -44,6 +45,20 @@ def data_places(op: Operation) -> list[int]:
     return [place for place, (value, slot) in enumerate(op.operands_with_slots()) if slot and is_float(value)]
 
 
+def fusion_refusal(op: Operation) -> str | None:
+    """Why `op`, which may, does not take the place of itself between casts; `None` where there are none around it."""
+    if not may_be_fused(op):
+        return None
+    operands = list(op.operands)
+    for place in data_places(op):
+        source = dequantized_from(operands[place])
+        if source is None:
+            return None
+        operands[place] = source
+    requests = [requested_type(result) if is_float(result) else None for result in op.results]
+    return None if None in requests else refusal(op, [element_of(value) for value in operands], requests)
+
+
 def replace_with_quantized(op: Operation, quantized: Operation, rewriter: PatternRewriter) -> None:
     """Put `quantized` in the place of `op`, whose float results only go into quantize casts to the same types."""
     rewriter.insert(quantized)
@@ -64,7 +79,7 @@ class FuseCasts(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not may_be_quantized(op):
+        if not may_be_fused(op):
             return
         operands = list(op.operands)
         places = data_places(op)

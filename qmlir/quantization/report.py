@@ -22,6 +22,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.fusion import fusion_refusal
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.retyping import KEEP_FLOAT
@@ -191,6 +192,12 @@ def _reason(op: Operation) -> str:
     return "has values that were not seen, or are not f32"
 
 
+def _unfused(op: Operation) -> str | None:
+    """Why an operation that computes on integers between casts alone does not, though it is between casts."""
+    is_candidate = isinstance(op, Quantizable) and not op.accepts_quantized_values()
+    return fusion_refusal(op) if is_candidate else None
+
+
 def _parts(op: Operation) -> Iterator[Operation]:
     """The parts of a composite whose `components` say their types; otherwise the operation itself."""
     decomposition = registry.decompositions().get(type(op)) if COMPONENTS in op.properties else None
@@ -219,7 +226,7 @@ def _computed(op: Operation, reasons: Mapping[str, str]) -> Computed | None:
     # The bias beside the data and the weights is what is added, not multiplied.
     multiplied = elements[:2] if products else elements[:1]
     key = key_of(op)
-    reason = "" if is_quantized else reasons.get(key, _reason(op))
+    reason = "" if is_quantized else _unfused(op) or reasons.get(key, _reason(op))
     kinds = " x ".join(map(element_text, multiplied))
     return Computed(key, op.name, kinds, is_quantized, products, reason=reason, cost=_cost(op, multiplied, products))
 

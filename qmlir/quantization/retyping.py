@@ -41,6 +41,11 @@ def may_be_quantized(op: Operation) -> bool:
     return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
 
 
+def may_be_fused(op: Operation) -> bool:
+    """Whether `op` takes the place of itself between casts, and no recipe wants it in float."""
+    return isinstance(op, Quantizable) and op.fuses_with_casts() and KEEP_FLOAT not in op.attributes
+
+
 def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation:
     """`op` on other operands; each float result has the element type that `elements` gives, or the inferred one.
 

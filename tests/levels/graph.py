@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.nn.base import KeptOp, Kind, NnOp, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -355,7 +355,7 @@ class Graph:
 
     def _choose_parts(self, op: NnOp, operands: Sequence[Any], properties: Any, results: int) -> None:
         """Let a composite say the types of its parts: those that must, always."""
-        must = isinstance(op, KeptOp) or _refusal(op) is not None  # a bias of another type than the accumulator
+        must = _refusal(op) is not None  # a bias of another type than the accumulator; a composite of parts alone
         if not has_parts(op) or not (must or self.chance(WITH_PARTS)):
             return
         optional: list[str] = []

@@ -1,10 +1,13 @@
-"""Rows of composites that are quantized as their parts alone: normalizations, a log-softmax, attention."""
+"""Rows of composites that are quantized as their parts: normalizations, a log-softmax, attention.
+
+Those of rows compute on integers, too, with parameters that are floats.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.base import NnOp
@@ -16,6 +19,13 @@ from tests.levels.row import Make, Row, need
 def _parameter(graph: Graph, shape: Sequence[int], low: float, high: float) -> Value:
     """A constant or an input with numbers of this range."""
     return _given(graph, graph.uniform(low, high, graph.storage()), shape)
+
+
+def _float_parameter(graph: Graph, shape: Sequence[int], low: float, high: float) -> Value:
+    """A constant or an input of floats."""
+    if graph.chance(0.3):
+        return graph.input(f32, shape)
+    return graph.plain_constant(graph.random.uniform(low, high, shape).astype(np.float32))
 
 
 def _given(graph: Graph, element: Attribute, shape: Sequence[int]) -> Value:
@@ -33,7 +43,8 @@ def _norm(kind: type[NnOp], *ranges: tuple[float, float], **properties: Any) -> 
         need(x.is_narrow and len(x.shape) >= 3, "a narrow image")
         if "groups" in kind.get_irdl_definition().properties:
             properties["groups"] = graph.pick([each for each in range(1, x.shape[1] + 1) if x.shape[1] % each == 0])
-        given: list[Value | None] = [_parameter(graph, x.shape[1:2], *each) for each in ranges]
+        parameter = _float_parameter if issubclass(kind, normalization.RowNormOp) and graph.chance(0.5) else _parameter
+        given: list[Value | None] = [parameter(graph, x.shape[1:2], *each) for each in ranges]
         if kind.FOLDED and graph.chance(0.4):
             given[2:] = [None, None]
         return graph.add(kind, [x, *given], _epsilon(graph) | properties)
@@ -47,7 +58,8 @@ def _trailing_norm(kind: type[NnOp], *ranges: tuple[float, float]) -> Make:
     def make(graph: Graph, x: Value) -> Value:
         need(x.is_narrow and bool(x.shape), "a narrow row")
         axis = graph.integer(0, len(x.shape) - 1)
-        parameters: list[Value | None] = [_parameter(graph, x.shape[axis:], *each) for each in ranges]
+        given = _float_parameter if graph.chance(0.5) else _parameter
+        parameters: list[Value | None] = [given(graph, x.shape[axis:], *each) for each in ranges]
         if graph.chance(0.3):
             parameters[-1] = None
         return graph.add(kind, [x, *parameters], _epsilon(graph) | {"axis": axis})
@@ -103,4 +115,4 @@ KEPT: tuple[Row, ...] = (
     Row("nn.log_softmax", _log_softmax),
     Row("nn.attention", _attention, 1.5),
 )
-"""Every composite that takes quantized values only where its parts have types, but the recurrent layers."""
+"""Every composite that is better in floats than in parts of few bits, but the recurrent layers."""

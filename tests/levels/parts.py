@@ -54,8 +54,10 @@ class Role:
 
 
 def has_parts(op: Operation) -> bool:
-    """Whether `op` is a quantized operation that may say the types of its parts."""
+    """Whether `op` is a quantized operation that may say the types of its parts: no operand is a float."""
     if not isinstance(op, NnOp) or type(op) not in registry.decompositions():
+        return False
+    if any(kind_of(element_of(value)) is Kind.FLOAT for value in op.operands):
         return False
     return any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands())
 

@@ -70,6 +70,10 @@ class Steps(Protocol):
         """f64 rounded to f32."""
         ...
 
+    def real(self, x: Value) -> Value:
+        """An integer as f64, rounded once."""
+        ...
+
 
 class FunctionSteps(Steps, Protocol):
     """The steps of formulas: besides those above the functions of `qmlir.arithmetic.functions`."""
@@ -127,6 +131,9 @@ class NumPySteps:
 
     def narrow(self, x: npt.NDArray[np.float64]) -> Value:
         return x.astype(np.float32)
+
+    def real(self, x: npt.NDArray[np.int64]) -> Value:
+        return x.astype(np.float64)
 
 
 NUMPY: Steps = NumPySteps()

@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
+from qmlir.arithmetic.functions.roots import reciprocal_roots
 from qmlir.arithmetic.requantization import (
     Mode,
     magnitude,
@@ -28,7 +29,7 @@ from qmlir.arithmetic.requantization import (
 )
 from qmlir.dialects.kernel import by_rows, custom, packed_ops, rows
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
-from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, ReshapeOp, scalar_of, shaped
+from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp, ReshapeOp, scalar_of, shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedConvOp, PackedMatMulOp, PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
@@ -277,6 +278,14 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
     return (stored if is_array else stored[()],)
 
 
+def _reciprocal_root(op: ReciprocalRootOp, value: Any) -> tuple[Any]:
+    try:
+        found = reciprocal_roots(value)
+    except ValueError as error:
+        raise InterpretationError(str(error)) from error
+    return (found if isinstance(value, np.ndarray) else found[()],)
+
+
 def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
     found = np.stack(np.broadcast_arrays(*parts), axis=-1).astype("i1")
     joined = found.view("<f4" if isinstance(op.result.type, AnyFloat) else "<i4")[..., 0]
@@ -292,6 +301,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     MatMulOp: _contraction(_matmul_sums),
     **dict.fromkeys(packed_ops.PACKED.values(), RunsRegions(_packed)),
     PackedBlocksOp: RunsRegions(_blocks),
+    ReciprocalRootOp: _reciprocal_root,
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,
     WinogradOp: _contraction(_winograd_sums),

@@ -166,6 +166,25 @@ class RequantizeOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ReciprocalRootOp(IRDLOperation):
+    """The f32 nearest to `1 / sqrt(x)` for an integer `0 < x < 2^62`: what a row of integers is normalized by.
+
+    The steps are those of `qmlir.arithmetic.functions.roots`; `math-expand` writes them.
+    """
+
+    name = "kernel.reciprocal_root"
+
+    value = operand_def(i64)
+    result = result_def(f32)
+
+    assembly_format = "$value attr-dict"
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value], result_types=[f32])
+
+
+@irdl_op_definition
 class JoinOp(IRDLOperation):
     """A number of 32 bits from its four bytes, the lowest first: what tables of bytes have one byte each of."""
 

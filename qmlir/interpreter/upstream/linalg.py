@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
+from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.scalars import is_array, scalar_of
@@ -34,7 +34,9 @@ from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """Dialects whose operations on scalars compute whole arrays just as well."""
 
-_ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp, JoinOp, RowReduceOp)
+_ELEMENTWISE_OPERATIONS = (
+    ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, ReciprocalRootOp, RequantizeOp, JoinOp, RowReduceOp,
+)  # fmt: skip
 """Single operations of which the same is true: those that read an element do so from a whole that no point changes."""
 
 

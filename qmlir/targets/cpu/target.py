@@ -7,7 +7,7 @@ KEPT = (
     "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid",
 )  # fmt: skip
 """The composites that it computes whole: functions of one value, which a table of one lookup computes, and
-normalizations, which are better in float between casts than in parts of 8 bits."""
+normalizations, which are better on whole rows, in integers or between casts, than in parts of 8 bits."""
 
 TARGET = Target(
     "cpu",

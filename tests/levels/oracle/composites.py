@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -198,13 +199,59 @@ def _affine(steps: Steps, x: Value, scale: Value | None, bias: Value | None) -> 
     return scaled if bias is None else steps.on_one_scale("bias_add", np.add, scaled, bias)
 
 
+def nearest_root(x: int) -> np.float32:
+    """The f32 nearest to `1 / sqrt(x)` for `x < 2^62`: Python's integers alone, no root of a float."""
+    places = 23 + x.bit_length() // 2
+    while (found := math.isqrt((1 << 2 * places) // x)) < 1 << 23:  # the root from below, in 24 bits
+        places += 1
+    is_above = (2 * found + 1) ** 2 * x < 1 << 2 * places + 2
+    return F32(math.ldexp(found + is_above, -places))
+
+
+def _integer_row(d: list[int], bits: int, scale: float, epsilon: float, is_centred: bool) -> list[np.float32]:
+    """One row by the formula of the document."""
+    n, total = len(d), sum(d) if is_centred else 0
+    reach = n * ((1 << bits) - 1)
+    least = Fraction(float(F32(epsilon))) * n * n / Fraction(scale) ** 2
+    most = (n // 2 * (n - n // 2) * ((1 << bits) - 1) ** 2 if is_centred else reach**2) + math.floor(least) + 2
+    if reach >= 1 << 31 or most >= 1 << 62:
+        raise UnknownError("rows that are too long")
+    k = max(k for k in range(0, 62, 2) if most << k < 1 << 62)
+    radicand = (n * sum(each * each for each in d) - total * total << k) + max(1, round(least * 2**k))
+    root = F32(math.ldexp(float(nearest_root(radicand)), k // 2))
+    return [F32(n * each - total) * root for each in d]
+
+
+def _integer_norm(
+    op: Any, x: Value, first: int, scale: Array | None, bias: Array | None, *, is_centred: bool = True
+) -> tuple[Value, ...]:
+    """A norm whose rows are the axes of `x` from `first` on, with parameters that are floats."""
+    own = x.own
+    if own.scale.size > 1:
+        raise UnknownError("rows of several scales")
+    rows = x.integers.reshape(math.prod(x.array.shape[:first]), -1).tolist()
+    epsilon, bits = op.epsilon.value.data, element_of(op.data).bits
+    found = [_integer_row(row, bits, float(own.scale.reshape(())), epsilon, is_centred) for row in rows]
+    real = np.array(found, F32).reshape(x.array.shape)
+    with np.errstate(all="ignore"):
+        real = real if scale is None else real * scale
+        real = (real if bias is None else real + bias).reshape(op.result.type.get_shape())
+    return (quantized(real, Type.of(element_of(op.result), real.shape)),)
+
+
 def _layer_norm(op: Any, x: Value, scale: Value, bias: Value | None) -> tuple[Value, ...]:
+    if op.components is None:
+        added = None if bias is None else bias.array
+        return _integer_norm(op, x, op.axis.value.data % x.array.ndim, scale.array, added)
     steps = Steps(op, {"mul" if bias is None else "bias_add": op.result})
     axes = tuple(range(op.axis.value.data % x.array.ndim, x.array.ndim))
     return (_affine(steps, _standardized(steps, x, axes, op.epsilon.value.data), scale, bias),)
 
 
 def _rms_norm(op: Any, x: Value, scale: Value | None) -> tuple[Value, ...]:
+    if op.components is None:
+        factor = None if scale is None else scale.array
+        return _integer_norm(op, x, op.axis.value.data % x.array.ndim, factor, None, is_centred=False)
     steps = Steps(op, {"normalized" if scale is None else "mul": op.result})
     axes = tuple(range(op.axis.value.data % x.array.ndim, x.array.ndim))
     squares = steps.mul("squared", x, x)
@@ -213,6 +260,8 @@ def _rms_norm(op: Any, x: Value, scale: Value | None) -> tuple[Value, ...]:
 
 def _instance_norm(op: Any, x: Value, scale: Value, bias: Value) -> tuple[Value, ...]:
     steps, spatial = Steps(op, {"bias_add": op.result}), x.array.ndim - 2
+    if op.components is None:
+        return _integer_norm(op, x, 2, *(each.array.reshape(-1, *(1,) * spatial) for each in (scale, bias)))
     normalized = _standardized(steps, x, tuple(range(2, x.array.ndim)), op.epsilon.value.data)
     return (_affine(steps, normalized, *(each.shaped(-1, *(1,) * spatial) for each in (scale, bias))),)
 
@@ -221,6 +270,9 @@ def _group_norm(op: Any, x: Value, scale: Value, bias: Value) -> tuple[Value, ..
     steps, (batch, channels, *sizes) = Steps(op, {"bias_add": op.result}), x.array.shape
     groups = op.groups.value.data
     grouped = x.shaped(batch, groups, channels // groups, *sizes)
+    if op.components is None:
+        along = groups, channels // groups, *(1,) * len(sizes)
+        return _integer_norm(op, grouped, 2, *(each.array.reshape(along) for each in (scale, bias)))
     normalized = _standardized(steps, grouped, tuple(range(2, grouped.array.ndim)), op.epsilon.value.data)
     if normalized.own.scale.size > 1:
         raise UnknownError("a reshape of several scales")

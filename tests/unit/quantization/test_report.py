@@ -181,6 +181,22 @@ def test_a_reason_that_nobody_gave(name: str, text: str, reason: str) -> None:
     assert float_reasons([Decisions((), left_in_float={only(module): "because"})]) == {name: "because"}
 
 
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        (40000, "is not computed on integers: rows of 40000 elements of 16 bits: sums of 32 bits hold 32768 of them; "
+         "'components' would give its parts types of their own"),
+        (8, "has a float neighbour: it computes on integers where its data and its result are quantized for others"),
+    ],
+)  # fmt: skip
+def test_a_norm_says_why_it_is_in_float(size: int, reason: str) -> None:
+    """Between casts its rows are too long; beside a float there is nothing to compute on."""
+    x, f = f"tensor<1x{size}x!quant.uniform<i16:f32, 0.5>>", f"tensor<1x{size}xf32>"
+    end = f"%2 = quant.qcast %1 : {f} to {x}\n" if size > 8 else ""
+    module = parsed(f"%0 = quant.dcast %x : {x} to {f}\n%1 = nn.rms_norm %0 : {f}\n{end}func.return", f"%x: {x}")
+    assert [(row.name, row.reason) for row in coverage(module).left_in_float] == [("nn.rms_norm", reason)]
+
+
 def test_a_module_without_products_lacks_none() -> None:
     assert coverage(parsed("func.return")).integer_share == 1.0
     assert coverage(parsed("func.return")).summary() == "0 of 0 operations compute on quantized values\n"

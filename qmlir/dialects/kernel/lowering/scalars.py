@@ -362,6 +362,9 @@ class _ScalarSteps:
     def narrow(self, x: Scalar) -> Scalar:
         return x.to(f32)
 
+    def real(self, x: Scalar) -> Scalar:
+        return x.to(f64)
+
     def function(self, name: str, *operands: Scalar) -> Scalar:
         first, *others = operands
         return first.apply(_MATH[f"math.{name}"], *others)

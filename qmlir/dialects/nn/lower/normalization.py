@@ -1,6 +1,7 @@
 """Normalizations: of a row, and local response normalization, a sum over neighbouring channels.
 
-Those of a batch and of groups of channels are lowered part by part.
+Quantized ones of rows go by `integer_norms`. Those of a batch, and in floats those of groups of channels, are lowered
+part by part.
 """
 
 from collections.abc import Sequence
@@ -12,9 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, no_lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.lower.elements import identity
+from qmlir.dialects.nn.lower.integer_norms import channel_norm, trailing_norm
 from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.nn.lower.rows import by_rows
 from qmlir.dialects.nn.ops import normalization as ops
@@ -54,10 +56,20 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
     return (quantized.compute(at, readings, quantized.writing(at, 0, identity(at)), normalized),)
 
 
+def _quantized_by(integer_norm: Lower, otherwise: Lower) -> Lower:
+    """`integer_norm` for quantized data, `otherwise` for floats."""
+
+    def chosen(op: ops.RowNormOp, at: Lowering) -> Sequence[SSAValue] | None:
+        return (otherwise if quantized.uniform_element(at, op.operands[0]) is None else integer_norm)(op, at)
+
+    return chosen
+
+
 LOWERINGS: dict[type[Operation], Lower] = {
-    ops.InstanceNormOp: by_rows,
-    ops.LayerNormOp: by_rows,
+    ops.GroupNormOp: _quantized_by(channel_norm, no_lowering),
+    ops.InstanceNormOp: _quantized_by(channel_norm, by_rows),
+    ops.LayerNormOp: _quantized_by(trailing_norm, by_rows),
     ops.LocalResponseNormOp: _local_response_norm,
     ops.LpNormOp: by_rows,
-    ops.RmsNormOp: by_rows,
+    ops.RmsNormOp: _quantized_by(trailing_norm, by_rows),
 }

@@ -1,14 +1,17 @@
 """Normalizations, all of them composites: of a batch, of each instance, of groups of channels, of the last axes.
 
 Group, layer and root-mean-square normalization have two stages, as ONNX defines them: the values are normalized in the
-float type `precision` and rounded to their own type, then scaled and shifted in their own type.
+float type `precision` and rounded to their own type, then scaled and shifted in their own type. Those of rows compute
+on integers where data and result are quantized.
 """
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FloatAttr,
@@ -30,11 +33,25 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, plain_type, shapes_agree, tensor_like, verify_precision
+from qmlir.arithmetic.row_norms import RowNorm
+from qmlir.dialects.nn.base import (
+    KeptOp,
+    Kind,
+    OneOperandOp,
+    kind_of,
+    plain_type,
+    shapes_agree,
+    tensor_like,
+    verify_precision,
+)
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots
+
+MOST_BITS = 16
+"""Rows of integers of more bits are normalized in floats."""
 
 
 def default_precision(value: SSAValue) -> Attribute:
@@ -67,7 +84,72 @@ class ChannelNormOp(NormOp, ABC):
         return tensor_like(data, sizes)
 
 
-class ScaledChannelNormOp(ChannelNormOp, ABC):
+class RowNormOp(NormOp, ABC):
+    """A normalization of rows, of which a quantized one computes on integers (`qmlir.arithmetic.row_norms`).
+
+    Its scale and its bias are floats then; where `components` has the types of its parts, they are quantized too.
+    """
+
+    IS_CENTRED: ClassVar[bool] = True
+    """Whether the mean is subtracted."""
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return (
+            self.SLOTS if self.components is not None else replace(self.SLOTS, operands={"scale": None, "bias": None})
+        )
+
+    @abstractmethod
+    def row_sizes(self) -> Sequence[int]:
+        """The sizes of the axes of a row; those of a group are the channels of it, and the axes after them."""
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.components is not None:  # they are data
+            return
+        data, *parameters = self.operands
+        plain = plain_type(element_of(data))
+        for value in parameters:
+            if kind_of(element_of(value)) is not Kind.FLOAT or plain_type(element_of(value)) != plain:
+                raise VerifyException(
+                    f"has a scale and a bias in the float type of the data, {plain}, found {value.type}"
+                )
+
+    def fuses_with_casts(self) -> bool:
+        return True
+
+    def float_reason(self) -> str:
+        return "has a float neighbour: it computes on integers where its data and its result are quantized for others"
+
+    def integer_norm(self) -> RowNorm:
+        """How a quantized norm computes on integers. Raises `ValueError` where it does not."""
+        types = [element_of(value) for value in (self.operands[0], self.results[0])]
+        for element in types:
+            if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+                raise ValueError(f"values with more than one scale: {element}")
+            if element.bits > MOST_BITS or element.expressed_type != f32:
+                raise ValueError(f"values of {element}: at most {MOST_BITS} bits, which stand for f32")
+        data = types[0]
+        assert isinstance(data, UniformQuantizedType)
+        if isinstance(self, TwoStageOp) and self.first_stage_type(self.operands[0]) != f32:
+            raise ValueError(f"precision {self.precision}")
+        sizes = self.row_sizes()
+        if DYNAMIC_INDEX in sizes or not sizes:
+            raise ValueError("rows of no known length")
+        epsilon = float(np.float32(self.epsilon.value.data))
+        return RowNorm.of(math.prod(sizes), data.bits, data.scale, epsilon, is_centred=self.IS_CENTRED)
+
+    def verify_quantization(self) -> None:
+        if self.components is not None:
+            return
+        try:
+            self.integer_norm()
+        except ValueError as error:
+            raise VerifyException(
+                f"is not computed on integers: {error}; 'components' would give its parts types of their own"
+            ) from error
+
+
+class ScaledChannelNormOp(ChannelNormOp, RowNormOp, ABC):
     """A normalization of `[N, C, …]` whose result is multiplied by a scale for each channel, and has a bias added."""
 
     data = operand_def(TensorType)
@@ -92,7 +174,7 @@ class TwoStageOp(NormOp, ABC):
         return self.precision
 
 
-class TrailingNormOp(TwoStageOp, ABC):
+class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
     """A normalization over the axes from `axis` on; scale and bias broadcast to the data."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(normalizes_rows=True)
@@ -112,6 +194,9 @@ class TrailingNormOp(TwoStageOp, ABC):
     def first_axis(self) -> int:
         """The first normalized axis, counted from the front."""
         return normalized_axis(self.axis.value.data, len(shape_of(self.operands[0])))
+
+    def row_sizes(self) -> Sequence[int]:
+        return shape_of(self.operands[0])[self.first_axis :]
 
 
 def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
@@ -156,6 +241,9 @@ class InstanceNormOp(ScaledChannelNormOp):
 
     name = "nn.instance_norm"
 
+    def row_sizes(self) -> Sequence[int]:
+        return shape_of(self.data)[2:]
+
 
 @irdl_op_definition
 class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
@@ -175,6 +263,10 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
         if groups < 1 or (channels != DYNAMIC_INDEX and channels % groups):
             raise VerifyException(f"{channels} channels do not fall into {groups} groups of one size")
         return types
+
+    def row_sizes(self) -> Sequence[int]:
+        _, channels, *sizes = shape_of(self.data)
+        return [channels if channels == DYNAMIC_INDEX else channels // self.groups.value.data, *sizes]
 
 
 @irdl_op_definition
@@ -197,6 +289,7 @@ class RmsNormOp(TrailingNormOp):
     """`x / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, then `* scale` (ONNX RMSNormalization)."""
 
     name = "nn.rms_norm"
+    IS_CENTRED: ClassVar[bool] = False
 
     data = operand_def(TensorType)
     scale = opt_operand_def(TensorType)

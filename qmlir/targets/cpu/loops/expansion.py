@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.functions import FUNCTIONS
+from qmlir.arithmetic.functions.roots import reciprocal_root
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.targets.cpu.loops.emitter import Emitter
@@ -28,3 +29,8 @@ def expanded(emitter: Emitter, name: str, operands: Sequence[SSAValue]) -> SSAVa
     scalars = [Scalar(operand, emitter) for operand in operands]
     element = scalars[0].type
     return FUNCTIONS[name].definition(STEPS, *(each.to(f32) for each in scalars)).to(element).value
+
+
+def expanded_root(emitter: Emitter, value: SSAValue) -> SSAValue:
+    """The reciprocal root of an integer, rounded exactly."""
+    return reciprocal_root(STEPS, Scalar(value, emitter)).value

@@ -8,15 +8,19 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from qmlir.dialects.kernel.ops import ReciprocalRootOp
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
-from qmlir.targets.cpu.loops.expansion import expanded, function_name
+from qmlir.targets.cpu.loops.expansion import expanded, expanded_root, function_name
 
 
 class Expand(RewritePattern):
-    """A function of f32 or a shorter float by its definition."""
+    """A function of f32 or a shorter float, or the root of an integer, by its definition."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, ReciprocalRootOp):
+            rewriter.replace(op, [], [expanded_root(Emitter(rewriter, rewriter), op.value)])
+            return
         name = function_name(op)
         if name is None:
             return
@@ -35,7 +39,7 @@ class MathExpand(ModulePass):
     The interpreter computes `math.exp` of f32 by the same steps, so not a bit changes, and compiled code that rounds in
     each step gives the same ones too. What is left are additions, products, divisions, square roots, comparisons,
     choices and operations on bits, which a compiler computes for many values at once. Functions of f64 stay: the C
-    library has them.
+    library has them. `kernel.reciprocal_root`, the root of an integer, is written the same way.
 
     Before:
 

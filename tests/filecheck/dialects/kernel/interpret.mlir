@@ -170,3 +170,19 @@ func.func @joined_bytes() {
   check.expect_eq %1, %integers : tensor<2xi32>
   func.return
 }
+
+// 1 / 5, f32's nearest to 1 / sqrt(2), and 1. The root of 5013461258953004 is next to the middle of two numbers of f32:
+// rounded in f64 first, it would come out as 0x3272a236. The largest integer that has a root is 2^62 - 1.
+func.func @reciprocal_roots() {
+  %x = arith.constant dense<[25, 2, 1, 5013461258953004, 4611686018427387903]> : tensor<5xi64>
+  %y = tensor.empty() : tensor<5xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<5xi64>) outs(%y : tensor<5xf32>) {
+  ^bb0(%a: i64, %o: f32):
+    %1 = kernel.reciprocal_root %a
+    linalg.yield %1 : f32
+  } -> tensor<5xf32>
+  %expected = arith.constant dense<[0.2, 0x3f3504f3, 1.0, 0x3272a237, 0x30000000]> : tensor<5xf32>
+  check.expect_eq %0, %expected : tensor<5xf32>
+  func.return
+}

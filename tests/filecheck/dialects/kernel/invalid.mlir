@@ -275,3 +275,9 @@ func.func @joined_to_a_byte(%a: i8) {
   %0 = kernel.join %a, %a, %a, %a : i16
   func.return
 }
+// -----
+func.func @root_of_32_bits(%a: i32) {
+  // expected-error @+1 {{operand 'value' at position 0 does not verify: Expected attribute i64 but got i32}}
+  %0 = "kernel.reciprocal_root"(%a) : (i32) -> f32
+  func.return
+}

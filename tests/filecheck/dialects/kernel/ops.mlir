@@ -63,6 +63,11 @@ func.func @reshapes(%x: tensor<2x6xf16>, %s: tensor<f32>) -> (tensor<3x4xf16>, t
   %1 = kernel.reshape %s : tensor<f32> to tensor<1x1xf32>
   func.return %0, %1 : tensor<3x4xf16>, tensor<1x1xf32>
 }
+
+func.func @root(%x: i64) -> f32 {
+  %0 = kernel.reciprocal_root %x
+  func.return %0 : f32
+}
 }
 
 // CHECK: #k0 = #kernel.target<isa = "avx512-vnni", threads = 2>
@@ -119,3 +124,7 @@ func.func @reshapes(%x: tensor<2x6xf16>, %s: tensor<f32>) -> (tensor<3x4xf16>, t
 // CHECK-NEXT: [[V2:%.+]] = kernel.reshape [[V0]] : tensor<2x6xf16> to tensor<3x4xf16>
 // CHECK-NEXT: [[V3:%.+]] = kernel.reshape [[V1]] : tensor<f32> to tensor<1x1xf32>
 // CHECK-NEXT: func.return [[V2]], [[V3]] : tensor<3x4xf16>, tensor<1x1xf32>
+// CHECK-LABEL: @root(
+// CHECK-SAME: [[V0:%.+]]: i64) -> f32
+// CHECK-NEXT: [[V1:%.+]] = kernel.reciprocal_root [[V0]]
+// CHECK-NEXT: func.return [[V1]] : f32

@@ -71,3 +71,60 @@ func.func @neighbourhood_of_nothing(%x: tensor<3xf32>) {
   %0 = nn.local_response_norm %x {size = 1} : tensor<3xf32>
   func.return
 }
+// -----
+!x = !quant.uniform<i16:f32, 0.5>
+func.func @long_rows(%x: tensor<1x40000x!x>) {
+  // expected-error @+1 {{is not computed on integers: rows of 40000 elements of 16 bits: sums of 32 bits hold 32768 of them; 'components' would give its parts types of their own}}
+  %0 = nn.rms_norm %x : tensor<1x40000x!x>
+  func.return
+}
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @no_epsilon(%x: tensor<2x4x!x>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{is not computed on integers: epsilon 0: rows of equal numbers need one above 0}}
+  %0 = nn.layer_norm %x, %s {epsilon = 0.0} : (tensor<2x4x!x>, tensor<4xf32>) -> tensor<2x4x!x>
+  func.return
+}
+// -----
+!x = !quant.uniform<i8:f32:1, {0.5, 0.25}>
+!y = !quant.uniform<i8:f32, 0.5>
+func.func @two_scales(%x: tensor<3x2x!x>) {
+  // expected-error @+1 {{is not computed on integers: values with more than one scale}}
+  %0 = nn.rms_norm %x : (tensor<3x2x!x>) -> tensor<3x2x!y>
+  func.return
+}
+// -----
+!x = !quant.uniform<i32:f32, 0.5>
+!y = !quant.uniform<i8:f32, 0.5>
+func.func @wide(%x: tensor<3x2x!x>) {
+  // expected-error @+1 {{is not computed on integers: values of !quant.uniform<i32:f32, 5.000000e-01>: at most 16 bits, which stand for f32}}
+  %0 = nn.rms_norm %x : (tensor<3x2x!x>) -> tensor<3x2x!y>
+  func.return
+}
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @other_precision(%x: tensor<3x2x!x>) {
+  // expected-error @+1 {{is not computed on integers: precision f64}}
+  %0 = nn.rms_norm %x {precision = f64} : tensor<3x2x!x>
+  func.return
+}
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @open_rows(%x: tensor<3x?x!x>) {
+  // expected-error @+1 {{is not computed on integers: rows of no known length}}
+  %0 = nn.rms_norm %x : tensor<3x?x!x>
+  func.return
+}
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @quantized_scale(%x: tensor<2x4x!x>, %s: tensor<4x!x>) {
+  // expected-error @+1 {{has a scale and a bias in the float type of the data, f32, found tensor<4x!quant.uniform<i8:f32, 5.000000e-01>>}}
+  %0 = nn.layer_norm %x, %s : (tensor<2x4x!x>, tensor<4x!x>) -> tensor<2x4x!x>
+  func.return
+}
+// -----
+func.func @scale_of_another_type(%x: tensor<2x4xf32>, %s: tensor<4xf16>) {
+  // expected-error @+1 {{has a scale and a bias in the float type of the data, f32, found tensor<4xf16>}}
+  %0 = nn.layer_norm %x, %s : (tensor<2x4xf32>, tensor<4xf16>) -> tensor<2x4xf32>
+  func.return
+}

@@ -60,18 +60,16 @@ func.func @no_stream(%x: tensor<4x8x!c>) -> tensor<4x8x!n> {
 // CHECK-NEXT: [[V3:%.+]] = nn.constant dense<1.000000e+00> : tensor<8xf32>
 // CHECK-NEXT: [[V4:%.+]] = nn.matmul [[V1]], [[V2]] : (tensor<4x8x!q0>, tensor<8x8x!q1>) -> tensor<4x8x!q2> {origin = "o"}
 // CHECK-NEXT: [[V5:%.+]] = nn.add [[V1]], [[V4]] : (tensor<4x8x!q0>, tensor<4x8x!q2>) -> tensor<4x8x!q3> {origin = "sum1"}
-// CHECK-NEXT: [[V6:%.+]] = quant.dcast [[V5]] {origin = "sum1"} : tensor<4x8x!q3> to tensor<4x8xf32>
-// CHECK-NEXT: [[V7:%.+]] = nn.layer_norm [[V6]], [[V3]] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {origin = "ln1"}
-// CHECK-NEXT: [[V8:%.+]] = quant.qcast [[V7]] {origin = "ln1"} : tensor<4x8xf32> to tensor<4x8x!q4>
-// CHECK-NEXT: [[V9:%.+]] = quant.dcast [[V8]] {origin = "ln1"} : tensor<4x8x!q4> to tensor<4x8xf32>
-// CHECK-NEXT: [[V10:%.+]] = quant.qcast [[V9]] {origin = "ln1"} : tensor<4x8xf32> to tensor<4x8x!q5>
-// CHECK-NEXT: [[V11:%.+]] = nn.matmul [[V10]], [[V2]] : (tensor<4x8x!q5>, tensor<8x8x!q1>) -> tensor<4x8x!q6> {origin = "up"}
-// CHECK-NEXT: [[V12:%.+]] = nn.relu [[V11]] : tensor<4x8x!q6> {origin = "relu"}
-// CHECK-NEXT: [[V13:%.+]] = nn.matmul [[V12]], [[V2]] : (tensor<4x8x!q6>, tensor<8x8x!q1>) -> tensor<4x8x!q7> {origin = "down"}
-// CHECK-NEXT: [[V14:%.+]] = nn.add [[V8]], [[V13]] : (tensor<4x8x!q4>, tensor<4x8x!q7>) -> tensor<4x8x!q3> {origin = "sum2"}
-// CHECK-NEXT: [[V15:%.+]] = quant.dcast [[V14]] {origin = "sum2"} : tensor<4x8x!q3> to tensor<4x8xf32>
-// CHECK-NEXT: [[V16:%.+]] = nn.layer_norm [[V15]], [[V3]] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {origin = "ln2"}
-// CHECK-NEXT: func.return [[V16]] : tensor<4x8xf32>
+// CHECK-NEXT: [[V6:%.+]] = nn.layer_norm [[V5]], [[V3]] : (tensor<4x8x!q3>, tensor<8xf32>) -> tensor<4x8x!q4> {origin = "ln1"}
+// CHECK-NEXT: [[V7:%.+]] = quant.dcast [[V6]] {origin = "ln1"} : tensor<4x8x!q4> to tensor<4x8xf32>
+// CHECK-NEXT: [[V8:%.+]] = quant.qcast [[V7]] {origin = "ln1"} : tensor<4x8xf32> to tensor<4x8x!q5>
+// CHECK-NEXT: [[V9:%.+]] = nn.matmul [[V8]], [[V2]] : (tensor<4x8x!q5>, tensor<8x8x!q1>) -> tensor<4x8x!q6> {origin = "up"}
+// CHECK-NEXT: [[V10:%.+]] = nn.relu [[V9]] : tensor<4x8x!q6> {origin = "relu"}
+// CHECK-NEXT: [[V11:%.+]] = nn.matmul [[V10]], [[V2]] : (tensor<4x8x!q6>, tensor<8x8x!q1>) -> tensor<4x8x!q7> {origin = "down"}
+// CHECK-NEXT: [[V12:%.+]] = nn.add [[V6]], [[V11]] : (tensor<4x8x!q4>, tensor<4x8x!q7>) -> tensor<4x8x!q3> {origin = "sum2"}
+// CHECK-NEXT: [[V13:%.+]] = quant.dcast [[V12]] {origin = "sum2"} : tensor<4x8x!q3> to tensor<4x8xf32>
+// CHECK-NEXT: [[V14:%.+]] = nn.layer_norm [[V13]], [[V3]] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {origin = "ln2"}
+// CHECK-NEXT: func.return [[V14]] : tensor<4x8xf32>
 // CHECK-LABEL: @norm_before(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x8xf32>) -> tensor<4x8xf32>
 // CHECK-NEXT: [[V1:%.+]] = quant.qcast [[V0]] : tensor<4x8xf32> to tensor<4x8x!q0>
@@ -81,13 +79,11 @@ func.func @no_stream(%x: tensor<4x8x!c>) -> tensor<4x8x!n> {
 // CHECK-NEXT: [[V5:%.+]] = quant.qcast [[V4]] {origin = "ln1"} : tensor<4x8xf32> to tensor<4x8x!q5>
 // CHECK-NEXT: [[V6:%.+]] = nn.matmul [[V5]], [[V2]] : (tensor<4x8x!q5>, tensor<8x8x!q1>) -> tensor<4x8x!q8> {origin = "o"}
 // CHECK-NEXT: [[V7:%.+]] = nn.add [[V1]], [[V6]] : (tensor<4x8x!q0>, tensor<4x8x!q8>) -> tensor<4x8x!q3> {origin = "sum1"}
-// CHECK-NEXT: [[V8:%.+]] = quant.dcast [[V7]] {origin = "sum1"} : tensor<4x8x!q3> to tensor<4x8xf32>
-// CHECK-NEXT: [[V9:%.+]] = nn.rms_norm [[V8]], [[V3]] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {origin = "ln2"}
-// CHECK-NEXT: [[V10:%.+]] = quant.qcast [[V9]] {origin = "ln2"} : tensor<4x8xf32> to tensor<4x8x!q5>
-// CHECK-NEXT: [[V11:%.+]] = nn.matmul [[V10]], [[V2]] : (tensor<4x8x!q5>, tensor<8x8x!q1>) -> tensor<4x8x!q8> {origin = "down"}
-// CHECK-NEXT: [[V12:%.+]] = nn.add [[V7]], [[V11]] : (tensor<4x8x!q3>, tensor<4x8x!q8>) -> tensor<4x8x!q6> {origin = "sum2"}
-// CHECK-NEXT: [[V13:%.+]] = quant.dcast [[V12]] {origin = "sum2"} : tensor<4x8x!q6> to tensor<4x8xf32>
-// CHECK-NEXT: func.return [[V13]] : tensor<4x8xf32>
+// CHECK-NEXT: [[V8:%.+]] = nn.rms_norm [[V7]], [[V3]] : (tensor<4x8x!q3>, tensor<8xf32>) -> tensor<4x8x!q5> {origin = "ln2"}
+// CHECK-NEXT: [[V9:%.+]] = nn.matmul [[V8]], [[V2]] : (tensor<4x8x!q5>, tensor<8x8x!q1>) -> tensor<4x8x!q8> {origin = "down"}
+// CHECK-NEXT: [[V10:%.+]] = nn.add [[V7]], [[V9]] : (tensor<4x8x!q3>, tensor<4x8x!q8>) -> tensor<4x8x!q6> {origin = "sum2"}
+// CHECK-NEXT: [[V11:%.+]] = quant.dcast [[V10]] {origin = "sum2"} : tensor<4x8x!q6> to tensor<4x8xf32>
+// CHECK-NEXT: func.return [[V11]] : tensor<4x8xf32>
 // CHECK-LABEL: @no_stream(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x8xf32>) -> tensor<4x8xf32>
 // CHECK-NEXT: [[V1:%.+]] = quant.qcast [[V0]] : tensor<4x8xf32> to tensor<4x8x!q0>
@@ -96,9 +92,7 @@ func.func @no_stream(%x: tensor<4x8x!c>) -> tensor<4x8x!n> {
 // CHECK-NEXT: [[V4:%.+]] = nn.constant dense<25500> : tensor<8xi32> -> tensor<8x!q2>
 // CHECK-NEXT: [[V5:%.+]] = nn.matmul [[V1]], [[V2]] : (tensor<4x8x!q0>, tensor<8x8x!q1>) -> tensor<4x8x!q2> {origin = "fc"}
 // CHECK-NEXT: [[V6:%.+]] = nn.add [[V5]], [[V4]] : (tensor<4x8x!q2>, tensor<8x!q2>) -> tensor<4x8x!q6> {origin = "bias"}
-// CHECK-NEXT: [[V7:%.+]] = quant.dcast [[V6]] {origin = "bias"} : tensor<4x8x!q6> to tensor<4x8xf32>
-// CHECK-NEXT: [[V8:%.+]] = nn.layer_norm [[V7]], [[V3]] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {origin = "ln"}
-// CHECK-NEXT: [[V9:%.+]] = quant.qcast [[V8]] {origin = "ln"} : tensor<4x8xf32> to tensor<4x8x!q5>
-// CHECK-NEXT: [[V10:%.+]] = nn.add [[V9]], [[V1]] : (tensor<4x8x!q5>, tensor<4x8x!q0>) -> tensor<4x8x!q5> {origin = "sum"}
-// CHECK-NEXT: [[V11:%.+]] = quant.dcast [[V10]] {origin = "sum"} : tensor<4x8x!q5> to tensor<4x8xf32>
-// CHECK-NEXT: func.return [[V11]] : tensor<4x8xf32>
+// CHECK-NEXT: [[V7:%.+]] = nn.layer_norm [[V6]], [[V3]] : (tensor<4x8x!q6>, tensor<8xf32>) -> tensor<4x8x!q5> {origin = "ln"}
+// CHECK-NEXT: [[V8:%.+]] = nn.add [[V7]], [[V1]] : (tensor<4x8x!q5>, tensor<4x8x!q0>) -> tensor<4x8x!q5> {origin = "sum"}
+// CHECK-NEXT: [[V9:%.+]] = quant.dcast [[V8]] {origin = "sum"} : tensor<4x8x!q5> to tensor<4x8xf32>
+// CHECK-NEXT: func.return [[V9]] : tensor<4x8xf32>

@@ -5,6 +5,7 @@
 !y = !quant.uniform<i8:f32, 0.25:3>
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5, 0.25}>
 !b = !quant.uniform<i32:f32:0, {0.25, 0.125}>
+!long = !quant.uniform<i16:f32, 0.5>
 
 // Weights are quantized now; somebody else's casts take the same road as ours.
 func.func @layer(%x: tensor<1x2x!x>) -> tensor<1x2x!y> {
@@ -77,3 +78,31 @@ func.func @stays(%x: tensor<2x!x>) -> (tensor<2xf32>, tensor<2x!x>, tensor<2x!x>
 // CHECK-NEXT: [[V11:%.+]] = nn.relu [[V1]] : tensor<2xf32> {origin = "by_rule", nn.keep_float}
 // CHECK-NEXT: [[V12:%.+]] = quant.qcast [[V11]] : tensor<2xf32> to tensor<2x!q1>
 // CHECK-NEXT: func.return [[V2]], [[V3]], [[V5]], [[V6]], [[V8]], [[V10]], [[V12]] : tensor<2xf32>, tensor<2x!q0>, tensor<2x!q0>, tensor<2x!q1>, tensor<1x2x!q1>, tensor<2x!q1>, tensor<2x!q1>
+
+// A norm of rows is fused where its neighbours are quantized, and its scale stays a float. Not where that is ruled out, not
+// beside floats, and not where no integers hold the rows.
+// CHECK-LABEL: @norms(
+// CHECK-SAME: [[NARROW:%.+]]: tensor<2x4x!q0>, [[SCALE:%.+]]: tensor<4xf32>, [[FLOAT:%.+]]: tensor<2x4xf32>, [[LONG:%.+]]: tensor<1x40000x!{{.+}}>) ->
+// CHECK-NEXT: [[REAL:%.+]] = quant.dcast [[NARROW]] : tensor<2x4x!q0> to tensor<2x4xf32>
+// CHECK-NEXT: [[FUSED:%.+]] = nn.layer_norm [[NARROW]], [[SCALE]] : (tensor<2x4x!q0>, tensor<4xf32>) -> tensor<2x4x!q1> {origin = "fused"}
+// CHECK-NEXT: nn.layer_norm [[REAL]], [[SCALE]] : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {origin = "by_rule", nn.keep_float}
+// CHECK-NEXT: quant.qcast
+// CHECK-NEXT: nn.rms_norm [[FLOAT]] : tensor<2x4xf32> {origin = "of_floats"}
+// CHECK-NEXT: quant.qcast
+// CHECK-NEXT: nn.rms_norm [[REAL]] : tensor<2x4xf32> {origin = "to_floats"}
+// CHECK-NEXT: quant.dcast [[LONG]]
+// CHECK-NEXT: nn.rms_norm {{%.+}} : tensor<1x40000xf32> {origin = "long_rows"}
+func.func @norms(%a: tensor<2x4x!x>, %s: tensor<4xf32>, %f: tensor<2x4xf32>, %w: tensor<1x40000x!long>) -> (tensor<2x4x!y>, tensor<2x4x!y>, tensor<2x4x!y>, tensor<2x4xf32>, tensor<1x40000x!y>) {
+  %0 = quant.dcast %a : tensor<2x4x!x> to tensor<2x4xf32>
+  %1 = nn.layer_norm %0, %s : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {origin = "fused"}
+  %2 = quant.qcast %1 : tensor<2x4xf32> to tensor<2x4x!y>
+  %3 = nn.layer_norm %0, %s : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {origin = "by_rule", nn.keep_float}
+  %4 = quant.qcast %3 : tensor<2x4xf32> to tensor<2x4x!y>
+  %5 = nn.rms_norm %f : tensor<2x4xf32> {origin = "of_floats"}
+  %6 = quant.qcast %5 : tensor<2x4xf32> to tensor<2x4x!y>
+  %7 = nn.rms_norm %0 : tensor<2x4xf32> {origin = "to_floats"}
+  %8 = quant.dcast %w : tensor<1x40000x!long> to tensor<1x40000xf32>
+  %9 = nn.rms_norm %8 : tensor<1x40000xf32> {origin = "long_rows"}
+  %10 = quant.qcast %9 : tensor<1x40000xf32> to tensor<1x40000x!y>
+  func.return %2, %4, %6, %7, %10 : tensor<2x4x!y>, tensor<2x4x!y>, tensor<2x4x!y>, tensor<2x4xf32>, tensor<1x40000x!y>
+}

@@ -26,9 +26,12 @@ modes with a multiplier take integers of 32 bits, to which `a` saturates first.
    operation's own divisor, window by window.
 4. **Products**: `(q_a - z_a)(q_b - z_b)`, requantized from `s = f32(s_a * s_b)`.
 5. **Comparisons**, and the places of the largest and smallest: of the real values, exactly.
-6. **Everything else**, and the operations of 3 where the scales differ: each operand dequantized as `quant.dcast`
+6. **Normalizations of rows** of `n` elements: with `d = q - z`, `t = sum(d)` (0 for an RMS norm) and the integers `k`
+   and `e` of `qmlir.arithmetic.row_norms`, `r = 2^(k / 2) / sqrt(2^k (n sum(d^2) - t^2) + e)` is the nearest f32, and
+   `f32(f32(n d - t) * r)` the normalized element; times the scale, plus the bias, each in f32; then quantized.
+7. **Everything else**, and the operations of 3 where the scales differ: each operand dequantized as `quant.dcast`
    does, the operation in floats, each result quantized as `quant.qcast` does.
-7. **Mode `qlinear`**: the steps of `qmlir.arithmetic.qlinear`, in the place of 1 to 6.
+8. **Mode `qlinear`**: the steps of `qmlir.arithmetic.qlinear`, in the place of 1 to 7.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +40,15 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, indexing, pooling, qlinear, reduction
+from qmlir.dialects.nn.interpret.quantized import (
+    contraction,
+    elementwise,
+    indexing,
+    normalization,
+    pooling,
+    qlinear,
+    reduction,
+)
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.ir.evaluation import ByOperation, Evaluator, Results
@@ -46,6 +57,7 @@ QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **contraction.QUANTIZED,
     **elementwise.QUANTIZED,
     **indexing.QUANTIZED,
+    **normalization.QUANTIZED,
     **pooling.QUANTIZED,
     **reduction.QUANTIZED,
 }
