@@ -18,13 +18,17 @@ from qmlir.dialects.target.description import Accepted, Description, Plain, Supp
 from qmlir.ir.diagnostics import nearest_name, text_error
 
 __all__ = [
-    "HOST", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "Plain", "Running", "Support", "Target",
-    "find_target", "find_targets", "function_of_target", "installed_targets", "set_targets", "target_names",
-    "targets_of",
+    "HOST", "INTERPRETER", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "Plain", "Running",
+    "Support", "Target", "find_target", "find_targets", "function_of_target", "installed_targets", "set_targets",
+    "target_names", "targets_of",
 ]  # fmt: skip
 
 HOST = "cpu"
 """The target of everything that no other target computes, and the default."""
+
+
+INTERPRETER = "interpreter"
+"""The target of what has no compiled form."""
 
 
 @dataclass(frozen=True)

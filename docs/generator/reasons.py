@@ -25,9 +25,11 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
     ),
     "a sequence is not a tensor of numbers": _SEQUENCES,
     "text is not a number": _TEXT,
+    "nodes of ONNX compute on plain numbers": ("nn.onnx_island",),
 }  # fmt: skip
 
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "import": {"it is for the operators that have no importer": ("nn.onnx_island",)},
     "interpret quantized": {
         **_NOT_QUANTIZED,
         "it quantizes at run time, by a range that is unknown before": (
@@ -41,5 +43,6 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         ),
         "a sequence has no form in loops": _SEQUENCES,
         "text has no form in loops": _TEXT,
+        "ONNX Runtime computes it, beside the loops": ("nn.onnx_island",),
     },
 }  # fmt: skip

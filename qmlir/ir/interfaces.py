@@ -61,6 +61,10 @@ class ReadsShapesOnly(OpTrait):
     """The results follow from the shapes of the operands: no element of them is looked at."""
 
 
+class SizesKnownInRun(OpTrait):
+    """Sizes of the results may depend on elements of the operands: what takes them is made for the sizes of a run."""
+
+
 KnownValue = Callable[[SSAValue | None], npt.NDArray[Any] | None]
 """The elements of a value that is known when a module is compiled, `None` for any other one and for no value."""
 

@@ -74,6 +74,12 @@ def is_defined_by_function(node: NodeProto, version: int) -> bool:
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
+def fixed_definition(node: NodeProto, version: int) -> FunctionProto | None:
+    """ONNX's definition of the operator by others, where it does not depend on the inputs of the node."""
+    schema = cast(_Definition | None, schema_of(node, version))
+    return schema.function_body if schema is not None and schema.has_function else None
+
+
 def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
     """ONNX's definition of the operator by others, for inputs of `types`; `None` where there is none."""
     schema = cast(_Definition | None, schema_of(node, version))

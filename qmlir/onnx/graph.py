@@ -16,6 +16,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.dialects.nn.ops.sequence import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
@@ -180,7 +181,8 @@ class GraphBuilder:
     def sweep(self) -> None:
         """Erase the operations whose results nothing uses."""
         for op in reversed(list(self.block.ops)):
-            if isinstance(op, NnOp | SequenceOp | CastOperation) and not any(result.uses for result in op.results):
+            is_swept = isinstance(op, NnOp | SequenceOp | OnnxIslandOp | CastOperation)
+            if is_swept and not any(result.uses for result in op.results):
                 Rewriter.erase_op(op)
 
     @staticmethod

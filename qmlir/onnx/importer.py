@@ -1,17 +1,20 @@
 """Importing: an ONNX graph becomes one function, one operation for one node where `nn` has the operator."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 from onnx import (
     FunctionProto,
     GraphProto,
+    ModelProto,
     NodeProto,
     TensorProto,
     TypeProto,
     ValueInfoProto,
+    helper,
     shape_inference,
     version_converter,
 )
@@ -35,8 +38,19 @@ from qmlir.onnx.checking import check_nodes, check_standard, check_text, check_t
 from qmlir.onnx.errors import describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.naming import hint_of
-from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, is_defined_by_function
+from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition
 from qmlir.onnx.graph import GraphBuilder
+from qmlir.onnx.inference import inferred_types
+from qmlir.onnx.islands import add_island
+from qmlir.onnx.missing import (
+    Island,
+    Operators,
+    domain_of,
+    operator_key,
+    shown_names,
+    untyped_here,
+    with_islands,
+)
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.order import needed_nodes
 from qmlir.onnx.ports import (
@@ -50,20 +64,8 @@ from qmlir.onnx.ports import (
 from qmlir.onnx.reading import OnnxModel
 from qmlir.specialization.specialize import specialize
 
-MAX_NODES_NAMED = 5
-"""How many nodes an error names for one operator."""
-
 OLDEST_OPSET = 7
 """The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""
-
-
-def operator_key(node: NodeProto) -> str:
-    """The key of a node's operator in the tables of importers: `Relu`, `com.example::Relu`."""
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
-
-
-def _domain(node: NodeProto) -> str:
-    return "" if node.domain == "ai.onnx" else node.domain
 
 
 @dataclass
@@ -84,10 +86,11 @@ class _Scope:
 class _ModelImporter:
     """One import."""
 
-    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer]):
+    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer], fallback: bool):
         self.model = model
         self.importers = importers
         self.functions = Functions.of(model.proto.functions)
+        self.operators = Operators(importers, self.functions, fallback)
         self.names: Counter[str] = Counter()
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
@@ -100,7 +103,7 @@ class _ModelImporter:
             module = self._restored(restoration, versions)
             return specialize(module, shapes) if shapes else module
         nodes = needed_nodes(graph)
-        self._check_operators(nodes, versions)
+        self.operators.check(nodes, versions, self.model.name)
         self._check_model({name for node in nodes for name in node.input})
         inputs = input_ports(graph, shapes)
         function, builder, scope = self._begin(inputs, nodes, versions)
@@ -110,7 +113,7 @@ class _ModelImporter:
         }
         for port in inputs:
             _suggest_name(scope.values[port.name], port.name)
-        self._import_nodes(nodes, scope, builder)
+        self._import_nodes(nodes, scope, builder, {each.name for each in graph.output})
         outputs = self._end(function, scope, builder)
         self._warn_of_training(builder)
         set_ports(function, inputs, outputs)
@@ -127,7 +130,7 @@ class _ModelImporter:
             restoration.name_value(scope.values[port.name], port.name)
         for step in restoration.steps():
             if not restoration.restore(step, scope.values, builder):
-                self._check_operators(step.nodes, versions)
+                self.operators.check(step.nodes, versions, self.model.name)
                 read = [name for node in step.nodes for name in node.input]
                 restored = restoration.as_held(read, scope.values, builder)
                 before = {name: scope.values[name] for name in restored}
@@ -173,6 +176,7 @@ class _ModelImporter:
     def _module(self, function: FuncOp, attributes: Mapping[str, Attribute]) -> ModuleOp:
         module = ModuleOp([function], {**_metadata(self.model), **attributes})
         _follow_producer(module, self.model)
+        self.operators.tell_islands(module, self.model.name)
         take_ranges(self.model.proto.graph, module)
         verify(module)
         return module
@@ -198,7 +202,7 @@ class _ModelImporter:
         names = [origin.name for origin in builder.batch_dependent]
         message = (
             f"{self.model.name} is in training mode: it normalizes by the mean and the variance of each batch "
-            f"({_shown(names)}), so the result of a sample depends on the others; export the model for inference "
+            f"({shown_names(names)}), so the result of a sample depends on the others; export the model for inference "
             "(training_mode = 0) to normalize by the running statistics"
         )
         emit(Diagnostic(Severity.WARNING, message))
@@ -217,40 +221,17 @@ class _ModelImporter:
         if not graph.output:
             raise model_error(f"{self.model.name} has no outputs")
 
-    def _check_operators(self, nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
-        """Raise one error that lists every operator that nothing imports."""
-        missing: dict[str, list[str]] = defaultdict(list)
-        self._collect_missing(nodes, versions, missing, set())
-        if not missing:
-            return
-        kinds: list[str] = []
-        for key, names in sorted(missing.items()):
-            kinds.append(f"{key} ({len(names)}: {_shown(names)})")
-        raise model_error(
-            f"{self.model.name} uses {len(kinds)} operator{'s' if len(kinds) > 1 else ''} that nothing imports: "
-            f"{'; '.join(kinds)}. A package adds importers through the entry point group "
-            f"'{registry.ONNX_IMPORTERS_GROUP}'"
-        )
-
-    def _collect_missing(
-        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], missing: dict[str, list[str]], called: set[int]
-    ) -> None:
-        """`called`: the functions that were looked into, by their identity."""
-        for node in nodes:
-            function = self.functions.find(node)
-            if function is not None:
-                if id(function) not in called:
-                    called.add(id(function))
-                    self._collect_missing(function.node, opsets(function.opset_import), missing, called)
-            elif operator_key(node) not in self.importers and not is_defined_by_function(
-                node, versions.get(_domain(node), 0)
-            ):
-                missing[operator_key(node)].append(node_name(node))
-
     # Nodes
 
-    def _import_nodes(self, nodes: Iterable[NodeProto], scope: _Scope, builder: GraphBuilder) -> None:
-        for node in nodes:
+    def _import_nodes(
+        self, nodes: Iterable[NodeProto], scope: _Scope, builder: GraphBuilder, wanted: Collection[str] | None = None
+    ) -> None:
+        """Add the operations of nodes in `scope`; `wanted` are the tensors that are used after them, `None` for all."""
+        listed = list(nodes)
+        for node in with_islands(listed, self._missing(listed, scope), wanted):
+            if isinstance(node, Island):
+                self._import_island(node, scope, builder)
+                continue
             inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
             first = builder.block.last_op
             results = self._import_node(node, inputs, scope, builder)
@@ -259,21 +240,61 @@ class _ModelImporter:
             added = builder.block.first_op if first is None else first.next_op
             results = builder.settle(added, results)
             for name, value in zip(node.output, results, strict=False):
-                if not name or value is None:
-                    continue
-                declared, found = scope.types.get(name), type_name(value)
-                if declared is not None and found not in (None, declared):
-                    raise node_error(node, f"the model declares '{name}' as {declared}, the node gives a {found}")
-                if name in scope.declared:
-                    refined = self._refined(node, name, value, scope, builder)
-                    if refined is not value:  # also under the other names that an Identity gave it
-                        aliases = [alias for alias, known in scope.values.items() if known is value]
-                        scope.values.update(dict.fromkeys(aliases, refined))
-                        value = refined
-                scope.values[name] = value
-                _suggest_name(value, name)
+                if name and value is not None:
+                    self._enter(node, name, value, scope, builder)
             if scope.call is None:
                 _name_results(results, node.output)
+
+    def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> None:
+        """Let `name` be `value`, of the type that the model declares too."""
+        declared, found = scope.types.get(name), type_name(value)
+        if declared is not None and found not in (None, declared):
+            raise node_error(node, f"the model declares '{name}' as {declared}, the node gives a {found}")
+        if name in scope.declared:
+            refined = self._refined(node, name, value, scope, builder)
+            if refined is not value:  # also under the other names that an Identity gave it
+                aliases = [alias for alias, known in scope.values.items() if known is value]
+                scope.values.update(dict.fromkeys(aliases, refined))
+                value = refined
+        scope.values[name] = value
+        _suggest_name(value, name)
+
+    # Islands
+
+    def _missing(self, nodes: Sequence[NodeProto], scope: _Scope) -> set[int]:
+        """The places of the nodes that only an island can have."""
+        found = {place for place, node in enumerate(nodes) if not self.operators.has(node, scope.opsets)}
+        if found and scope.call is None:  # optional values and maps are inside of islands, with all that takes them
+            found |= {
+                place for place, node in enumerate(nodes) if untyped_here(self._types, (*node.input, *node.output))
+            }
+        return found
+
+    @cached_property
+    def _types(self) -> Mapping[str, TypeProto]:
+        """What the model declares of its tensors, and what ONNX infers."""
+        return inferred_types(self.model)
+
+    def _import_island(self, island: Island, scope: _Scope, builder: GraphBuilder) -> None:
+        """Add the operation of nodes that nothing imports."""
+        values = {name: self._island_input(name, island, scope, builder) for name in island.inputs}
+        proto = self.model.proto
+        head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if island.has_subgraphs else ())
+        head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
+        declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
+        origins = [self._origin(node, scope) for node in island.nodes]
+        results = add_island(island, values, head, builder, origins, declared)
+        for name, value in zip(island.outputs, results, strict=True):
+            self._enter(island.nodes[-1], name, value, scope, builder)
+        if scope.call is None:
+            _name_results([scope.values[name] for name in island.outputs], island.outputs)
+
+    def _island_input(self, name: str, island: Island, scope: _Scope, builder: GraphBuilder) -> SSAValue | TensorProto:
+        """The value of a tensor, or the tensor of the model itself, where it is text."""
+        held = scope.initializers.get(name)
+        if name not in scope.values and held is not None and held.data_type == TensorProto.STRING:
+            return held
+        return self._value(name, scope, builder, island.nodes[0])
 
     def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> SSAValue:
         declared, found = scope.declared[name], ranked_tensor(value.type)
@@ -291,7 +312,7 @@ class _ModelImporter:
         function = self.functions.find(node)
         if function is not None:
             return self._inline(function, node, inputs, _Scope(opsets(function.opset_import), call=origin), builder)
-        version = scope.opsets[_domain(node)]
+        version = scope.opsets[domain_of(node)]
         check_types(node, version, inputs)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
@@ -311,7 +332,7 @@ class _ModelImporter:
             raise node_error(node, "has no importer, and ONNX defines it by others for some inputs only")
         # A definition that depends on its inputs does not always say which operators it is written in: the model's.
         versions = {**scope.opsets, **opsets(function.opset_import)}
-        self._check_operators(function.node, versions)
+        self.operators.check(function.node, versions, self.model.name)
         return self._inline(function, node, inputs, _Scope(versions, call=origin), builder, version)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
@@ -340,7 +361,8 @@ class _ModelImporter:
                 scope.values[name] = value
         missing = {name for name in function.input if name not in scope.values}
         nodes = bound_nodes(function, call, version)
-        self._import_nodes((_without_inputs(node, missing) for node in nodes), scope, builder)
+        wanted = {name for name, used in zip(function.output, call.output, strict=False) if used}
+        self._import_nodes((_without_inputs(node, missing) for node in nodes), scope, builder, wanted)
         # What the call does not name, the definition need not give.
         return [
             self._value(name, scope, builder, call) if wanted else None
@@ -404,12 +426,6 @@ def _suggest_name(value: SSAValue, name: str) -> None:
         value.name_hint = hint
 
 
-def _shown(names: Sequence[str]) -> str:
-    """The names of some nodes, not of too many."""
-    more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
-
-
 def _name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
     """Write the names of tensors on the operations that give them."""
     by_op: dict[Operation, dict[int, str]] = {}
@@ -451,11 +467,14 @@ def is_exported(model: OnnxModel) -> bool:
     return metadata.EXPORT in metadata.entries(model.proto)
 
 
-def import_model(model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+def import_model(
+    model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None, fallback: bool = True
+) -> ModuleOp:
     """The verified module of a model: one function `@main`, its inputs and outputs named as the model names them.
 
-    `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Raises
-    `DiagnosticError`, naming the node, for a model that is wrong or that holds what cannot be imported.
+    `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Nodes that nothing
+    imports become islands, which other runtimes compute, and are an error without `fallback`. Raises `DiagnosticError`,
+    naming the node, for a model that is wrong or that holds what cannot be imported.
     """
     check_text(model.proto)
-    return _ModelImporter(modernized(model), registry.onnx_importers()).run(shapes or {})
+    return _ModelImporter(modernized(model), registry.onnx_importers(), fallback).run(shapes or {})

@@ -44,3 +44,12 @@ def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
     except (RuntimeError, ValueError, shape_inference.InferenceError):
         return found  # of a model that is wrong, which its importer says better
     return found | {name: info.type for name, info in declared_infos(graph).items()}
+
+
+def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
+    """The types that ONNX infers for the outputs of a model that holds its tensors; none where it fails."""
+    try:
+        graph = shape_inference.infer_shapes(model, data_prop=True).graph
+    except (RuntimeError, ValueError, shape_inference.InferenceError):
+        return {}
+    return {info.name: info.type for info in graph.output if info.type.WhichOneof("value")}

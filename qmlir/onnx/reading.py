@@ -98,6 +98,14 @@ def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, in
     return path, offset, size - offset if length == -1 else length
 
 
+def inlined(tensor: TensorProto, directory: Path | None) -> TensorProto:
+    """`tensor` with its data in place of the file that holds it. Raises `DiagnosticError` as `external_file` does."""
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return tensor
+    data = _file_bytes(tensor, *external_file(tensor, directory))
+    return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data)
+
+
 def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> bytes:
     try:
         with path.open("rb") as file:

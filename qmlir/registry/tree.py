@@ -124,6 +124,7 @@ TREE = Contribution(
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.destinations:DESTINATIONS",),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.forms:FORMS",),
+        "nn.onnx_island": ("qmlir.onnx.islands:INFERENCE", "qmlir.targets.peers.islands:RUNNING"),
         "padding": ("qmlir.specialization.padding.rows:RULES", "qmlir.specialization.padding.shapes:RULES"),
         "pdl.constraints": (
             "qmlir.pdl.functions.graph:CONSTRAINTS",
@@ -155,8 +156,8 @@ TREE = Contribution(
     importers=_onnx_rows(
         "IMPORTERS", "dynamic", "microsoft", "microsoft_attention", "microsoft_layers", "text", "training"
     ),
-    exporters=_onnx_rows("EXPORTERS", "calibration"),
-    targets={"cpu": "qmlir.targets.cpu.target:TARGET"},
+    exporters=(*_onnx_rows("EXPORTERS", "calibration"), "qmlir.onnx.islands:EXPORTERS"),
+    targets={"cpu": "qmlir.targets.cpu.target:TARGET", "interpreter": "qmlir.targets.interpreted:TARGET"},
     isas={
         "generic": "qmlir.targets.cpu.isa.generic:GENERIC",
         "avx2": "qmlir.targets.cpu.isa.avx2:AVX2",

@@ -6,7 +6,7 @@ parameter says becomes the operation's own (a property, a result type), a size b
 from constants is computed here, within a bound (see `qmlir.specialization.folding`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -26,7 +26,7 @@ from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import operand_groups
-from qmlir.ir.interfaces import HasParameters, InferResultTypes, Replacement
+from qmlir.ir.interfaces import HasParameters, InferResultTypes, Replacement, SizesKnownInRun
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
 from qmlir.ir.signature import DIMS, NAME, inputs_of
 from qmlir.specialization.flow import parameter_inputs, parameter_values
@@ -72,10 +72,11 @@ def specialize_function(module: ModuleOp, shapes: Shapes, values: Values, name: 
 
 def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None) -> None:
     """Specialize what is in a function whose arguments have their types."""
-    _Specializer(parameter_values(function) if needed is None else needed).run(function)
+    specializer = _Specializer(parameter_values(function) if needed is None else needed)
+    specializer.run(function)
     region_dce(function.body)
     for op in function.body.walk():
-        _check_closed(op)
+        _check_closed(op, specializer.late)
     _set_signature(function)
 
 
@@ -179,8 +180,11 @@ class _Specializer:
     def __init__(self, needed: set[SSAValue]):
         self.needed = needed
         self.folder = Folder()
+        self.late: set[SSAValue] = set()
+        """The values whose sizes are known in a run only: of islands, and of what takes these."""
 
     def run(self, function: FuncOp) -> None:
+        self.late.update(argument for argument in function.body.block.args if is_open(argument.type))
         for op in list(function.body.block.ops):
             self._visit(op)
 
@@ -195,12 +199,19 @@ class _Specializer:
                 for made in replacement.operations:
                     self._visit(made)
                 return
-            _check_parameters_known(op)
+            if self.late.isdisjoint(op.operands):
+                _check_parameters_known(op)
         self._infer(op)
+        self._note_late(op)
         always = any(result in self.needed for result in op.results)
         constants = self.folder.fold(op, always=always)
         if constants is not None:
             self._replace(op, Replacement(constants, [constant.result for constant in constants]))
+
+    def _note_late(self, op: Operation) -> None:
+        """Note the results whose sizes the operands do not tell."""
+        if op.has_trait(SizesKnownInRun, value_if_unregistered=False) or not self.late.isdisjoint(op.operands):
+            self.late.update(result for result in op.results if is_open(result.type))
 
     def _call(self, op: CallOp) -> None:
         """Let a call whose operands have other sizes now call a function that is made for them."""
@@ -209,7 +220,8 @@ class _Specializer:
             return
         types = [type_ for each in op.operand_types if (type_ := ranked_tensor(each)) is not None]
         is_same = tuple(callee.function_type.inputs) == tuple(op.operand_types)
-        if is_same or len(types) != len(op.operands) or not all(map(is_static, types)):
+        is_late = not self.late.isdisjoint(op.operands)
+        if is_same or len(types) != len(op.operands) or not (is_late or all(map(is_static, types))):
             return
         function = _own_callee(callee, op)
         _set_arguments(function, types, {})
@@ -217,6 +229,7 @@ class _Specializer:
         _specialize_body(function)
         for result, type_ in zip(tuple(op.results), function.function_type.outputs, strict=True):
             self._follow(result, retype(result, type_))
+        self.late.update(result for result in op.results if is_open(result.type))
 
     def _infer(self, op: Operation) -> None:
         """Give the results of `op` the types that follow from its operands."""
@@ -274,12 +287,17 @@ def _check_parameters_known(op: HasParameters) -> None:
         )
 
 
-def _check_closed(op: Operation) -> None:
-    """Raise where a size of a result is not known, or where a call does not fit the function any more."""
+def _check_closed(op: Operation, late: Container[SSAValue]) -> None:
+    """Raise where a size of a result is not known, or where a call does not fit the function any more.
+
+    The sizes of the results `late` are known in a run only.
+    """
     callee = SymbolTable.lookup_symbol(op, op.callee) if isinstance(op, CallOp) else None
     if isinstance(callee, FuncOp) and tuple(callee.function_type.inputs) != tuple(op.operand_types):
         raise op_error(op, f"calls @{callee.sym_name.data}, which is made for other sizes: inline it before")
     for result in op.results:
+        if result in late:
+            continue
         if isinstance(result.type, SequenceType):
             raise op_error(op, f"gives {result.type}: compiled functions take and give tensors")
         if is_open(result.type):

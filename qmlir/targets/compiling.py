@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import IO, Literal, overload
+from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import text_error, without_remarks
 from qmlir.passmanager.running import run_pipeline
-from qmlir.target import HOST, Running, find_targets, set_targets
+from qmlir.quantization.supports import why_not
+from qmlir.target import HOST, INTERPRETER, TARGETS, Running, find_target, find_targets, set_targets
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.any_length import Lengths
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.emission import has_parts, parts_of
 from qmlir.targets.hybrid import HybridProgram, compile_parts, load_parts
+from qmlir.targets.partitioning.partition import target_of
 
 PARTITION = "quant-partition"
 """The pass that gives each operation to a target."""
@@ -26,8 +29,9 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
     the module was partitioned for others.
     """
     targets = find_targets(target)
-    clone = module.clone()
-    if given := parts_of(module):
+    clone = with_islands_apart(module).clone()
+    given = {name: owner for name, owner in parts_of(clone).items() if owner != INTERPRETER}
+    if given:
         known = {each.name for each in targets}
         for name, owner in given.items():
             if owner not in known:
@@ -37,16 +41,25 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
     return run_pipeline(clone, PARTITION)
 
 
-@overload
-def compile(
-    module: ModuleOp, *, target: Literal["", "cpu"] = "", threads: int = 1, isa: str = "host", function: str = "main",
-    progress: IO[str] | None = None, tuned: bool = True, lengths: Lengths | None = None,
-) -> Program: ...  # fmt: skip
-@overload
-def compile(
-    module: ModuleOp, *, target: str | Sequence[str], threads: int = 1, isa: str = "host", function: str = "main",
-    progress: IO[str] | None = None, tuned: bool = True, lengths: Lengths | None = None,
-) -> Program | HybridProgram: ...  # fmt: skip
+def with_islands_apart(module: ModuleOp) -> ModuleOp:
+    """`module`, or a clone in which what has no compiled form is parts of the interpreter.
+
+    Other targets may have parts in it already, or get them afterwards.
+    """
+    target = find_target(INTERPRETER)
+    functions = (op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None)
+    if not any(why_not(target, op) is None for function in functions for op in function.walk()):
+        return module
+    clone = module.clone()
+    before = clone.attributes.pop(TARGETS, None)
+    set_targets(clone, (target.description, find_target(HOST).description))
+    with without_remarks():  # why the rest is elsewhere is no question
+        run_pipeline(clone, PARTITION)
+    del clone.attributes[TARGETS]
+    clone.attributes |= {} if before is None else {TARGETS: before}
+    return clone
+
+
 def compile(
     module: ModuleOp,
     *,
@@ -61,7 +74,8 @@ def compile(
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
-    it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts.
+    it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts, or
+    islands, which the interpreter runs: then the program is one of several targets.
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
     `lengths={"sequence": 256}`, the largest of each open size by its name, or a list of capacities, a program for the
@@ -70,15 +84,18 @@ def compile(
     Raises `DiagnosticError` for an unknown target or instruction set, for one that this processor
     lacks, and for what has no compiled form.
     """
-    names = [each.name for each in find_targets(target)] if target else list(dict.fromkeys(parts_of(module).values()))
-    if not set(names) - {HOST}:
+    module = with_islands_apart(module)
+    names = [each.name for each in find_targets(target)] if target else []
+    owners = dict.fromkeys((*names, *parts_of(module).values()))
+    if not owners.keys() - {HOST}:
         return compiler.compile_module(
             module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned, lengths=lengths
         )
     if lengths is not None:
-        raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(names)}")
+        raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(owners)}")
     running = Running(threads, isa, tuned, progress)
-    return compile_parts(partitioned(module, names), function, running)
+    divided = partitioned(module, names) if set(names) - {HOST} else module
+    return compile_parts(divided, function, running)
 
 
 def load_program(folder: str | PathLike[str]) -> Program | HybridProgram:

@@ -201,7 +201,7 @@ class HybridProgram:
     def _write(chain: StaticProgram, files: Mapping[str, str | bytes], path: Path) -> None:
         save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
-            if isinstance(step.run, Program):
+            if isinstance(step.run, Program) and step.run.is_fixed:  # others are made for the sizes of a run
                 step.run.write(path / step.name)
         rows = [{"part": step.name, "target": step.target} for step in chain.steps]
         text = json.dumps({"format": FORMAT, "parts": rows, "files": list(files)}, indent=2)

@@ -81,6 +81,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "action": "append", "default": [], "metavar": "NAME,…",
         "help": "read an ONNX model up to these tensors, any of its graph (default: its own outputs)",
     },
+    "--no-fallback": {
+        "action": "store_true",
+        "help": "refuse an ONNX model with nodes that nothing imports (default: ONNX Runtime, or ONNX's reference "
+        "implementation, runs them as islands)",
+    },
     "--threads": {"type": int, "default": 1, "metavar": "N", "help": "threads of the program (default: 1)"},
     "--isa": {
         "default": "host", "metavar": "NAME",
@@ -172,7 +177,7 @@ def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**settings, "external_data": arguments.external_data or None}
 
 
-IMPORT = ("--shape", "--inputs", "--outputs")
+IMPORT = ("--shape", "--inputs", "--outputs", "--no-fallback")
 """The options of commands that read an ONNX model, for `import_settings`."""
 
 _ENDS = ("inputs", "outputs")
@@ -183,6 +188,7 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "shapes": arguments.shape,
         "keep_casts": getattr(arguments, "keep_casts", False),
+        "fallback": not arguments.no_fallback,
         **{end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS},
     }
 
@@ -196,11 +202,12 @@ def load_model(
     keep_casts: bool = False,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    fallback: bool = True,
 ) -> ModuleOp:
     """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
 
-    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `inputs` and `outputs` are those of
-    `qmlir.load`. Raises `DiagnosticError`.
+    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `inputs`, `outputs` and `fallback`
+    are those of `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
@@ -211,7 +218,9 @@ def load_model(
         module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
         verify(module)
     elif is_onnx:
-        return load(path, shapes=sizes or None, keep_casts=keep_casts, inputs=inputs, outputs=outputs)
+        return load(
+            path, shapes=sizes or None, keep_casts=keep_casts, inputs=inputs, outputs=outputs, fallback=fallback
+        )
     else:
         module = load(QuantizedFolder.open(path).module if path.is_dir() else path)
     return specialize(module, sizes, function=function) if sizes else module

@@ -93,7 +93,7 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
         return _export(arguments, streams)
     settings = import_settings(arguments)
     model = cut(read_model(Path(arguments.input)), settings["inputs"], settings["outputs"])
-    module = import_model(model, shapes=parse_shapes(arguments.shape))
+    module = import_model(model, shapes=parse_shapes(arguments.shape), fallback=settings["fallback"])
     if arguments.output:
         weights = Weights.INLINE if arguments.inline_weights else Weights.SIDECAR
         save_module(module, Path(arguments.output), PrintOptions(weights=weights))

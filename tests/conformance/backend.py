@@ -47,8 +47,9 @@ class QmlirBackend(Backend):
     """The backend that `onnx.backend.test` asks for."""
 
     @classmethod
-    def prepare(cls, model: ModelProto, device: str = "CPU", **_: Any) -> QmlirRep:
-        return QmlirRep(model, qmlir.load(model))
+    def prepare(cls, model: ModelProto, device: str = "CPU", *, fallback: bool = False, **_: Any) -> QmlirRep:
+        """The imported model, without islands unless there is a `fallback`: another program would be tested."""
+        return QmlirRep(model, qmlir.load(model, fallback=fallback))
 
     @classmethod
     def run_model(cls, model: ModelProto, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any) -> Any:

@@ -50,9 +50,9 @@ def _assert_agree(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
             np.testing.assert_allclose(*reals, rtol=bound, atol=bound, equal_nan=True, err_msg=name)
 
 
-def run_compiled(case: Case) -> None:
+def run_compiled(case: Case, *, fallback: bool = False) -> None:
     """Import, compile, run and compare. Raises what goes wrong."""
-    prepared = QmlirBackend.prepare(case.model)
+    prepared = QmlirBackend.prepare(case.model, fallback=fallback)
     program = qmlir.compile(prepared.module)
     names = [port.name for port in inputs_of(function_of(prepared.module, "main"))]
     for inputs, expected in case.data_sets:

@@ -13,6 +13,7 @@ from qmlir.dialects.nn.ops import (
     elementwise,
     expansion,
     indexing,
+    island,
     logic,
     movement,
     normalization,
@@ -32,6 +33,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 FAMILIES = (
     constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, einsum, normalization,
     softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
+    island,
 )  # fmt: skip
 """The families of operations."""
 

@@ -243,6 +243,9 @@ class Outgoing:
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """The data types of constants whose tensors are packed."""
 
+    versions: dict[str, int] = field(default_factory=dict[str, int])
+    """The versions of other operator sets that the nodes are of, where that is not the first."""
+
     prefix: str = ""
     elements: Mapping[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
     """Element types of operands and results that are not held as their own type says: f32 after a dequantization."""

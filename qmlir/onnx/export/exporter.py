@@ -63,6 +63,9 @@ class _ModuleExporter:
     tables: set[str] = field(default_factory=set[str])
     """The names of tensors that are there."""
 
+    versions: dict[str, int] = field(default_factory=dict[str, int])
+    """The versions of other operator sets than ONNX's own, where an operation says one."""
+
     def run(self) -> ModelProto:
         function = _only_function(self.module)
         inputs, outputs = inputs_of(function), outputs_of(function)
@@ -120,6 +123,10 @@ class _ModuleExporter:
             for node in found.nodes:
                 node.name = node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
         graph.node.extend(found.nodes)
+        for domain, number in found.versions.items():
+            if self.versions.setdefault(domain, number) != number:
+                other = self.versions[domain]
+                raise op_error(op, f"is of version {number} of the operator set '{domain}', others are of {other}")
         for tensor in found.initializers:
             if not tensor.name.startswith(TABLE) or tensor.name not in self.tables:
                 graph.initializer.append(tensor)
@@ -168,7 +175,7 @@ class _ModuleExporter:
     def _model(self, graph: GraphProto) -> ModelProto:
         opsets = [helper.make_opsetid("", self.settings.opset)]
         domains = {node.domain for node in graph.node} - {""}
-        opsets += [helper.make_opsetid(domain, 1) for domain in sorted(domains)]
+        opsets += [helper.make_opsetid(domain, self.versions.get(domain, 1)) for domain in sorted(domains)]
         ir_version = next(ir for opset, ir in _IR_VERSIONS if self.settings.opset >= opset)
         model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
         given = self.module.attributes

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onnx import ModelProto, NodeProto, TensorProto, printer
@@ -31,6 +31,8 @@ class Written:
 
     nodes: Sequence[NodeProto]
     initializers: Sequence[TensorProto]
+    versions: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The versions of other operator sets than ONNX's own, where the operation says them."""
 
 
 def written(
@@ -53,7 +55,7 @@ def written(
         write(out, op, exporters)
     else:
         _write_twin(out, op, twin, exporters, unsigned)
-    return Written(out.nodes, out.initializers)
+    return Written(out.nodes, out.initializers, out.versions)
 
 
 def _write_twin(

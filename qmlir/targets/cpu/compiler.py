@@ -224,6 +224,11 @@ class Program:
         """The function of the module that it computes: its inputs and outputs."""
         return function_of(self._module, self._function)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is one piece of code, for sizes that were known when it was made."""
+        return self._only is not None
+
     def _is_closed(self) -> bool:
         """Whether everything is known before a call."""
         types = (ranked_tensor(port.type) for port in self._ports)

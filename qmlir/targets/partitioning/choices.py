@@ -10,14 +10,14 @@ from itertools import takewhile
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.traits import SymbolTable, is_side_effect_free
 
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.quant.sizes import bytes_of, elements_of
 from qmlir.dialects.target.description import Description
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.quantization.supports import why_not
-from qmlir.target import HOST
+from qmlir.target import HOST, PART
 from qmlir.targets.partitioning.graph import CostGraph, graph_of
 from qmlir.targets.partitioning.phases import Plan, best_plan
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
@@ -69,6 +69,9 @@ class _Candidate:
 def _host_only(op: Operation) -> str | None:
     """Why no device may have `op`, whatever targets say of it."""
     if isinstance(op, CallOp):
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        if callee is not None and PART in callee.attributes:
+            return "it is a part already"
         return "it is a call: inline it before, for its operations to be divided"
     if not is_side_effect_free(op):
         return "it acts beside its results"

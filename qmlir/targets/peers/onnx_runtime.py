@@ -71,7 +71,9 @@ class OrtSession:
         except _errors() as error:
             raise text_error(f"ONNX Runtime cannot run the model: {' '.join(str(error).split())}") from error
         self.input_names: tuple[str, ...] = tuple(each.name for each in self._session.get_inputs())
-        self.output_names: tuple[str, ...] = tuple(each.name for each in self._session.get_outputs())
+        outputs: Sequence[Any] = self._session.get_outputs()
+        self.output_names: tuple[str, ...] = tuple(each.name for each in outputs)
+        self.output_types: tuple[str, ...] = tuple(each.type for each in outputs)
 
     def __call__(self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs by name, or those of them that `outputs` names.

@@ -198,7 +198,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "subgraph": (
         model_of([node_of("If", ["x"], then_branch=helper.make_graph([], "t", [], []))]),
-        "uses 1 operator that nothing imports: If (1: 'n1')",
+        "If node 'n1': lacks the attribute 'else_branch' (graph)",
     ),
 }
 

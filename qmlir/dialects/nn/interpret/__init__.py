@@ -17,6 +17,7 @@ from qmlir.dialects.nn.interpret import (
     elementwise,
     expansion,
     indexing,
+    island,
     logic,
     movement,
     normalization,
@@ -40,4 +41,6 @@ _FAMILIES = (
 
 _PLAIN = with_quantized({op: evaluator for family in _FAMILIES for op, evaluator in family.EVALUATORS.items()})
 
-EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.EVALUATORS | with_components(_PLAIN)
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = (
+    sequence.EVALUATORS | island.EVALUATORS | with_components(_PLAIN)
+)

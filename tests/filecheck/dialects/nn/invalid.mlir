@@ -185,3 +185,21 @@ func.func @missing_operand(%x: tensor<2xf32>) {
   %0 = nn.lstm %x {hidden_size = 2} : (tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
+// -----
+func.func @island_of_quantized_values(%x: tensor<2x!quant.uniform<i8:f32, 0.1>>) {
+  // expected-error @+1 {{takes and gives plain tensors and sequences of them, found tensor<2x!quant.uniform<i8:f32, 1.000000e-01>>}}
+  %0 = nn.onnx_island %x {model = dense<1> : tensor<4xi8>, reason = ""} : (tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @island_of_numbers(%x: tensor<2xf32>) {
+  // expected-error @+1 {{holds a model as bytes in a list of i8, found tensor<4xi32>}}
+  %0 = nn.onnx_island %x {model = dense<1> : tensor<4xi32>, reason = ""} : (tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @island_without_a_tensor(%x: index) {
+  // expected-error @+1 {{takes and gives plain tensors and sequences of them, found index}}
+  %0 = nn.onnx_island %x {model = dense<1> : tensor<4xi8>, reason = ""} : (index) -> tensor<2xf32>
+  func.return
+}

@@ -1,0 +1,102 @@
+"""Islands: nodes of an ONNX model that `nn` has no operation for, as one operation that another runtime computes.
+
+What is inside is ONNX's: what computes it and which types it gives are rows of the table `nn.onnx_island`, so that the
+dialect needs no ONNX.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, TensorType, i8
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir import registry
+from qmlir.dialects.nn.assembly import parse_operation, print_operation
+from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.types import SequenceType
+from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
+from qmlir.ir.interfaces import InferResultTypes, Quantizable, QuantizationSlots, SizesKnownInRun, Slot
+from qmlir.text.weights import ExternalWeightsAttr
+
+TABLE = "nn.onnx_island"
+"""The table of the registry: `types` gives the result types of an island, `evaluate` its results."""
+
+
+def is_held(type_: Attribute) -> bool:
+    """Whether a value may have this type: tensors of numbers or text that are not quantized, and sequences of them."""
+    tensors = type_.tensors if isinstance(type_, SequenceType) else ranked_tensor(type_)
+    kind = None if tensors is None else kind_of(tensors.get_element_type())
+    return kind is not None and kind is not Kind.QUANTIZED
+
+
+@irdl_op_definition
+class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
+    """Nodes of an ONNX model, computed by ONNX Runtime, or by ONNX's reference implementation where it is missing.
+
+    `model` is an ONNX model without files, its bytes as i8: its inputs are the operands, its outputs the results.
+    `reason` says why its nodes are no operations of their own.
+    """
+
+    name = "nn.onnx_island"
+
+    inputs = var_operand_def()
+    outputs = var_result_def()
+
+    model = prop_def(DenseIntOrFPElementsAttr | ExternalWeightsAttr)
+    reason = prop_def(StringAttr)
+
+    traits = traits_def(Pure(), SizesKnownInRun())
+
+    @classmethod
+    def of(cls, model: bytes, reason: str, operands: Sequence[SSAValue], result_types: Sequence[TypeAttribute]) -> Self:
+        """The island of `model`."""
+        held = dense(model, TensorType(i8, [len(model)]))
+        return cls.build(
+            operands=[list(operands)],
+            result_types=[list(result_types)],
+            properties={"model": held, "reason": StringAttr(reason)},
+        )
+
+    @property
+    def model_bytes(self) -> bytes:
+        """The model. Raises `InterpretationError` where the text left it out."""
+        held = as_dense(self.model)
+        if held is None:
+            raise InterpretationError("the nodes were left out of the text: read the module with its weights file")
+        return held.data.data
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        """What ONNX infers for operands of these types. Raises `VerifyException`."""
+        return registry.table(TABLE)["types"](self)
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return QuantizationSlots()
+
+    def accepts_quantized_values(self) -> bool:
+        return False
+
+    def float_reason(self) -> str:
+        return self.reason.data
+
+    def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
+        return ((value, Slot.INPUT) for value in self.operands)
+
+    def verify_(self) -> None:
+        held = ranked_tensor(self.model.get_type())
+        if held is None or held.get_element_type() != i8 or held.get_num_dims() != 1:
+            raise VerifyException(f"holds a model as bytes in a list of i8, found {self.model.get_type()}")
+        for value in (*self.operands, *self.results):
+            if not is_held(value.type):
+                raise VerifyException(f"takes and gives plain tensors and sequences of them, found {value.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        return parse_operation(cls, parser)
+
+    def print(self, printer: Printer) -> None:
+        print_operation(self, printer)

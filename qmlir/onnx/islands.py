@@ -1,0 +1,303 @@
+"""Islands in a module: nodes that nothing imports as one `nn.onnx_island`, its types, and the nodes written back."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs, version_converter
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir import registry
+from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
+from qmlir.dialects.nn.types import SequenceType
+from qmlir.ir.builtin_types import element_of, ranked_tensor
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.provenance import Origin, origins_of
+from qmlir.onnx.checking import is_large, opsets
+from qmlir.onnx.errors import node_error, reason_of
+from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_info
+from qmlir.onnx.graph import GraphBuilder
+from qmlir.onnx.inference import inferred_outputs
+from qmlir.onnx.missing import Island, domain_of
+from qmlir.onnx.order import subgraphs
+from qmlir.onnx.reading import inlined
+from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
+from qmlir.text.elements import dense_dtype
+
+OLDEST_FORMAT = 8
+"""The oldest version of ONNX's format that has functions, and initializers that are no inputs."""
+
+ONE_SAMPLE = 1
+"""The size that stands for an open one where an island is run for the ranks of its results."""
+
+
+# --- Importing --------------------------------------------------------------------------------------------------------
+
+
+def add_island(
+    island: Island,
+    values: Mapping[str, SSAValue | TensorProto],
+    head: ModelProto,
+    builder: GraphBuilder,
+    origins: Sequence[Origin],
+    declared: Mapping[str, TypeProto],
+) -> Sequence[SSAValue]:
+    """Add the operation of `island`; the values of its outputs.
+
+    `values` are those of its inputs, or tensors of the model that only it uses, `head` is what the model says besides
+    its graph, `declared` what it says of types. Small constants become part of the island, whose types may depend on
+    them. Raises `DiagnosticError` where no runtime can run it, and for types that are not known.
+    """
+    graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
+    graph.output.extend(ValueInfoProto(name=name) for name in island.outputs)
+    operands: list[SSAValue] = []
+    for name, value in values.items():
+        if isinstance(value, TensorProto):
+            graph.initializer.append(inlined(value, builder.directory))
+            continue
+        plain = builder.plain(value)
+        array = builder.constant_value(plain)
+        kind = DATA_TYPES.get(element_of(plain)) if array is not None else None
+        tensor = None if array is None or kind is None else TensorProto(data_type=kind, dims=array.shape)
+        if array is None or tensor is None or is_large(tensor):
+            graph.input.append(value_info(name, plain.type))
+            operands.append(plain)
+        else:
+            graph.initializer.append(plain_proto(name, array, element_of(plain)))
+    model = ModelProto(
+        ir_version=max(head.ir_version, OLDEST_FORMAT), opset_import=head.opset_import, functions=head.functions,
+        graph=graph,
+    )  # fmt: skip
+    first = island.nodes[0]
+    _type_outputs(model, declared, first)
+    data = model.SerializeToString(deterministic=True)
+    try:
+        registry.table(TABLE)["open"](data)
+    except (InterpretationError, DiagnosticError) as error:
+        raise node_error(first, f"has no importer, and cannot run as an island: {error}") from error
+    names = ", ".join(island.operators)
+    reason = f"qmlir has no operation for {names}: it runs as an ONNX island"
+    types = [_type_of(info, first) for info in model.graph.output]
+    return builder.append(OnnxIslandOp.of(data, reason, operands, types), origins).results
+
+
+def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
+    """A copy of `node` whose tensors hold their data, those of its subgraphs too."""
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    for tensor in _tensors_of(copy):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            tensor.CopyFrom(inlined(tensor, builder.directory))
+    return copy
+
+
+def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
+    for attribute in node.attribute:
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+    for graph in subgraphs(node):
+        yield from graph.initializer
+        for inner in graph.node:
+            yield from _tensors_of(inner)
+
+
+def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: NodeProto) -> None:
+    """Write the types of the outputs: those that ONNX infers, otherwise declared ones, otherwise those of a run."""
+    inferred = inferred_outputs(model)
+    for info in model.graph.output:
+        known = (each for each in (inferred.get(info.name), declared.get(info.name)) if each and _is_known(each))
+        found = next(known, None)
+        if found is not None:
+            info.type.CopyFrom(found)
+            for dim in info.type.tensor_type.shape.dim:
+                dim.ClearField("dim_param")  # of the model, or made up by the inference
+    if all(_is_known(info.type) for info in model.graph.output):
+        return
+    try:
+        opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+        results = opened.run([_zeros(info.type) for info in model.graph.input])
+    except (InterpretationError, DiagnosticError) as error:
+        raise node_error(
+            node, f"has no importer, and the model does not declare the types that an island needs: {error}"
+        ) from error
+    for info, result in zip(model.graph.output, results, strict=True):
+        if not _is_known(info.type) and isinstance(result, np.ndarray):
+            info.CopyFrom(_info_of_array(info.name, cast(Any, result)))
+
+
+def _is_known(type_: TypeProto) -> bool:
+    if type_.HasField("sequence_type"):
+        return type_.sequence_type.elem_type.tensor_type.elem_type != 0
+    return type_.tensor_type.elem_type != 0 and type_.tensor_type.HasField("shape")
+
+
+def _zeros(type_: TypeProto) -> Any:
+    if type_.HasField("sequence_type"):
+        return []
+    sizes = [dim.dim_value if dim.HasField("dim_value") else ONE_SAMPLE for dim in type_.tensor_type.shape.dim]
+    if type_.tensor_type.elem_type == TensorProto.STRING:
+        return np.full(sizes, "", dtype=np.object_)
+    dtype = np.bool_ if type_.tensor_type.elem_type == TensorProto.BOOL else None
+    return np.zeros(sizes, dtype or dense_dtype(ELEMENT_TYPES[type_.tensor_type.elem_type]))
+
+
+def _info_of_array(name: str, array: Any) -> ValueInfoProto:
+    """A tensor with the element type and the rank of `array`: its sizes may be others in another run."""
+    info = ValueInfoProto(name=name)
+    dtype: np.dtype[Any] = array.dtype
+    names = {each: key for key, each in _NUMPY_KINDS.items()}
+    info.type.tensor_type.elem_type = TensorProto.STRING if dtype.kind in "OUS" else names[dtype.name]
+    info.type.tensor_type.shape.SetInParent()
+    for _ in range(array.ndim):
+        info.type.tensor_type.shape.dim.add()
+    return info
+
+
+_NUMPY_KINDS: Mapping[int, str] = {
+    TensorProto.FLOAT16: "float16", TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64",
+    TensorProto.BOOL: "bool", TensorProto.INT8: "int8", TensorProto.INT16: "int16", TensorProto.INT32: "int32",
+    TensorProto.INT64: "int64", TensorProto.UINT8: "uint8", TensorProto.UINT16: "uint16",
+    TensorProto.UINT32: "uint32", TensorProto.UINT64: "uint64",
+}  # fmt: skip
+"""Data types of arrays that a run gives."""
+
+
+def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
+    """The type of a result. Raises `DiagnosticError` for a kind of value that modules have not."""
+    type_ = info.type
+    if type_.HasField("sequence_type") and type_.sequence_type.elem_type.HasField("tensor_type"):
+        return SequenceType(_tensor_type(type_.sequence_type.elem_type))
+    if not _is_known(type_) or type_.tensor_type.elem_type not in ELEMENT_TYPES:
+        kind = (type_.WhichOneof("value") or "value of an unknown type").removesuffix("_type")
+        raise node_error(
+            node,
+            f"has no importer, and its island gives '{info.name}', a {kind}, which a module has not: name tensors "
+            "before it as the outputs of the model (--outputs)",
+        )
+    return _tensor_type(type_)
+
+
+def _tensor_type(type_: TypeProto) -> Any:
+    dims = type_.tensor_type.shape.dim
+    element = ELEMENT_TYPES[type_.tensor_type.elem_type]
+    return TensorType(element, [dim.dim_value if dim.HasField("dim_value") else DYNAMIC_INDEX for dim in dims])
+
+
+# --- Types of an island whose operands have got others ----------------------------------------------------------------
+
+
+def _model_of(op: OnnxIslandOp) -> ModelProto:
+    model = ModelProto()
+    try:
+        model.ParseFromString(op.model_bytes)
+    except (DecodeError, InterpretationError) as error:
+        raise VerifyException(f"holds no ONNX model: {error}") from error
+    counts = len(model.graph.input), len(model.graph.output)
+    if counts != (len(op.operands), len(op.results)):
+        raise VerifyException(
+            f"has {len(op.operands)} operands and {len(op.results)} results, its model {counts[0]} inputs and "
+            f"{counts[1]} outputs"
+        )
+    return model
+
+
+def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
+    """The types that ONNX infers for the operands that an island has; its own where that knows less."""
+    model = _model_of(op)
+    for info, operand in zip(model.graph.input, op.operands, strict=True):
+        info.CopyFrom(value_info(info.name, operand.type))
+    for info in model.graph.output:
+        for dim in info.type.tensor_type.shape.dim:
+            dim.Clear()
+    inferred = inferred_outputs(model)
+    pairs = zip(model.graph.output, op.results, strict=True)
+    return [_refined(inferred.get(info.name), result.type) for info, result in pairs]
+
+
+def _refined(inferred: TypeProto | None, type_: Attribute) -> Any:
+    own = ranked_tensor(type_)
+    if inferred is None or own is None or not _is_known(inferred):
+        return type_
+    shape = _tensor_type(inferred).get_shape()
+    return TensorType(own.get_element_type(), shape) if len(shape) == own.get_num_dims() else type_
+
+
+INFERENCE: Mapping[str, Callable[..., Any]] = {"types": result_types}
+"""Rows of the table `nn.onnx_island`."""
+
+
+# --- Exporting --------------------------------------------------------------------------------------------------------
+
+
+def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
+    """`model` with ONNX's own operators of the version that is written; unchanged where they are the same."""
+    versions = opsets(model.opset_import)
+    own = versions.get("", out.opset)
+    nodes = (node for node in _all_nodes(model.graph) if not domain_of(node))
+    changed = [node for node in nodes if _since(node, own) != _since(node, out.opset)]
+    if not changed:
+        return model
+    out.needs(own, f"the island's {changed[0].op_type}")
+    try:
+        return version_converter.convert_version(model, out.opset)
+    except (RuntimeError, ValueError, version_converter.ConvertError) as error:
+        raise out.error(
+            f"its {changed[0].op_type} is of operator set {own}, which cannot be brought to {out.opset}: "
+            f"{reason_of(error)}"
+        ) from error
+
+
+def _since(node: NodeProto, version: int) -> int:
+    try:
+        return int(defs.get_schema(node.op_type, version, "").since_version)
+    except defs.SchemaError:
+        return 0
+
+
+def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from _all_nodes(inner)
+
+
+def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
+    model = _in_opset(_model_of(op), out)
+    if model.functions:
+        raise out.error("its subgraphs call functions of the model, which no exporter writes")
+    graph = model.graph
+    ends = zip((*graph.input, *graph.output), (*out.inputs, *out.outputs), strict=True)
+    names = {info.name: name for info, name in ends}
+    names |= {each.name: f"{out.outputs[0]}/{each.name}" for each in graph.initializer}
+    inside = (name for node in graph.node for name in node.output if name and name not in names)
+    is_repeated = any(origin.role for origin in origins_of(op))  # a function's nodes stand for each of its calls
+    names |= {name: f"{out.outputs[0]}/{name}" if is_repeated else name for name in inside}
+    for tensor in graph.initializer:
+        tensor.name = names[tensor.name]
+        out.initializers.append(tensor)
+    for node in graph.node:
+        _rename(node, names)
+        out.nodes.append(node)
+    versions = opsets(model.opset_import)
+    out.versions |= {domain: versions[domain] for domain in {domain_of(node) for node in _all_nodes(graph)} if domain}
+
+
+def _rename(node: NodeProto, names: Mapping[str, str]) -> None:
+    """Give the tensors that `node` takes and gives other names, where its subgraphs do not have their own for them."""
+    for field in (node.input, node.output):
+        field[:] = [names.get(name, name) for name in field]
+    for graph in subgraphs(node):
+        own = {each.name for each in (*graph.input, *graph.initializer)}
+        own |= {name for inner in graph.node for name in inner.output}
+        outer = {name: new for name, new in names.items() if name not in own}
+        for inner in graph.node:
+            _rename(inner, outer)
+        for info in graph.output:
+            info.name = outer.get(info.name, info.name)
+
+
+EXPORTERS: dict[type[Operation], Exporter] = {OnnxIslandOp: _export_island}

@@ -1,0 +1,187 @@
+"""Nodes of a model that nothing imports: refused with one error, or joined to islands for another runtime."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onnx import NodeProto, TypeProto
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir import registry
+from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.provenance import origins_of
+from qmlir.onnx.checking import opsets
+from qmlir.onnx.errors import model_error, node_name
+from qmlir.onnx.functions import Functions, fixed_definition, is_defined_by_function
+from qmlir.onnx.order import producers_of, subgraphs, used_tensors
+
+MAX_NODES_NAMED = 5
+"""How many nodes an error names for one operator."""
+
+
+def domain_of(node: NodeProto) -> str:
+    """The domain of a node's operator, empty for ONNX's own."""
+    return "" if node.domain == "ai.onnx" else node.domain
+
+
+def operator_key(node: NodeProto) -> str:
+    """The key of a node's operator in the tables of importers: `Relu`, `com.example::Relu`."""
+    return f"{node.domain}::{node.op_type}" if domain_of(node) else node.op_type
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """The names of some nodes, not of too many."""
+    more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
+
+
+def _shown_operators(nodes: Mapping[str, Sequence[str]]) -> str:
+    """Operators with the names of their nodes: `Det (1: 'd'); Fancy (2: 'a', 'b')`."""
+    return "; ".join(f"{key} ({len(names)}: {shown_names(names)})" for key, names in sorted(nodes.items()))
+
+
+@dataclass(frozen=True)
+class Operators:
+    """What can be imported: the importers, the functions of the model, and whether the rest may be islands."""
+
+    importers: Mapping[str, Callable[..., Any]]
+    functions: Functions
+    fallback: bool
+
+    def has(self, node: NodeProto, versions: Mapping[str, int]) -> bool:
+        """Whether a node becomes operations of its own."""
+        if self.functions.find(node) is not None or operator_key(node) in self.importers:
+            return True
+        version = versions.get(domain_of(node), 0)
+        body = fixed_definition(node, version)
+        if body is None:
+            return is_defined_by_function(node, version)
+        own = {**versions, **opsets(body.opset_import)}
+        return all(self.has(inner, own) for inner in body.node)
+
+    def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
+        """Raise one error that lists every operator that nothing imports, and that no island can have."""
+        missing: dict[str, list[str]] = defaultdict(list)
+        self._collect(nodes, versions, missing, set())
+        if missing:
+            raise self._error(missing, model)
+
+    def tell_islands(self, module: ModuleOp, model: str) -> None:
+        """Say which nodes are in islands; without a fallback, raise the error about them.
+
+        An exported model may bring islands, whatever is imported.
+        """
+        missing: dict[str, list[str]] = defaultdict(list)
+        islands = [op for op in module.walk() if isinstance(op, OnnxIslandOp)]
+        for origin in (origin for op in islands for origin in origins_of(op)):
+            missing[origin.op_type].append(str(origin))
+        if missing and not self.fallback:
+            raise self._error(missing, model)
+        if islands:
+            message = (
+                f"{model} has {len(islands)} island{'s' if len(islands) > 1 else ''}, which ONNX Runtime or ONNX's "
+                f"reference implementation runs: nothing imports {_shown_operators(missing)}"
+            )
+            emit(Diagnostic(Severity.WARNING, message))
+
+    @staticmethod
+    def _error(missing: Mapping[str, Sequence[str]], model: str) -> DiagnosticError:
+        return model_error(
+            f"{model} uses {len(missing)} operator{'s' if len(missing) > 1 else ''} that nothing imports: "
+            f"{_shown_operators(missing)}. A package adds importers through the entry point group "
+            f"'{registry.ONNX_IMPORTERS_GROUP}'"
+        )
+
+    def _collect(
+        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], missing: dict[str, list[str]], called: set[int]
+    ) -> None:
+        """`called`: the functions that were looked into, by their identity."""
+        for node in nodes:
+            function = self.functions.find(node)
+            if function is not None:
+                if id(function) not in called:
+                    called.add(id(function))
+                    self._collect(function.node, opsets(function.opset_import), missing, called)
+            elif not self.has(node, versions) and not (self.fallback and _may_run(node)):
+                missing[operator_key(node)].append(node_name(node))
+
+
+def _may_run(node: NodeProto) -> bool:
+    return bool(registry.table(TABLE)["knows"](domain_of(node), node.op_type))
+
+
+@dataclass(frozen=True)
+class Island:
+    """Nodes that nothing imports, in order, and the tensors that go in and out."""
+
+    nodes: tuple[NodeProto, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def has_subgraphs(self) -> bool:
+        """Whether a node has graphs of its own, which may call functions of the model."""
+        return any(map(subgraphs, self.nodes))
+
+    @property
+    def operators(self) -> Mapping[str, Sequence[str]]:
+        """The names of nodes by operator."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for node in self.nodes:
+            found[operator_key(node)].append(node_name(node))
+        return found
+
+
+def with_islands(
+    nodes: Sequence[NodeProto], missing: Collection[int], wanted: Collection[str] | None
+) -> Sequence[NodeProto | Island]:
+    """`nodes` in an order in which they can run, those at the places `missing` in islands; `wanted` are the outputs.
+
+    Phases take turns between nodes that are imported and those that are not, each node in the first one that its
+    operands allow. So no path leaves an island and comes back: all between two nodes of one phase is in that phase.
+    Nodes of a phase are in one island where they are connected. Without `wanted`, every tensor is.
+    """
+    if not missing:
+        return nodes
+    producers = producers_of(nodes)
+    before = [[producers[name] for name in used_tensors(node) if name in producers] for node in nodes]
+    phases: list[int] = []
+    island = list(range(len(nodes)))  # of each node the first one that it is connected with
+    for place in range(len(nodes)):
+        earliest = max((phases[other] for other in before[place]), default=0)
+        phases.append(earliest + (earliest % 2 != (place in missing)))
+        if place in missing:
+            together = {island[other] for other in before[place] if phases[other] == phases[place]}
+            first = min(together, default=place)
+            island = [first if each in together or at == place else each for at, each in enumerate(island)]
+    members: dict[int, list[int]] = defaultdict(list)
+    for place in sorted(range(len(nodes)), key=lambda place: (phases[place], place)):
+        members[island[place]].append(place)
+    users: dict[str, set[int]] = defaultdict(set)
+    for place, node in enumerate(nodes):
+        for name in used_tensors(node):
+            users[name].add(place)
+
+    def made(places: Sequence[int]) -> NodeProto | Island:
+        if places[0] not in missing:
+            return nodes[places[0]]
+        inside = [nodes[place] for place in places]
+        given = [name for node in inside for name in node.output if name]
+        used = dict.fromkeys(name for node in inside for name in used_tensors(node) if name and name not in given)
+        outputs = [name for name in given if wanted is None or name in wanted or users[name] - set(places)]
+        return Island(tuple(inside), tuple(used), tuple(outputs))
+
+    return [made(places) for places in members.values()]
+
+
+def untyped_here(types: Mapping[str, TypeProto], names: Iterable[str]) -> bool:
+    """Whether one of these tensors is of a kind that only islands have inside: an optional value, a map."""
+    return any(not _has_type(types[name]) for name in names if name in types)
+
+
+def _has_type(type_: TypeProto) -> bool:
+    if type_.HasField("sequence_type"):
+        return type_.sequence_type.elem_type.HasField("tensor_type") or not type_.sequence_type.HasField("elem_type")
+    return type_.HasField("tensor_type") or type_.WhichOneof("value") is None

@@ -1,0 +1,27 @@
+"""The target of what has no compiled form: islands of ONNX nodes, which the interpreter hands to ONNX Runtime."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir import interpreter
+from qmlir.arithmetic.arrays import Array
+from qmlir.target import INTERPRETER, Running, Support, Target
+
+
+def execute(
+    module: ModuleOp, function: str, running: Running
+) -> Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]:
+    """The interpreter on `function`."""
+    return partial(interpreter.interpret, module, function=function)
+
+
+TARGET = Target(
+    INTERPRETER,
+    summary="this machine, not compiled: islands of ONNX nodes, in ONNX Runtime or ONNX's reference implementation",
+    supports=(Support("nn.onnx_island"),),
+    execute="qmlir.targets.interpreted:execute",
+)
+"""It takes part by itself where a module has an island."""

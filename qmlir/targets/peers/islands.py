@@ -1,0 +1,179 @@
+"""Running islands: the nodes of a model that `nn` has no operation for, in ONNX Runtime or ONNX's own evaluator.
+
+An island comes out of a model or the text of a module, and is not trusted: it may name no files, and nothing is loaded
+for it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, cast
+
+import numpy as np
+from google.protobuf.message import DecodeError, Message
+from onnx import ModelProto, TensorProto, defs, helper
+from onnx.reference import ReferenceEvaluator
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.types import SequenceType
+from qmlir.interpreter.values import check_value, value_dtype
+from qmlir.ir.builtin_types import tensor
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.onnx.types import DATA_TYPES
+from qmlir.targets.peers.onnx_runtime import PACKAGE, OrtOptions, OrtSession
+from qmlir.targets.peers.packages import TITLES, imported, is_installed
+
+REFERENCE = "ONNX's reference implementation"
+
+KEPT = 64
+"""How many islands stay open in a process."""
+
+
+@dataclass(frozen=True)
+class OpenIsland:
+    """An island that is ready to run."""
+
+    runtime: str
+    """What runs it, for messages."""
+
+    run: Callable[[Sequence[Any]], Sequence[Any]]
+    """The outputs for inputs in order, as arrays and lists of arrays."""
+
+    element_types: tuple[str, ...]
+    """The types of the outputs without shapes as ONNX writes them, `tensor(float)`; none where it does not say."""
+
+
+def _messages(message: Message) -> Iterator[Message]:
+    waiting = [message]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        for field, value in each.ListFields():
+            if field.message_type is not None:
+                waiting.extend([value] if isinstance(value, Message) else value)
+
+
+def _checked_model(data: bytes) -> ModelProto:
+    """The model of an island. Raises `InterpretationError` for what is none, or one that names files."""
+    model = ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise InterpretationError("the island holds no ONNX model") from error
+    if not model.graph.node:
+        raise InterpretationError("the island holds no nodes")
+    for each in _messages(model):
+        if isinstance(each, TensorProto) and (each.data_location == TensorProto.EXTERNAL or each.external_data):
+            raise InterpretationError(f"the island takes its tensor '{each.name}' from a file, which is not allowed")
+    return model
+
+
+def _in_onnx_runtime(model: ModelProto) -> OpenIsland:
+    session = OrtSession(model.SerializeToString(), OrtOptions())
+    names = [each.name for each in model.graph.input]
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        found = session(dict(zip(names, values, strict=True)))
+        return [found[name] for name in session.output_names]
+
+    return OpenIsland(TITLES[PACKAGE], run, session.output_types)
+
+
+def _in_reference(model: ModelProto) -> OpenIsland:
+    names = [each.name for each in model.graph.input]
+    try:
+        evaluator: Any = ReferenceEvaluator(model)
+    except Exception as error:  # its errors have no class in common but this: most say that there is no implementation
+        raise InterpretationError(f"{REFERENCE} has no {_line(error)}") from error
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        try:
+            with np.errstate(all="ignore"):
+                return evaluator.run(None, dict(zip(names, values, strict=True)))
+        except Exception as error:  # what NumPy raises for inputs that do not fit, and its own
+            raise InterpretationError(f"{REFERENCE} fails: {_line(error)}") from error
+
+    return OpenIsland(REFERENCE, run, ())
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+@lru_cache(KEPT)
+def open_island(model: bytes) -> OpenIsland:
+    """What runs an island: ONNX Runtime where it is installed and can, otherwise ONNX's reference implementation.
+
+    Raises `InterpretationError` where neither can.
+    """
+    proto = _checked_model(model)
+    reasons: list[str] = []
+    if is_installed(PACKAGE) and not _has_narrow_types(proto):
+        try:
+            return _in_onnx_runtime(proto)
+        except DiagnosticError as error:
+            reasons.append(error.diagnostic.message)
+    elif not is_installed(PACKAGE):
+        reasons.append(f"{TITLES[PACKAGE]} is not installed")
+    try:
+        return _in_reference(proto)
+    except InterpretationError as error:
+        raise InterpretationError("; ".join([*reasons, str(error)])) from error
+
+
+def _has_narrow_types(model: ModelProto) -> bool:
+    """Whether values have types that NumPy alone has not, which ONNX Runtime takes from Python in no array."""
+    types = (each.type.tensor_type.elem_type for each in (*model.graph.input, *model.graph.output))
+    return any(
+        type_ and type_ != TensorProto.STRING and helper.tensor_dtype_to_np_dtype(type_).kind == "V" for type_ in types
+    )
+
+
+def _given(value: Any, type_: Attribute) -> Any:
+    """A value of the interpreter as runtimes take it."""
+    if isinstance(type_, SequenceType):
+        return [_given(each, type_.tensors) for each in value]
+    kind = DATA_TYPES[tensor(type_).get_element_type()]
+    return np.asarray(value) if kind == TensorProto.STRING else value.astype(helper.tensor_dtype_to_np_dtype(kind))
+
+
+def _taken(value: Any, type_: Attribute) -> Any:
+    """What a runtime gives as the interpreter has it. Raises `InterpretationError` for another type than `type_`."""
+    if isinstance(type_, SequenceType):
+        if not isinstance(value, list | tuple):
+            raise InterpretationError(f"the island gives a {type(value).__name__} for a {type_}")
+        found: Any = tuple(_taken(each, type_.tensors) for each in cast(Sequence[Any], value))
+    else:
+        array, dtype = np.asarray(value), value_dtype(tensor(type_).get_element_type())
+        is_bool = array.dtype == np.bool_
+        found = array.astype(dtype) if array.dtype.kind in "OUSV" or is_bool else array
+    check_value(found, type_)
+    return found
+
+
+def evaluate(op: OnnxIslandOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of an island. Raises `InterpretationError` or `DiagnosticError`."""
+    given = [_given(value, each.type) for value, each in zip(inputs, op.operands, strict=True)]
+    found = open_island(op.model_bytes).run(given)
+    if len(found) != len(op.results):
+        raise InterpretationError(f"the island gives {len(found)} values, {len(op.results)} are expected")
+    return tuple(_taken(value, result.type) for value, result in zip(found, op.results, strict=True))
+
+
+@cache
+def _runtime_operators() -> frozenset[tuple[str, str]]:
+    if not is_installed(PACKAGE):
+        return frozenset()
+    state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
+    return frozenset((each.domain, each.name) for each in state.get_all_operator_schema())
+
+
+def knows(domain: str, op_type: str) -> bool:
+    """Whether a runtime may compute an operator: ONNX or ONNX Runtime declares it."""
+    return bool(defs.has(op_type, domain)) or (domain, op_type) in _runtime_operators()
+
+
+RUNNING: Mapping[str, Callable[..., Any]] = {"evaluate": evaluate, "open": open_island, "knows": knows}
+"""Rows of the table `nn.onnx_island`."""
