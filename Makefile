@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled demo tour docs clean
+.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled zoo demo tour docs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -54,6 +54,11 @@ bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runti
 
 bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
 	$(BIN)/python -m benchmarks.compiled --threads 1 2
+
+zoo: $(STAMP) ## take models that people bring through all of it, and write docs/models.md (pip install -e '.[zoo]'; hours)
+	$(BIN)/python -m benchmarks.zoo.make
+	$(BIN)/python -m benchmarks.zoo
+	$(BIN)/python -m benchmarks.zoo --times --page docs/models.md
 
 demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with a report, into build/demo
 	$(BIN)/python -m docs.walkthrough.demo
