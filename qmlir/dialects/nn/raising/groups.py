@@ -51,14 +51,17 @@ class Raised:
     """A composite that can take the place of a group."""
 
     composite: NnOp
-    constants: Sequence[ConstantOp]
-    """Operands that were put together, to stand in front of it."""
+    before: Sequence[NnOp]
+    """What gives it operands that were put together, constants and a transpose, to stand in front of it."""
 
     results: Sequence[SSAValue | None]
     """For each of its results, the value of the group whose place it takes."""
 
     parts: Sequence[Operation]
     """The group, each operation before its users."""
+
+    after: Sequence[NnOp] = ()
+    """What makes its one result that of the group: a transpose back."""
 
     def anchor(self) -> Operation | None:
         """The first of the operations that give its results: there the composite would stand."""
@@ -71,7 +74,7 @@ class Raised:
 
     def discard(self) -> None:
         """Take the composite apart: the group stays."""
-        for op in (self.composite, *self.constants):
+        for op in (*self.after, self.composite, *self.before):
             op.erase(safe_erase=False)
 
     def replace(self) -> None:
@@ -81,8 +84,9 @@ class Raised:
         block = anchor.parent
         assert block is not None
         self.composite.location = anchor.location
-        block.insert_ops_before([*self.constants, self.composite], anchor)
-        for old, new in zip(self.results, self.composite.results, strict=True):
+        made = [*self.before, self.composite, *self.after]
+        block.insert_ops_before(made, anchor)
+        for old, new in zip(self.results, made[-1].results, strict=True):
             if isinstance(old, OpResult) and old.op in self.parts:
                 new.name_hint = new.name_hint or old.name_hint
                 old.replace_all_uses_with(new)
@@ -420,7 +424,7 @@ def _stands(raised: Raised) -> bool:
         return False
     for operand in raised.composite.operands:
         owner = operand.op if isinstance(operand, OpResult) else None
-        if owner is None or owner in raised.constants or owner.parent is not anchor.parent:
+        if owner is None or owner in raised.before or owner.parent is not anchor.parent:
             continue
         if not owner.is_before_in_block(anchor):
             return False

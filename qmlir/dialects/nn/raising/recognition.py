@@ -31,6 +31,7 @@ from qmlir.dialects.nn.ops.activations import (
 )
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
+from qmlir.dialects.nn.ops.movement import TransposeOp
 from qmlir.dialects.nn.ops.normalization import InstanceNormOp, LayerNormOp, LpNormOp, RmsNormOp
 from qmlir.dialects.nn.ops.reduction import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
@@ -77,6 +78,9 @@ class Recognized:
     properties: dict[str, Any] = field(default_factory=dict[str, Any])
     parameters: Sequence[Parameter] = ()
     """Operands after these that are constants of f32."""
+
+    order: Sequence[int] = ()
+    """The order of axes in which it takes its first operand and gives its result, where that is not their own."""
 
 
 Recognizer = Callable[[Operation], Recognized | None]
@@ -427,8 +431,10 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
     sources = [*(product.constants or [None]), *(value for value, _ in biases)]
     arrays = [constant.array for value in product.constants if (constant := constant_of(value)) is not None]
     shifts = [constant.array * (1 if up else -1) for value, up in biases if (constant := constant_of(value))]
-    if not rows.is_trailing or (shifts and not scale.is_variance):
+    if shifts and not scale.is_variance:
         return None
+    if not rows.is_trailing:
+        return _along_other_axes(scale, arrays, shifts, sources)
     first = rows.axes[0]
     epsilon, axis = {"epsilon": scale.epsilon}, _along(first, rows.data)
     if (own := _broadcast([*(arrays or [np.array(scale.factor)]), *shifts], shape[first:])) is not None:
@@ -448,6 +454,24 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
         return None
     flat = (each.reshape(-1) for each in found)
     return Recognized(InstanceNormOp, [rows.data], epsilon, list(zip(flat, (*sources, None)[:2], strict=True)))
+
+
+def _along_other_axes(
+    scale: _Scale, arrays: Sequence[Array], shifts: Sequence[Array], sources: Sequence[SSAValue | None]
+) -> Recognized | None:
+    """A layer norm of axes that are not the last ones, as of channels before the places: of the transposed data."""
+    rows, shape = scale.rows, shape_of(scale.rows.data)
+    if not rows.axes or not scale.is_variance:
+        return None
+    order = [*(axis for axis in range(len(shape)) if axis not in rows.axes), *rows.axes]
+    whole = [
+        each.reshape((1,) * (len(shape) - each.ndim) + each.shape) for each in (*(arrays or [np.ones(1)]), *shifts)
+    ]
+    own = _broadcast([each.transpose(order) for each in whole], [shape[axis] for axis in rows.axes])
+    if own is None:
+        return None
+    properties = {"epsilon": scale.epsilon, "axis": len(shape) - len(rows.axes)}
+    return Recognized(LayerNormOp, [rows.data], properties, list(zip(own, sources, strict=True)), order)
 
 
 # --- From what was recognized to the composite ------------------------------------------------------------------------
@@ -514,16 +538,22 @@ def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
         return None
     constants: list[ConstantOp] = []
     operands = [*found.operands, *(_operand(each, constants) for each in found.parameters)]
+    moved = [TransposeOp(operands[0], found.order)] if found.order else []
+    operands[: len(moved)] = [each.result for each in moved]
     try:
         composite = build(found.kind, operands, found.properties)
         composite.verify_()
     except VerifyException:
         composite = None
-    if composite is None or composite.results[0].type != root.results[0].type:
-        for made in filter(None, (composite, *constants)):
-            made.drop_all_references()
+    back = [TransposeOp(composite.results[0], np.argsort(found.order).tolist())] if moved and composite else []
+    before, made = [*constants, *moved], [*constants, *moved, *filter(None, (composite,)), *back]
+    if composite is None or made[-1].results[0].type != root.results[0].type:
+        for each in reversed(made):
+            each.drop_all_references()
         return None
-    set_origins(composite, merged_origins(_needed_by(root, parts)))
-    set_tensor_names(composite, tensor_names(root))
+    last = made[-1]
+    for each in (*moved, composite, *back):
+        set_origins(each, merged_origins(_needed_by(root, parts)))
+    set_tensor_names(last, tensor_names(root))
     set_marks(composite, marks_on(root))
-    return Raised(composite, constants, [root.results[0]], parts)
+    return Raised(composite, before, [root.results[0]], parts, back)

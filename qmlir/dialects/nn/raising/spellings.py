@@ -46,12 +46,13 @@ def giver(value: SSAValue) -> Operation | None:
 
 
 def above(root: Operation, most: int) -> list[Operation]:
-    """The operations that `root` is computed from, itself first, the nearest first; `most` of them."""
+    """The operations that `root` is computed from, itself first, the nearest first; `most` of them, and no constant."""
     found = [root]
     for each in found:
         for operand in each.operands:
             owner = giver(operand)
-            if owner is not None and owner not in found and len(found) < most:
+            is_new = owner is not None and owner not in found and constant_of(operand) is None
+            if owner is not None and is_new and len(found) < most:
                 found.append(owner)
     return found
 

@@ -171,6 +171,11 @@ FORMS = {
         "s = Mul(x, x) q = Mul(s, x) w = Mul(c, q) i = Add(x, w) a = Mul(k, i) t = Tanh(a) h = Add(one, t)"
         " u = Mul(half, h) y = Mul(x, u)",
     ),
+    "GELU, tanh, of a layer": (
+        "gelu",
+        "z0 = Mul(x, alpha) z = Add(z0, three) w = Mul(c, z) s = Mul(z, w) q = Mul(z, s) i = Add(z, q) a = Mul(k, i)"
+        " t = Tanh(a) h = Add(one, t) u = Mul(half, h) y = Mul(z, u)",
+    ),
     "GELU, tanh, factored": (
         "gelu",
         "s = Mul(x, x) w = Mul(s, c) i = Add(w, one) z = Mul(x, k) a = Mul(z, i) t = Tanh(a) h = Add(one, t)"
@@ -214,11 +219,6 @@ NEAR_MISSES = {
         " r = Sqrt(e) y = Div(d, r)",
     ),
     "no root": ("layer_norm", f"{VARIANCE} y = Div(d, e)"),
-    "leading axes": (
-        "layer_norm",
-        "m = ReduceMean<axes=[0]>(x) d = Sub(x, m) s = Mul(d, d) v = ReduceMean<axes=[0]>(s) e = Add(v, eps)"
-        " r = Sqrt(e) y = Div(d, r)",
-    ),
     "a sum over another count": (
         "layer_norm",
         "t0 = ReduceSum(x, last) m = Div(t0, six) d = Sub(x, m) s = Mul(d, d) v = ReduceMean<axes=[-1]>(s)"
@@ -307,13 +307,34 @@ def test_a_spelled_composite_is_recognized(form: str) -> None:
     model = model_of(body)
     module = run_passes(qmlir.load(model), LOWER)
     found = operations(module)
-    names = [op.name for op in found if form != "GELU of a product" or op.name != "nn.mul"]
+    before = {"GELU of a product": ["nn.mul"], "GELU, tanh, of a layer": ["nn.mul", "nn.add"]}.get(form, [])
+    names = [op.name for op in found if op.name not in before]
     assert names == [f"nn.{kind}"]
     nodes = [node.name for node in model.graph.node if node.op_type not in ("Constant", "Expand")]
     assert {origin.name for op in found for origin in origins_of(op)} >= set(nodes)
     x = data()
     expected, computed = reference(model, x), qmlir.interpret(module, {"x": x})["y"]
     np.testing.assert_allclose(computed, expected, rtol=2e-5, atol=2e-6)
+
+
+CHANNELS = {
+    "ConvNeXt": "m = ReduceMean<axes=[1]>(x) d = Sub(x, m) s = Mul(d, d) v = ReduceMean<axes=[1]>(s) e = Add(v, eps)"
+    " r = Sqrt(e) n = Div(d, r) w = Mul(n, gc) y = Add(w, bc)",
+    "flax": "m = ReduceMean<axes=[1]>(x) s = Mul(x, x) a = ReduceMean<axes=[1]>(s) q = Mul(m, m) v0 = Sub(a, q)"
+    " v = Max(zero, v0) e = Add(v, eps) r = Sqrt(e) i = Reciprocal(r) f = Mul(i, gc) d = Sub(x, m) w = Mul(d, f)"
+    " y = Add(w, bc)",
+    "without parameters": "m = ReduceMean<axes=[0,1]>(x) d = Sub(x, m) s = Mul(d, d) v = ReduceMean<axes=[0,1]>(s)"
+    " e = Add(v, eps) r = Sqrt(e) y = Div(d, r)",
+}
+
+
+@pytest.mark.parametrize("form", CHANNELS)
+def test_a_layer_norm_of_other_axes_than_the_last(form: str) -> None:
+    model = model_of(CHANNELS[form])
+    module = run_passes(qmlir.load(model), LOWER)
+    assert [op.name for op in operations(module)] == ["nn.transpose", "nn.layer_norm", "nn.transpose"]
+    x = data()
+    np.testing.assert_allclose(qmlir.interpret(module, {"x": x})["y"], reference(model, x), rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("form", NEAR_MISSES)
