@@ -89,7 +89,7 @@ LEVELS: dict[str, Level] = {
         Level(
             "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "team", "vector"}, Element.PLAIN,
             "convert-kernel-to-loops, simd-legalize, team-divide", "loops over register tiles, divided among threads",
-            containers=(*_BUFFERS, VectorType), operations=frozenset({"kernel.custom"}),
+            containers=(*_BUFFERS, VectorType), operations=frozenset({"kernel.custom", "kernel.record"}),
         ),
     )
 }  # fmt: skip

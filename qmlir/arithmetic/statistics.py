@@ -144,20 +144,26 @@ class Statistics:
     def merged(self, other: "Statistics") -> "Statistics":
         """The statistics of the values of both, in any order.
 
-        Ranges along an axis and averages over batches are for all values of a run: `qmlir.interpreter.recording` adds
-        them at its end. Raises `ValueError` for statistics that have them, and for histograms of different sizes.
+        Averages over batches know an order: `qmlir.interpreter.recording` adds them at the end of a run. Raises
+        `ValueError` for statistics that have them, for ranges along different axes, and for histograms of different
+        sizes.
         """
         low, high = (mine + its for mine, its in zip(self.infinities, other.infinities, strict=True))
         if not self.count or not other.count:
             # Statistics of no values may be a mere start, without options.
             return replace(other if not self.count else self, infinities=(low, high))
-        if any(each.axis is not None or each.batches is not None for each in (self, other)):
-            raise ValueError("statistics with ranges along an axis or averages over batches do not merge")
+        if any(each.batches is not None for each in (self, other)):
+            raise ValueError("statistics with averages over batches do not merge")
+        if self.axis != other.axis or self.axis_minima.shape != other.axis_minima.shape:
+            raise ValueError(f"statistics with ranges along axes {self.axis} and {other.axis} do not merge")
         return Statistics(
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
             self.moments.merged(other.moments),
             self.histogram.merged(other.histogram),
+            self.axis,
+            np.minimum(self.axis_minima, other.axis_minima),
+            np.maximum(self.axis_maxima, other.axis_maxima),
             kept=merged_kept(self.kept, other.kept),
             infinities=(low, high),
         )

@@ -7,14 +7,16 @@ profile depends on its samples alone, not on how they are divided among batches 
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -50,15 +52,32 @@ class RunOptions:
     momentum: float = MOMENTUM
 
 
-class _Machine:
-    """A module that is ready to run, and what records it."""
+class Machine(Protocol):
+    """Runs a module with observers, and keeps the statistics of what they observe."""
+
+    def run(self, run: Run) -> Ranges:
+        """Run once. Raises `DiagnosticError` where that fails, and where a value is not a number."""
+        ...
+
+    def taken(self) -> dict[str, Statistics]:
+        """The statistics of each key that was observed since the last call."""
+        ...
+
+
+class Interpreted:
+    """The interpreter as a machine: the reference for all others."""
 
     def __init__(self, module: ModuleOp, options: RunOptions):
         self.recorder = Recorder(module, bins=options.bins)
         self.interpreter = Interpreter(module, [self.recorder])
         self.function = options.function
 
+    def taken(self) -> dict[str, Statistics]:
+        """What the observers have observed."""
+        return self.recorder.taken()
+
     def run(self, run: Run) -> Ranges:
+        """Run once, and record what is observed."""
         self.recorder.begin(run.first, run.samples)
         self.interpreter.call(self.function, run.arguments)
         return self.recorder.end()
@@ -67,7 +86,7 @@ class _Machine:
 _Part = tuple[list[Ranges], dict[str, Statistics]]
 """The result of a work item: the ranges of each run, in order, and the statistics of all."""
 
-_machine: _Machine | None = None
+_machine: Interpreted | None = None
 
 
 def _start_process(path: Path, options: RunOptions, plug_ins: tuple[str, ...]) -> None:
@@ -75,7 +94,7 @@ def _start_process(path: Path, options: RunOptions, plug_ins: tuple[str, ...]) -
     registry.continue_with(plug_ins)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who starts the run ends it: Ctrl-C reaches all of a terminal's
     module = load_module(default_environment().new_context(), path)
-    _machine = _Machine(module, options)
+    _machine = Interpreted(module, options)
 
 
 def _work(runs: list[Run]) -> _Part | str:
@@ -85,7 +104,7 @@ def _work(runs: list[Run]) -> _Part | str:
         ranges = [_machine.run(run) for run in runs]
     except DiagnosticError as error:  # its operation cannot be sent
         return error.diagnostic.message
-    return ranges, _machine.recorder.taken()
+    return ranges, _machine.taken()
 
 
 def _chunks(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
@@ -133,12 +152,72 @@ def _run_in_processes(
             executor.shutdown(cancel_futures=True)
 
 
-def _run_here(module: ModuleOp, runs: Iterable[Run], options: RunOptions, totals: Totals) -> Iterator[int]:
-    machine = _Machine(module, options)
+def _run_here(machine: Machine, runs: Iterable[Run], totals: Totals) -> Iterator[int]:
     for run in runs:
         totals.add_run(machine.run(run))
         yield run.samples
-    totals.add_statistics(machine.recorder.taken())
+    totals.add_statistics(machine.taken())
+
+
+def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: Totals) -> Iterator[int]:
+    """Runs divided among machines, each in a thread of its own; few are read ahead."""
+    free = SimpleQueue[Machine]()
+    for each in machines:
+        free.put(each)
+
+    def work(run: Run) -> Ranges:
+        machine = free.get()
+        try:
+            return machine.run(run)
+        finally:
+            free.put(machine)
+
+    with ThreadPoolExecutor(len(machines)) as executor:
+        waiting = deque[tuple[int, Future[Ranges]]]()
+        try:
+            for run in runs:
+                waiting.append((run.samples, executor.submit(work, run)))
+                if len(waiting) >= _AHEAD * len(machines):
+                    samples, future = waiting.popleft()
+                    totals.add_run(future.result())
+                    yield samples
+            for samples, future in waiting:
+                totals.add_run(future.result())
+                yield samples
+        finally:
+            executor.shutdown(cancel_futures=True)
+    for each in machines:
+        totals.add_statistics(each.taken())
+
+
+class Compiling(Protocol):
+    """What makes machines that run a module faster than the interpreter, in the time that it takes to make them."""
+
+    def worth(self, module: ModuleOp, options: RunOptions, run: Run) -> int:
+        """From how many runs on as `run` it takes less time than the interpreter."""
+        ...
+
+    def machines(self, module: ModuleOp, options: RunOptions) -> Callable[[], Machine] | None:
+        """What makes a machine; `None`, which it tells, where the module has no compiled form."""
+        ...
+
+
+_READ_AHEAD = 1 << 26
+"""Bytes of samples that are read before it is decided what runs them, where it is not known how many there are."""
+
+
+def _decided(runs: Iterable[Run], total: int | None, worth: Callable[[Run], int]) -> tuple[Iterable[Run], bool]:
+    """All of `runs`, and whether there are as many as `worth` says, or too many to look."""
+    runs = iter(runs)
+    head = list(islice(runs, 1))
+    if not head:
+        return head, False
+    wanted = worth(head[0])
+    if total is not None:
+        return chain(head, runs), total >= wanted * head[0].samples
+    size = sum(each.nbytes for each in head[0].arguments)
+    head += islice(runs, min(wanted, _READ_AHEAD // max(size, 1) + 1) - 1)
+    return chain(head, runs), len(head) >= min(wanted, _READ_AHEAD // max(size, 1) + 1)
 
 
 def run_profile(
@@ -151,9 +230,11 @@ def run_profile(
     passes: str = "",
     chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
     progress: IO[str] | None = None,
+    compiling: Compiling | None = None,
 ) -> Profile:
     """The profile of `module`, which has observers, on the samples in `data`, or on those `chosen` (`qmlir.profile`).
 
+    The interpreter runs the module, or what `compiling` makes of it, in as many threads as there would be processes.
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
     sample. Keys that no run reached are warned of.
     """
@@ -169,8 +250,14 @@ def run_profile(
     runs = Samples(function, data)
     taken = runs if chosen is None else chosen(runs)
     totals = Totals(options.momentum)
-    if processes == 1:
-        steps = _run_here(module, taken, options, totals)
+    compiled = None
+    if compiling is not None:
+        taken, is_many = _decided(taken, runs.total, partial(compiling.worth, module, options))
+        compiled = compiling.machines(module, options) if is_many else None
+    if compiled is not None:
+        steps = _run_in_threads([compiled() for _ in range(processes)], taken, totals)
+    elif processes == 1:
+        steps = _run_here(Interpreted(module, options), taken, totals)
     else:
         steps = _run_in_processes(module, taken, options, processes, batch_size or BATCH, totals)
     samples = 0
@@ -182,6 +269,6 @@ def run_profile(
     if unseen:
         listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
         emit(Diagnostic(Severity.WARNING, f"no run reached {len(unseen)} of {len(recorder.keys)} values: {listed}"))
-    return Profile(
-        model_digest(module), samples, dict(totals.values()), passes, extreme_samples=totals.extreme_samples()
-    )
+    values = dict(totals.values())
+    in_order = {key: values[key] for key in recorder.keys if key in values}
+    return Profile(model_digest(module), samples, in_order, passes, extreme_samples=totals.extreme_samples())

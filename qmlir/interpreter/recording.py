@@ -151,13 +151,11 @@ class _Value:
             self.filled = 0
 
     def taken(self) -> Statistics:
-        """What is known; and start anew."""
+        """What is known; and start anew. An index with infinities alone has an empty range, `inf` to `-inf`."""
         self.count()
         known = self.statistics
         if self.axis_ranges is not None:
             lows, highs = self.axis_ranges
-            is_seen = lows <= highs  # an index with infinities alone has the range of all
-            lows, highs = np.where(is_seen, lows, known.minimum), np.where(is_seen, highs, known.maximum)
             known = replace(known, axis=self.axis, axis_minima=lows, axis_maxima=highs)
         known = replace(known, kept=self.kept)
         self.statistics, self.axis_ranges, self.kept = Statistics(), None, {}
@@ -193,7 +191,7 @@ class Extremes:
             self.high, self.highest = high, sample
 
 
-def _depends_on_data(module: ModuleOp) -> set[Operation]:
+def depends_on_data(module: ModuleOp) -> set[Operation]:
     """The observers of values that differ from run to run: not those of what is computed from constants alone."""
     varying: set[SSAValue] = set()
     found: set[Operation] = set()
@@ -215,7 +213,7 @@ class Recorder(Listener):
     """
 
     def __init__(self, module: ModuleOp, *, bins: int = BINS):
-        self._varying = _depends_on_data(module)
+        self._varying = depends_on_data(module)
         self._values: dict[str, _Value] = {}
         self._slots: dict[Operation, _Value] = {}
         for op in module.walk():
@@ -321,5 +319,9 @@ class Totals:
 
     def values(self) -> Iterator[tuple[str, Statistics]]:
         """All that is known of each key."""
-        for key, statistics in self.statistics.items():
-            yield key, replace(statistics, batches=self.ranges[key].batches if statistics.count else None)
+        for key, known in self.statistics.items():
+            is_seen = known.axis_minima <= known.axis_maxima  # an index with infinities alone has the range of all
+            lows = np.where(is_seen, known.axis_minima, known.minimum)
+            highs = np.where(is_seen, known.axis_maxima, known.maximum)
+            batches = self.ranges[key].batches if known.count else None
+            yield key, replace(known, axis_minima=lows, axis_maxima=highs, batches=batches)

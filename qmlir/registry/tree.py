@@ -21,6 +21,7 @@ DIALECTS: Mapping[str, str] = {
 PASSES: Mapping[str, str] = {
     "apply-pdl": "qmlir.passes.general.apply_pdl:ApplyPdl",
     "calib-apply-profile": "qmlir.passes.profiled.calib_apply_profile:CalibApplyProfile",
+    "calib-attach-records": "qmlir.passes.profiled.calib_attach_records:CalibAttachRecords",
     "calib-insert-observers": "qmlir.passes.profiled.calib_insert_observers:CalibInsertObservers",
     "canonicalize": "qmlir.passes.general.canonicalize:Canonicalize",
     "convert-kernel-to-loops": "qmlir.targets.cpu.loops.convert_kernel_to_loops:ConvertKernelToLoops",

@@ -13,6 +13,7 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, PROFILE
 from qmlir.quantization.profiles.file import Profile
+from qmlir.targets.cpu.profiling import CompiledProfiling
 
 
 def profile(
@@ -28,6 +29,7 @@ def profile(
     observers: Sequence[str] = (),
     bins: int = BINS,
     momentum: float = MOMENTUM,
+    compiled: bool = True,
     chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
     progress: IO[str] | None = None,
 ) -> Profile:
@@ -39,7 +41,9 @@ def profile(
 
     Samples go through the function in the batches of its type, and one by one where that leaves the batch size open.
     `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
-    profile, and memory does not grow with the number of samples.
+    profile, and memory does not grow with the number of samples. Where there are so many samples that it takes less
+    time, the model runs in compiled code, in threads in the place of processes: its float products are rounded
+    otherwise, everything else is the same. Without `compiled` it always runs in the interpreter.
 
     `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
     histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are
@@ -63,4 +67,5 @@ def profile(
         passes=passes,
         chosen=chosen,
         progress=progress,
+        compiling=CompiledProfiling(progress) if compiled else None,
     )

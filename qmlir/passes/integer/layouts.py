@@ -34,6 +34,7 @@ from qmlir.analysis.readings import (
 from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.contraction import MatMulOp
 from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.record import RecordOp
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, integer_list, ranked_tensor, sizes_of
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.passes.integer.fusion import EraseUnused, ReadThrough
@@ -400,7 +401,18 @@ class IntoWeights(RewritePattern):
         rewriter.notify_op_modified(op)
 
 
+class RecordAnyOrder(RewritePattern):
+    """A record without an axis is the same for whatever order of the elements."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: RecordOp, rewriter: PatternRewriter, /) -> None:
+        found = _source(op.input, op)
+        if found is not None and op.axis is None:
+            op.operands[0] = found[0]
+            rewriter.notify_op_modified(op)
+
+
 PATTERNS: tuple[RewritePattern, ...] = (
     EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), ReadThroughTranspose(),
-    WriteAsRead(), ThroughInsert(), ThroughExtract(), ThroughReshape(), IntoWeights(),
+    WriteAsRead(), ThroughInsert(), ThroughExtract(), ThroughReshape(), IntoWeights(), RecordAnyOrder(),
 )  # fmt: skip

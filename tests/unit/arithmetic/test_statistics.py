@@ -214,14 +214,27 @@ def test_averages_over_runs() -> None:
     assert Statistics.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
 
 
+def test_ranges_along_one_axis_merge() -> None:
+    values = np.array([[[1, 2], [3, 4]], [[0, 9], [-5, 3]]], np.float32)
+    parts = [
+        replace(
+            Statistics.of(each), axis=0, axis_minima=each.min(1).astype(float), axis_maxima=each.max(1).astype(float)
+        )
+        for each in values
+    ]
+    merged = parts[0].merged(parts[1])
+    assert (merged.axis, merged.axis_minima.tolist(), merged.axis_maxima.tolist()) == (0, [0, -5], [9, 4])
+
+
 def test_what_does_not_merge() -> None:
     values = np.ones((2, 3), np.float32)
     known = Statistics.of(values)
     averaged, along = RunRanges(0.5), replace(known, axis=0, axis_minima=np.ones(2), axis_maxima=np.ones(2))
     averaged.add(1.0, 1.0)
-    for whole in (along, replace(known, batches=averaged.batches)):
-        with pytest.raises(ValueError, match="along an axis or averages over batches do not merge"):
-            whole.merged(known)
+    with pytest.raises(ValueError, match="with averages over batches do not merge"):
+        replace(known, batches=averaged.batches).merged(known)
+    with pytest.raises(ValueError, match="with ranges along axes 0 and None do not merge"):
+        along.merged(known)
     with pytest.raises(ValueError, match="histograms of 4 and 8 bins do not merge"):
         Statistics.of(values, bins=4).merged(Statistics.of(values, bins=8))
 

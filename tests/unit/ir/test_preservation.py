@@ -30,9 +30,9 @@ _ROUNDED = {
     "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks", "nn-smooth", "nn-split-columns",
 }  # fmt: skip
 _DECIDING = {
-    "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types", "quant-fuse-casts",
-    "quant-insert-casts", "quant-open-composites", "quant-propagate-types", "quant-set-requantize",
-    "quant-store-states",
+    "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
+    "quant-fuse-casts", "quant-insert-casts", "quant-open-composites", "quant-propagate-types",
+    "quant-set-requantize", "quant-store-states",
 }  # fmt: skip
 
 

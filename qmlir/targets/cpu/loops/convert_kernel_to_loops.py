@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import SCHEDULE
 from qmlir.dialects.kernel.custom import CustomOp
+from qmlir.dialects.kernel.record import RecordOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.preservation import ROUNDED, Preservation
@@ -37,7 +38,7 @@ PATTERNS = (
 
 
 def _is_done(op: Operation) -> bool:
-    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called as it is.
+    """Whether a loop stays one, as nothing says that threads divide it; what the runtime or a person wrote is called.
 
     So does a copy of whole memory: it may be one of memory onto itself, which takes no time.
     """
@@ -50,7 +51,7 @@ def _is_done(op: Operation) -> bool:
                 each is not None and isinstance(each.layout, NoneAttr) for each in types
             )
         case _:
-            return isinstance(op, CustomOp)
+            return isinstance(op, CustomOp | RecordOp)
 
 
 _LEGALITY = Legality(

@@ -35,6 +35,9 @@ FACTS = ("INPUTS", "OUTPUTS", "IN_PLACE", "CALLS", "CONSTANTS", "ARENA_BYTES")
 """What the emitted module says of itself, and the header says, too."""
 
 
+RECORDS = "qmlir_add_to_record_"
+"""What the name of the code begins with that adds values to records, which programs find in the process."""
+
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -74,6 +77,8 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
     header: dict[str, Any] = json.loads(bytes(content[8:end]))
     if header["made_for"] != surroundings() or header["source"] != digest_of((folder / SOURCE).read_bytes()):
         return None
+    if any(name.startswith(RECORDS) for name in header["needs"]):
+        import_module(".records", __package__).provide()
     # LLVM ends the process where a symbol is missing.
     if any(llvm.address_of_symbol(name) is None for name in header["needs"]):
         return None

@@ -6,7 +6,7 @@ Conversions are made when their name is first asked for.
 import re
 from typing import Any
 
-from . import arithmetic, conversions, custom, kernels, lanes, memory, together
+from . import arithmetic, conversions, custom, kernels, lanes, memory, records, together
 
 _KNOWN: dict[str, Any] = {
     **arithmetic.OPERATIONS,
@@ -27,7 +27,9 @@ _NARROWING = re.compile(r"narrow_([iu])(\d+)")
 
 def __getattr__(name: str) -> Any:
     """The operation `name`."""
-    found = _KNOWN.get(name) or conversions.conversion(name)
+    if name in records.OPERATIONS:  # numba cannot compile it in the middle of a kernel
+        records.provide()
+    found = _KNOWN.get(name) or records.OPERATIONS.get(name) or conversions.conversion(name)
     if found is None and (narrowing := _NARROWING.fullmatch(name)):
         found = lanes.narrowing(int(narrowing[2]), unsigned=narrowing[1] == "u")
     if found is None:

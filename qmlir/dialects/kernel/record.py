@@ -1,0 +1,131 @@
+"""`kernel.record`: adding the statistics of a value to its record, where the value is computed."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, TensorType, f32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.records import RecordLayout
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.ir.evaluation import Evaluator, check_writable
+from qmlir.ir.interfaces import Destination, DestinationStyle
+
+
+class _AddsToMemory(MemoryEffect):
+    """On memory reads of the value and of the records, and a write of these; nothing on tensors."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        if not isinstance(op, RecordOp) or op.result is not None:
+            return set()
+        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands}
+        return {*read, EffectInstance(MemoryEffectKind.WRITE, op.records)}
+
+
+@irdl_op_definition
+class RecordOp(IRDLOperation, DestinationStyle):
+    """`records` with the statistics of `input` added to the record that begins at the word `place` says.
+
+    A record has a histogram of so many `bins`, and with an `axis` the range of each of its indices. Without one, the
+    order of the elements does not matter, nor do the axes that they stand along. On tensors the result is the records
+    after it, on memory they are written in place.
+    """
+
+    name = "kernel.record"
+
+    input = operand_def()
+    place = operand_def()
+    records = operand_def()
+    bins = prop_def(IntegerAttr)
+    axis = opt_prop_def(IntegerAttr)
+    result = opt_result_def()
+
+    assembly_format = (
+        "$input `at` $place `in` $records `bins` $bins (`axis` $axis^)? attr-dict "
+        "`:` type($input) `,` type($place) `,` type($records) (`->` type($result)^)?"
+    )
+    traits = traits_def(_AddsToMemory())
+
+    PLACE: ClassVar = TensorType(i64, [1])
+
+    @staticmethod
+    def of(value: SSAValue, place: SSAValue, records: SSAValue, bins: int, axis: int | None) -> "RecordOp":
+        """The operation on tensors."""
+        return RecordOp.build(
+            operands=[value, place, records],
+            properties={"bins": IntegerAttr(bins, i64), **({} if axis is None else {"axis": IntegerAttr(axis, i64)})},
+            result_types=[[records.type]],
+        )
+
+    @property
+    def layout(self) -> RecordLayout:
+        """What its record holds."""
+        bins = self.bins.value.data
+        if self.axis is None:
+            return RecordLayout(bins)
+        axis = self.axis.value.data
+        return RecordLayout(bins, axis, shaped(self.input)[0][axis])
+
+    def destinations(self) -> Sequence[Destination]:
+        return [Destination(2, is_read=True)]
+
+    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
+        return RecordOp.build(
+            operands=[memory(self.input), memory(self.place), outs[0]],
+            properties=dict(self.properties),
+            attributes=dict(self.attributes),
+            result_types=[[]],
+        )
+
+    def may_overwrite(self, operand: int, destination: int) -> bool:
+        return False
+
+    def verify_(self) -> None:
+        holder = MemRefType if self.result is None else TensorType
+        if not all(isinstance(value.type, holder) for value in self.operands):
+            raise VerifyException("has a result and works on tensors, or has none and works on memory")
+        shape, element = shaped(self.input)
+        if element != f32:
+            raise VerifyException(f"takes f32, found {self.input.type}")
+        if shaped(self.place) != ((1,), i64):
+            raise VerifyException(f"the place is one i64, found {self.place.type}")
+        words, element = shaped(self.records)
+        if element != i64 or len(words) != 1:
+            raise VerifyException(f"records are words of i64 along one axis, found {self.records.type}")
+        if self.result is not None and self.result.type != self.records.type:
+            raise VerifyException(f"keeps the type of the records, found {self.result.type}")
+        if self.axis is not None:
+            axis = self.axis.value.data
+            if not 0 <= axis < len(shape):
+                raise VerifyException(f"axis {axis} is out of range for rank {len(shape)}")
+            if shape[axis] < 0:
+                raise VerifyException(f"keeps a range for each index of axis {axis}, whose size is not known")
+        if self.layout.words > words[0]:
+            raise VerifyException(f"takes a record of {self.layout.words} words, the records have {words[0]}")
+
+
+def _record(op: RecordOp, x: Array, place: Array, records: Array) -> tuple[Array, ...]:
+    layout, first = op.layout, int(place[0])
+    after = layout.added(np.ascontiguousarray(records[first : first + layout.words]), x)
+    if op.result is None:
+        check_writable(records, op.records.type)
+        records[first : first + layout.words] = after
+        return ()
+    return (np.concatenate([records[:first], after, records[first + layout.words :]]),)
+
+
+EVALUATORS: dict[type[Operation], Evaluator] = {RecordOp: _record}

@@ -1,0 +1,348 @@
+"""Adding up the statistics of values in a record: what compiled code calls for `kernel.record`.
+
+A record is words of 64 bits (`qmlir.arithmetic.records` says which), and depends on the set of values alone, so sums
+may be taken in any order as long as they are exact. A chunk of elements is made integers by one power of two, where
+none of its elements is too small for that: `k = x * 2^-grid` has at most 50 bits, so sums of `k`, and of the products
+of its halves of 25 bits, over 2^12 elements fit in 63 bits. Integers may be added in any order, so LLVM uses vectors. A
+bin of the histogram is `k` shifted right, as bins are powers of two too. Other chunks are added element by element.
+
+The code is compiled once for all programs of a process, which find it by the name of a symbol.
+"""
+
+# numba has no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUntypedFunctionDecorator=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+import math
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import cfunc, njit, types
+from numba.core import cgutils
+from numba.np.numpy_support import carray
+
+from . import kernels
+from .declare import Emission, declared, operation
+from .machine_code import RECORDS
+
+BINS, INDICES, COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(7)
+"""Words: the number of bins, that of indices of the axis, of finite values, zeros, infinities of both signs, NaN."""
+
+LOW, HIGH, RUN_LOW, RUN_HIGH = range(7, 11)
+"""Words, the bits of f64: the range of all finite values, and of those of a run."""
+
+EXPONENT = 11
+"""The word of the exponent of the histogram."""
+
+SUM, NEGATIVE_SUM, SQUARES, COUNTS = 12, 23, 34, 55
+"""The first words of the sums of positive values, of the sizes of negative ones (in units of 2^-149) and of squares
+(2^-298), 32 bits of a sum in a word, the lowest first; and of the histogram: bin `i` at `i`, or at `BINS + i` if `i` is
+negative. The minimum of each index of the axis follows, and then the maximum, as bits of f64."""
+
+_CHUNK = 1 << 12
+_SPAN = 26
+"""Bits below those of the largest element of a chunk that elements may use."""
+
+_HALF = 25
+_MANY = 1 << 15
+"""Elements from which on a histogram is counted in four parts: equal neighbours need not wait for each other."""
+
+_MOST_BINS = 1 << 12
+"""Bins up to which there is memory for these parts."""
+
+_INFINITY = 0x7F800000
+_MAGNITUDE = 0x7FFFFFFF
+_WORD = 0xFFFFFFFF
+
+jit: Any = njit  # its type knows fewer options than it takes
+_compiled = jit(error_model="numpy", boundscheck=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@_compiled
+def _add_to_sum(words, word, value, place):
+    """Add `value * 2^place` to the sum that begins at `word`; of a negative place, that divides `value`."""
+    if place < 0:
+        value >>= -place
+        place = 0
+    word, shift = word + (place >> 5), place & 31
+    low, high = (value & _WORD) << shift, (value >> 32) << shift
+    carry = words[word] + (low & _WORD)
+    words[word] = carry & _WORD
+    carry = (carry >> 32) + words[word + 1] + (low >> 32) + (high & _WORD)
+    words[word + 1] = carry & _WORD
+    carry = (carry >> 32) + words[word + 2] + (high >> 32)
+    words[word + 2] = carry & _WORD
+    carry >>= 32
+    while carry:
+        word += 1
+        carry += words[word + 2]
+        words[word + 2] = carry & _WORD
+        carry >>= 32
+
+
+@_compiled
+def _bin(value, exponent):
+    return np.int64(math.floor(math.ldexp(value, -exponent)))
+
+
+@_compiled
+def _exponent(low, high, bins):
+    """The exponent of a histogram of this range, which contains 0: that of `qmlir.arithmetic.histogram`."""
+    width = 0
+    while (bins - 1) >> width:
+        width += 1
+    exponent = max(math.frexp(max(-low, high))[1] - 1 - width, -1074)
+    while _bin(high, exponent) - _bin(low, exponent) >= bins:
+        exponent += 1
+    return exponent
+
+
+@_compiled
+def _widen(words, reals, first, low, high):
+    """Let a record's range contain `low` and `high`, and its histogram have bins for them."""
+    bins, before = words[first + BINS], words[first + EXPONENT]
+    old_low, old_high = reals[first + LOW], reals[first + HIGH]
+    reals[first + LOW], reals[first + HIGH] = min(old_low, low), max(old_high, high)
+    low, high = min(reals[first + LOW], 0.0), max(reals[first + HIGH], 0.0)
+    if low == high:
+        return
+    exponent = _exponent(low, high, bins)
+    words[first + EXPONENT] = exponent
+    # In place: a bin goes to one that is no further from 0, after what was there has gone.
+    old_low, old_high = min(old_low, 0.0), max(old_high, 0.0)
+    if exponent == before or old_low >= old_high:
+        return
+    shift = min(exponent - before, 63)
+    counts = first + COUNTS
+    for place in range(1, _bin(old_high, before) + 1):
+        count = words[counts + place]
+        words[counts + place] = 0
+        words[counts + (place >> shift)] += count
+    for place in range(1, 1 - _bin(old_low, before)):
+        count = words[counts + bins - place]
+        words[counts + bins - place] = 0
+        words[counts + bins + (-place >> shift)] += count
+
+
+@_compiled
+def _extent(bits, begin, end):
+    """The smallest and the largest of floats as keys that are ordered as they are, the smallest magnitude but for 0 and
+    the largest one, and how many are 0."""
+    least, most = np.int32(_MAGNITUDE), np.int32(-_MAGNITUDE - 1)
+    smallest, largest, zeros = np.int32(_MAGNITUDE), np.int32(0), 0
+    for place in range(begin, end):
+        each = bits[place]
+        magnitude = np.int32(each & np.int32(_MAGNITUDE))
+        key = np.int32(each ^ np.int32((each >> np.int32(31)) & np.int32(_MAGNITUDE)))
+        least, most = min(least, key), max(most, key)
+        largest = max(largest, magnitude)
+        zeros += magnitude == 0
+        smallest = min(smallest, np.int32(_MAGNITUDE) if magnitude == 0 else magnitude)
+    return least, most, smallest, largest, zeros
+
+
+@_compiled
+def _float_of(key):
+    """The float of a key of `_extent`; 0 has no sign."""
+    return np.float64(np.int32(key ^ ((key >> 31) & _MAGNITUDE)).view(np.float32)) + 0.0
+
+
+@_compiled
+def _by_integers(x, begin, end, words, first, exponent, indices):
+    """Add the sums of elements of which the largest is below `2^exponent`, and leave the bin of each in `indices`."""
+    grid = exponent - 24 - _SPAN
+    scale = math.ldexp(1.0, -grid)
+    shift = min(words[first + EXPONENT] - grid, 63)
+    bins = words[first + BINS]
+    total = sizes = high_squares = products = low_squares = np.int64(0)
+    for place in range(begin, end):
+        k = np.int64(np.float64(x[place]) * scale)
+        size = abs(k)
+        high, low = size >> _HALF, size & ((1 << _HALF) - 1)
+        total += k
+        sizes += size
+        high_squares += high * high
+        products += high * low
+        low_squares += low * low
+        index = k >> shift
+        indices[place - begin] = index + (bins & (index >> 63))
+    _add_to_sum(words, first + SUM, (sizes + total) >> 1, grid + 149)
+    _add_to_sum(words, first + NEGATIVE_SUM, (sizes - total) >> 1, grid + 149)
+    unit = 2 * grid + 298
+    _add_to_sum(words, first + SQUARES, low_squares, unit)
+    _add_to_sum(words, first + SQUARES, products, unit + _HALF + 1)
+    _add_to_sum(words, first + SQUARES, high_squares, unit + 2 * _HALF)
+
+
+@_compiled
+def _one_by_one(x, bits, begin, end, words, first, indices):
+    """What `_by_integers` does, for any finite floats."""
+    for place in range(begin, end):
+        field = (bits[place] >> 23) & 0xFF
+        significand = np.int64(bits[place] & 0x7FFFFF) + (0x800000 if field else 0)
+        position = max(field, 1) - 1
+        _add_to_sum(words, first + (NEGATIVE_SUM if bits[place] < 0 else SUM), significand, position)
+        _add_to_sum(words, first + SQUARES, significand * significand, 2 * position)
+        index = _bin(np.float64(x[place]), words[first + EXPONENT])
+        indices[place - begin] = index + words[first + BINS] if index < 0 else index
+
+
+@_compiled
+def _gather(words, first, parts):
+    """Move the counts in `parts`, four histograms, to the record."""
+    bins = words[first + BINS]
+    for place in range(bins):
+        count = parts[place] + parts[bins + place] + parts[2 * bins + place] + parts[3 * bins + place]
+        words[first + COUNTS + place] += count
+    for place in range(4 * bins):
+        parts[place] = 0
+
+
+@_compiled
+def _add_finite(x, bits, begin, end, extent, words, reals, first, indices, parts, has_parts):
+    """Add finite floats of this extent."""
+    least, most, smallest, largest, zeros = extent
+    low, high, size = _float_of(least), _float_of(most), end - begin
+    reals[first + RUN_LOW] = min(reals[first + RUN_LOW], low)
+    reals[first + RUN_HIGH] = max(reals[first + RUN_HIGH], high)
+    if low < reals[first + LOW] or high > reals[first + HIGH]:
+        if has_parts:
+            _gather(words, first, parts)
+        _widen(words, reals, first, low, high)
+    words[first + COUNT] += size
+    words[first + ZEROS] += zeros
+    if zeros == size:
+        words[first + COUNTS] += zeros
+        return
+    field = largest >> 23
+    if smallest >= 0x800000 and field - (smallest >> 23) <= _SPAN and field - 126 - 24 - _SPAN >= -149:
+        _by_integers(x, begin, end, words, first, field - 126, indices)
+    else:
+        _one_by_one(x, bits, begin, end, words, first, indices)
+    if has_parts:
+        bins, whole = words[first + BINS], size & ~3
+        for place in range(0, whole, 4):
+            parts[indices[place]] += 1
+            parts[bins + indices[place + 1]] += 1
+            parts[2 * bins + indices[place + 2]] += 1
+            parts[3 * bins + indices[place + 3]] += 1
+        for place in range(whole, size):
+            parts[indices[place]] += 1
+    else:
+        for place in range(size):
+            words[first + COUNTS + indices[place]] += 1
+
+
+@_compiled
+def _finite(x, begin, end, words, first, kept):
+    """Write the finite ones of some elements to `kept`, count the others, and say how many are finite."""
+    count = 0
+    for place in range(begin, end):
+        each = x[place]
+        if each != each:
+            words[first + NANS] += 1
+        elif each - each != 0:
+            words[first + (NEGATIVE if each < 0 else POSITIVE)] += 1
+        else:
+            kept[count] = each
+            count += 1
+    return count
+
+
+@_compiled
+def _add_along(x, size, words, reals, first, indices, inner):
+    """Widen the range of each index of the axis, behind which `inner` elements lie together."""
+    lows = first + COUNTS + words[first + BINS]
+    for run in range(size // inner):
+        low_place = lows + run % indices
+        low, high = reals[low_place], reals[low_place + indices]
+        for place in range(run * inner, run * inner + inner):
+            each = np.float64(x[place])
+            if each - each == 0:
+                low, high = min(low, each), max(high, each)
+        reals[low_place], reals[low_place + indices] = low + 0.0, high + 0.0
+
+
+def _add(x_at, size, words_at, first, indices, inner, places_at, kept_at, parts_at):
+    """Add the statistics of `size` f32 to the record that begins at the word `first`, and the ranges of `indices`
+    of an axis behind which `inner` elements lie together, if there are some. The last three are working memory."""
+    x, bits = carray(x_at, (size,), np.float32), carray(x_at, (size,), np.int32)
+    words, reals = carray(words_at, (1,), np.int64), carray(words_at, (1,), np.float64)
+    places, parts = carray(places_at, (_CHUNK,), np.int32), carray(parts_at, (4 * _MOST_BINS,), np.int32)
+    kept, kept_bits = carray(kept_at, (_CHUNK,), np.float32), carray(kept_at, (_CHUNK,), np.int32)
+    bins = words[first + BINS]
+    has_parts = size >= _MANY and bins <= _MOST_BINS
+    if has_parts:
+        for place in range(4 * bins):
+            parts[place] = 0
+    for begin in range(0, size, _CHUNK):
+        end = min(begin + _CHUNK, size)
+        extent = _extent(bits, begin, end)
+        if extent[3] < _INFINITY:
+            _add_finite(x, bits, begin, end, extent, words, reals, first, places, parts, has_parts)
+            continue
+        count = _finite(x, begin, end, words, first, kept)
+        if count > 0:
+            start = np.int64(0)  # a number that is written out would be a type of its own
+            extent = _extent(kept_bits, start, count)
+            _add_finite(kept, kept_bits, start, count, extent, words, reals, first, places, parts, has_parts)
+    if has_parts:
+        _gather(words, first, parts)
+    if indices:
+        _add_along(x, size, words, reals, first, indices, inner)
+
+
+_SYMBOL = f"{RECORDS}{zlib.crc32(Path(__file__).read_bytes()):08x}"
+"""The name of the code: another version of this file has another one."""
+
+
+@cache
+def provide() -> None:
+    """Let LLVM find `_add` by its name. It is compiled, or loaded from numba's cache, where no program did so."""
+    if llvm.address_of_symbol(_SYMBOL) is not None:
+        return
+    if kernels.work.is_helper:  # it calls nothing
+        llvm.add_symbol(_SYMBOL, 1)
+        return
+    pointer, number = types.voidptr, types.int64
+    signature = types.void(pointer, number, pointer, number, number, number, pointer, pointer, pointer)
+    made: Any = cfunc
+    code = made(signature, cache=True, error_model="numpy", boundscheck=False)(_add)
+    _KEPT.append(code)
+    llvm.add_symbol(_SYMBOL, code.address)
+
+
+_KEPT: list[Any] = []
+"""Code lives as long as what holds it."""
+
+
+def _record_type(x: Any, place: Any, records: Any, *numbers: Any) -> Any:
+    arrays = (x, place, records)
+    is_one = all(isinstance(each, types.Array) for each in arrays) and len(numbers) == 3
+    return types.void if is_one and all(isinstance(each, types.Integer) for each in numbers) else None
+
+
+def _record(emission: Emission, x: Any, place: Any, records: Any, size: Any, indices: Any, inner: Any) -> Any:
+    builder, operands = emission.builder, emission.operands
+    integer, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+    at, place_at, words_at = (
+        emission.field(type_, array, "data") for type_, array in zip(operands[:3], (x, place, records), strict=True)
+    )
+    sizes = (_CHUNK, _CHUNK, 4 * _MOST_BINS)
+    element = ir.IntType(32)
+    scratch = [cgutils.alloca_once(builder, element, size=ir.Constant(integer, count)) for count in sizes]
+    numbers = [pointer, integer, pointer, integer, integer, integer, pointer, pointer, pointer]
+    code = declared(builder.module, _SYMBOL, ir.VoidType(), numbers)
+    first = builder.load(place_at)
+    at, words_at, *memory = (builder.bitcast(each, pointer) for each in (at, words_at, *scratch))
+    builder.call(code, [at, size, words_at, first, indices, inner, *memory])
+    return emission.target.get_dummy_value()
+
+
+OPERATIONS: dict[str, Any] = {"record": operation("record", _record_type, _record)}
+"""Name to operation; the emitted code imports them by name."""

@@ -1,0 +1,142 @@
+"""Profiles from compiled code against those of the interpreter, and its records against those that NumPy makes."""
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.records import RecordLayout
+from qmlir.environment import default_environment
+from qmlir.interpreter.profiling import RunOptions
+from qmlir.interpreter.run import interpret
+from qmlir.interpreter.samples import Run
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.targets.cpu.compiler import compile_module
+from qmlir.targets.cpu.profiling import CompiledProfiling
+from qmlir.text.parsing import parse_module
+
+
+def _module(text: str) -> ModuleOp:
+    return parse_module(default_environment().new_context(), text)
+
+
+RECORDS = """
+func.func @main(%x: tensor<3x40x400xf32>, %r: tensor<8000xi64>) -> (tensor<8000xi64>) {
+  %0 = arith.constant dense<0> : tensor<1xi64>
+  %1 = arith.constant dense<7> : tensor<1xi64>
+  %2 = arith.constant dense<3000> : tensor<1xi64>
+  %3 = arith.constant dense<6000> : tensor<1xi64>
+  %part = tensor.extract_slice %x[0, 0, 10] [3, 40, 7] [1, 1, 1] : tensor<3x40x400xf32> to tensor<3x40x7xf32>
+  %r1 = kernel.record %x at %1 in %r bins 2048 : i64
+      : tensor<3x40x400xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
+  %r2 = kernel.record %x at %2 in %r1 bins 300 : i64 axis 1 : i64
+      : tensor<3x40x400xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
+  %r3 = kernel.record %part at %3 in %r2 bins 5 : i64
+      : tensor<3x40x7xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
+  %r4 = kernel.record %part at %1 in %r3 bins 2048 : i64
+      : tensor<3x40x7xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
+  func.return %r4 : tensor<8000xi64>
+}
+"""
+
+
+def test_compiled_records_are_those_of_numpy_in_every_bit() -> None:
+    """Sizes of several chunks, memory with gaps, any bits of floats, subnormal numbers, infinities and NaN."""
+    module = _module(RECORDS)
+    program = compile_module(module)
+    generator = np.random.default_rng(0)
+    records = np.zeros(8000, np.int64)
+    for first, layout in ((7, RecordLayout(2048)), (3000, RecordLayout(300, 1, 40)), (6000, RecordLayout(5))):
+        records[first : first + layout.words] = layout.empty()
+    expected = records.copy()
+    shape = 3, 40, 400
+    normal = generator.standard_normal(shape)
+    draws = [
+        np.zeros(shape), normal, np.maximum(normal, 0), normal * 1e-42, -np.abs(normal) * 1e20, normal * 1e30,
+        np.where(normal > 3, np.inf, normal), np.where(normal < -2, -np.inf, np.where(normal > 3, np.nan, 1)),
+    ]  # fmt: skip
+    samples = [each.astype(np.float32) for each in draws]
+    samples.append(generator.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32).view(np.float32))
+    for x in samples:
+        (expected,) = interpret(module, [x, expected]).values()
+        program([x, records], {"output0": records})
+        assert np.array_equal(records, expected)
+
+
+NET = """
+func.func @main(%x: tensor<?x6x4xf32> {nn.name = "x", nn.dims = ["batch", "", ""]}) -> tensor<?x4x6xf32> {
+  %w = nn.constant dense<[1.5, -2.0, 0.25, 3.0]> : tensor<4xf32> {origin = "w"}
+  %c = nn.neg %w : tensor<4xf32> {origin = "of constants"}
+  %0 = nn.mul %x, %c : (tensor<?x6x4xf32>, tensor<4xf32>) -> tensor<?x6x4xf32> {origin = "cell", role = "scaled"}
+  %1 = nn.tanh %0 : tensor<?x6x4xf32> {origin = "cell", role = "step"}
+  %2 = nn.softmax %1 {axis = -1} : tensor<?x6x4xf32> {origin = "attention"}
+  %3 = nn.log %2 : tensor<?x6x4xf32> {origin = "log"}
+  %4 = nn.tanh %3 : tensor<?x6x4xf32> {origin = "cell", role = "step"}
+  %5 = nn.transpose %4 {permutation = [0, 2, 1]} : (tensor<?x6x4xf32>) -> tensor<?x4x6xf32> {origin = "turned"}
+  func.return %5 : tensor<?x4x6xf32>
+}
+"""
+SAMPLES = np.random.default_rng(1).normal(0, 3, (9, 6, 4)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _always_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def worth(self: CompiledProfiling, module: ModuleOp, options: RunOptions, run: Run) -> int:
+        return 1
+
+    monkeypatch.setattr(CompiledProfiling, "worth", worth)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_profile_is_that_of_the_interpreter(processes: int) -> None:
+    """Without products to be summed, in every bit: the order of float sums is named. Averages know the order of runs,
+    what is computed of constants counts once, and both steps have one key."""
+    found = qmlir.profile(_module(NET), SAMPLES, axis=1, bins=64, processes=processes)
+    expected = qmlir.profile(_module(NET), SAMPLES, axis=1, bins=64, compiled=False)
+    assert found.values["of constants"].count == 4
+    assert found.values["cell/step"].count == 2 * SAMPLES.size
+    assert found.to_text() == expected.to_text()
+
+
+PRODUCT = """
+func.func @main(%x: tensor<?x6x4xf32> {nn.name = "x", nn.dims = ["batch", "", ""]}) -> tensor<?x6x3xf32> {
+  %w = nn.constant dense<[[0.5, 1.1, 0.3], [1.2, 0.4, 0.6], [0.3, 0.1, 0.7], [1.0, 0.9, 0.8]]>
+      : tensor<4x3xf32> {origin = "w"}
+  %0 = nn.matmul %x, %w : (tensor<?x6x4xf32>, tensor<4x3xf32>) -> tensor<?x6x3xf32> {origin = "product"}
+  %1 = nn.sigmoid %0 : tensor<?x6x3xf32> {origin = "sigmoid"}
+  func.return %1 : tensor<?x6x3xf32>
+}
+"""
+
+
+def test_products_are_rounded_otherwise() -> None:
+    found, expected = (qmlir.profile(_module(PRODUCT), SAMPLES, compiled=each) for each in (True, False))
+    assert list(found.values) == list(expected.values)
+    for key, known in expected.values.items():
+        seen = found.values[key]
+        assert seen.count == known.count
+        ends = [(each.minimum, each.maximum, each.mean, each.deviation) for each in (seen, known)]
+        assert np.allclose(*ends, rtol=0, atol=1e-5 * max(map(abs, ends[1])))
+
+
+def test_what_is_not_a_number_is_named_as_by_the_interpreter() -> None:
+    samples = SAMPLES.copy()
+    samples[4, 2, 1] = np.nan
+    with pytest.raises(DiagnosticError, match="value 'x' at sample 4: values must be numbers, found 1 NaN of 24"):
+        qmlir.profile(_module(NET), samples)
+
+
+def test_what_has_no_compiled_form_is_interpreted() -> None:
+    text = """
+func.func @main(%x: tensor<?x6x4xf16> {nn.name = "x", nn.dims = ["batch", "", ""]}) -> tensor<?x6x4xf16> {
+  %0 = nn.relu %x : tensor<?x6x4xf16> {origin = "relu"}
+  func.return %0 : tensor<?x6x4xf16>
+}
+"""
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        found = qmlir.profile(_module(text), SAMPLES.astype(np.float16))
+    assert found == qmlir.profile(_module(text), SAMPLES.astype(np.float16), compiled=False)
+    assert [each.message for each in said] == [
+        "profiling runs in the interpreter: 'calib.observe' op observes tensor<?x6x4xf16>: records are of f32"
+    ]
