@@ -95,9 +95,9 @@ class KernelJoinRows(ModulePass):
     of the outer axes of the rows or one for all, and where each of its rows needs its own row alone. What lies between,
     the scores of an attention and its probabilities, is then scratch memory of a few rows of one head (see
     `kernel-bufferize`), whatever the length, and threads divide heads and rows. A remark says why a product stays
-    apart: rows that don't go together, as the one query of a step of a decoder, whose rows are its heads; terms that
+    apart: rows that all go together, as the one query of a step of a decoder, whose rows are its heads; terms that
     are no whole groups of the product's variant, which would be read past the end of a row; a number of rows without a
-    divisor of 8 or more that fits the nearest cache.
+    divisor of 8 or more that is near enough together.
 
     Before:
 

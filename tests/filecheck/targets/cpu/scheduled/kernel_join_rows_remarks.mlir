@@ -21,25 +21,25 @@ func.func @decode(%q: tensor<1x8x1x8xi8>, %k: tensor<8x1x8x16xi32>) -> tensor<1x
   func.return %r : tensor<1x8x1x16xi8>
 }
 // -----
-// A prime number of rows that the nearest cache does not hold: one alone would go at a time.
-func.func @prime(%q: tensor<2x509x8xi8>, %k: tensor<2x4x8x16xi32>) -> tensor<2x509x64xi8> {
-  %y = tensor.empty() : tensor<2x509x64xi8>
-  // expected-remark @+1 {{'kernel.packed_matmul' op (prime) stays apart from the rows beside it: of 2x509 rows 1 would go together, accepted are 8 or more, but not all}}
-  %scores = kernel.packed_matmul ins(%q, %k : tensor<2x509x8xi8>, tensor<2x4x8x16xi32>) -> tensor<2x509x64xi8> attributes {origin = "prime", layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 16>} {
+// A prime number of rows, more than go together: one alone would go at a time.
+func.func @prime(%q: tensor<2x1021x8xi8>, %k: tensor<2x4x8x16xi32>) -> tensor<2x1021x64xi8> {
+  %y = tensor.empty() : tensor<2x1021x64xi8>
+  // expected-remark @+1 {{'kernel.packed_matmul' op (prime) stays apart from the rows beside it: of 2x1021 rows 1 would go together, accepted are 8 or more, but not all}}
+  %scores = kernel.packed_matmul ins(%q, %k : tensor<2x1021x8xi8>, tensor<2x4x8x16xi32>) -> tensor<2x1021x64xi8> attributes {origin = "prime", layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 16>} {
   ^bb0(%sum: i32):
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<2x509x64xi8>) -> tensor<2x509x64xi8> attributes {rows = array<i64: 2, 509>} {
-  ^bb0(%z: tensor<2x509x64xi8>):
-    %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%scores : tensor<2x509x64xi8>) outs(%z : tensor<2x509x64xi8>) {
+  %r = kernel.by_rows outs(%y : tensor<2x1021x64xi8>) -> tensor<2x1021x64xi8> attributes {rows = array<i64: 2, 1021>} {
+  ^bb0(%z: tensor<2x1021x64xi8>):
+    %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%scores : tensor<2x1021x64xi8>) outs(%z : tensor<2x1021x64xi8>) {
     ^bb0(%a: i8, %o: i8):
       %1 = arith.muli %a, %a : i8
       linalg.yield %1 : i8
-    } -> tensor<2x509x64xi8>
-    kernel.yield %d : tensor<2x509x64xi8>
+    } -> tensor<2x1021x64xi8>
+    kernel.yield %d : tensor<2x1021x64xi8>
   }
-  func.return %r : tensor<2x509x64xi8>
+  func.return %r : tensor<2x1021x64xi8>
 }
 // -----
 // Groups of four bytes: the last row of 18 would be read past its end, which scratch memory has not.
