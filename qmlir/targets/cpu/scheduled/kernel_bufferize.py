@@ -102,7 +102,8 @@ class KernelBufferize(ModulePass):
     inputs, which are never written. Constants are globals, equal ones the same.
 
     An operation by rows becomes loops over the rows around all that is inside: so many rows at a time as the nearest
-    cache holds, at least eight where that divides them, since sums of so many run side by side. What is between is
+    cache holds, more where products are inside, which read their matrices again for each few rows, and at least eight
+    where that divides them, since sums of so many run side by side. What is between is
     scratch memory of these rows. Where threads divide one of the operations inside, they divide the loops instead.
     Where too few rows would go together, the operations inside go over all rows, one after the other.
 
