@@ -101,6 +101,12 @@ def check_nodes(model: ModelProto) -> None:
             _check_node(node, own, functions, given)
 
 
+def check_branch(graph: GraphProto, versions: Mapping[str, int], functions: Functions) -> None:
+    """The same for the nodes of a subgraph that is imported in the place of its node."""
+    for node in graph.node:
+        _check_node(node, versions, functions, None)
+
+
 def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functions, given: set[str] | None) -> None:
     """`given`: the attributes of the function whose node it is."""
     for attribute in node.attribute:

@@ -134,3 +134,14 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto
         copy.name = attribute.name
         bound.attribute.append(copy)
     return bound
+
+
+def without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
+    """`node` with the inputs left out that its function was called without."""
+    if missing.isdisjoint(node.input):
+        return node
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    del copy.input[:]
+    copy.input.extend("" if name in missing else name for name in node.input)
+    return copy

@@ -34,25 +34,28 @@ from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import export
 from qmlir.onnx.annotations import take_ranges
-from qmlir.onnx.checking import check_nodes, check_standard, check_text, check_types, opsets
+from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
 from qmlir.onnx.errors import describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.naming import hint_of
-from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition
+from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_types
 from qmlir.onnx.islands import add_island
 from qmlir.onnx.missing import (
     Island,
     Operators,
+    chosen_branch,
     domain_of,
+    is_choice,
+    island_of,
     operator_key,
     shown_names,
     untyped_here,
     with_islands,
 )
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import needed_nodes
+from qmlir.onnx.order import captured_tensors, needed_nodes
 from qmlir.onnx.ports import (
     declared_name,
     declared_types,
@@ -229,6 +232,9 @@ class _ModelImporter:
         """Add the operations of nodes in `scope`; `wanted` are the tensors that are used after them, `None` for all."""
         listed = list(nodes)
         for node in with_islands(listed, self._missing(listed, scope), wanted):
+            if not isinstance(node, Island) and is_choice(node):
+                self._import_choice(node, scope, builder)
+                continue
             if isinstance(node, Island):
                 self._import_island(node, scope, builder)
                 continue
@@ -258,6 +264,28 @@ class _ModelImporter:
                 value = refined
         scope.values[name] = value
         _suggest_name(value, name)
+
+    def _import_choice(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
+        """Import an If: the nodes of its branch where the condition is known, otherwise an island."""
+        condition = self._value(node.input[0], scope, builder, node)
+        branch = chosen_branch(node, builder.constant_value(condition))
+        if branch is None:
+            self.operators.check_choice(node, self.model.name)
+            self._import_island(island_of(node), scope, builder)
+            return
+        check_branch(branch, scope.opsets, self.functions)
+        self.operators.check(branch.node, scope.opsets, self.model.name)
+        for name in captured_tensors(branch):  # what both branches use, or other nodes, is one value
+            self._value(name, scope, builder, node)
+        initializers = {each.name: each for each in branch.initializer}
+        inner = _Scope(scope.opsets, dict(scope.values), initializers, call=self._origin(node, scope))
+        self._import_nodes(branch.node, inner, builder, {each.name for each in branch.output})
+        values = [self._value(each.name, inner, builder, node) for each in branch.output]
+        for name, value in zip(node.output, values, strict=True):
+            if name:
+                self._enter(node, name, value, scope, builder)
+        if scope.call is None:
+            _name_results([scope.values.get(name) for name in node.output], node.output)
 
     # Islands
 
@@ -362,7 +390,7 @@ class _ModelImporter:
         missing = {name for name in function.input if name not in scope.values}
         nodes = bound_nodes(function, call, version)
         wanted = {name for name, used in zip(function.output, call.output, strict=False) if used}
-        self._import_nodes((_without_inputs(node, missing) for node in nodes), scope, builder, wanted)
+        self._import_nodes((without_inputs(node, missing) for node in nodes), scope, builder, wanted)
         # What the call does not name, the definition need not give.
         return [
             self._value(name, scope, builder, call) if wanted else None
@@ -406,17 +434,6 @@ def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
     for op in module.walk():
         if isinstance(op, DynamicQuantizeOp):
             op.zeros = StringAttr("onnxruntime")
-
-
-def _without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
-    """`node` with the inputs left out that its function was called without."""
-    if missing.isdisjoint(node.input):
-        return node
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    del copy.input[:]
-    copy.input.extend("" if name in missing else name for name in node.input)
-    return copy
 
 
 def _suggest_name(value: SSAValue, name: str) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx import NodeProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.provenance import origins_of
@@ -29,6 +30,20 @@ def domain_of(node: NodeProto) -> str:
 def operator_key(node: NodeProto) -> str:
     """The key of a node's operator in the tables of importers: `Relu`, `com.example::Relu`."""
     return f"{node.domain}::{node.op_type}" if domain_of(node) else node.op_type
+
+
+def is_choice(node: NodeProto) -> bool:
+    """Whether a node runs one of two graphs: that one is imported in its place, where it is known which."""
+    return node.op_type == "If" and not domain_of(node)
+
+
+def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None:
+    """The graph that an If runs; `None` where its condition is known in a run only."""
+    if condition is None or condition.size != 1:
+        return None
+    name = "then_branch" if condition.item() else "else_branch"
+    graph = next(attribute.g for attribute in node.attribute if attribute.name == name)
+    return None if graph.sparse_initializer else graph
 
 
 def shown_names(names: Sequence[str]) -> str:
@@ -52,7 +67,7 @@ class Operators:
 
     def has(self, node: NodeProto, versions: Mapping[str, int]) -> bool:
         """Whether a node becomes operations of its own."""
-        if self.functions.find(node) is not None or operator_key(node) in self.importers:
+        if self.functions.find(node) is not None or operator_key(node) in self.importers or is_choice(node):
             return True
         version = versions.get(domain_of(node), 0)
         body = fixed_definition(node, version)
@@ -60,6 +75,11 @@ class Operators:
             return is_defined_by_function(node, version)
         own = {**versions, **opsets(body.opset_import)}
         return all(self.has(inner, own) for inner in body.node)
+
+    def check_choice(self, node: NodeProto, model: str) -> None:
+        """Raise the error about an If whose condition is not known, where it can be no island."""
+        if not self.fallback:
+            raise self._error({operator_key(node): [node_name(node)]}, model)
 
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
         """Raise one error that lists every operator that nothing imports, and that no island can have."""
@@ -75,8 +95,12 @@ class Operators:
         """
         missing: dict[str, list[str]] = defaultdict(list)
         islands = [op for op in module.walk() if isinstance(op, OnnxIslandOp)]
-        for origin in (origin for op in islands for origin in origins_of(op)):
-            missing[origin.op_type].append(str(origin))
+        for island in islands:
+            nodes = ModelProto.FromString(island.model_bytes).graph.node
+            origins = origins_of(island)
+            names = list(map(str, origins)) if len(origins) == len(nodes) else list(map(node_name, nodes))
+            for node, name in zip(nodes, names, strict=True):
+                missing[operator_key(node)].append(name)
         if missing and not self.fallback:
             raise self._error(missing, model)
         if islands:
@@ -132,6 +156,12 @@ class Island:
         for node in self.nodes:
             found[operator_key(node)].append(node_name(node))
         return found
+
+
+def island_of(node: NodeProto) -> Island:
+    """The island of one node."""
+    used = dict.fromkeys(name for name in used_tensors(node) if name)
+    return Island((node,), tuple(used), tuple(name for name in node.output if name))
 
 
 def with_islands(
