@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs, version_converter
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
@@ -57,6 +57,10 @@ def add_island(
     for name, value in values.items():
         if isinstance(value, TensorProto):
             graph.initializer.append(inlined(value, builder.directory))
+            continue
+        if isinstance(value.type, SequenceType):
+            graph.input.append(value_info(name, value.type))
+            operands.append(value)
             continue
         plain = builder.plain(value)
         array = builder.constant_value(plain)
@@ -182,8 +186,10 @@ def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
 
 
 def _tensor_type(type_: TypeProto) -> Any:
-    dims = type_.tensor_type.shape.dim
     element = ELEMENT_TYPES[type_.tensor_type.elem_type]
+    if not type_.tensor_type.HasField("shape"):  # of the tensors of a sequence
+        return UnrankedTensorType(element)
+    dims = type_.tensor_type.shape.dim
     return TensorType(element, [dim.dim_value if dim.HasField("dim_value") else DYNAMIC_INDEX for dim in dims])
 
 

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.interpreter.values import check_value, value_dtype
-from qmlir.ir.builtin_types import tensor
+from qmlir.ir.builtin_types import tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.types import DATA_TYPES
 from qmlir.targets.peers.onnx_runtime import PACKAGE, OrtOptions, OrtSession
@@ -131,11 +131,16 @@ def _has_narrow_types(model: ModelProto) -> bool:
     )
 
 
+def _element(type_: Attribute) -> Attribute:
+    found = unranked_tensor(type_) or tensor(type_)
+    return found.get_element_type()
+
+
 def _given(value: Any, type_: Attribute) -> Any:
     """A value of the interpreter as runtimes take it."""
     if isinstance(type_, SequenceType):
         return [_given(each, type_.tensors) for each in value]
-    kind = DATA_TYPES[tensor(type_).get_element_type()]
+    kind = DATA_TYPES[_element(type_)]
     return np.asarray(value) if kind == TensorProto.STRING else value.astype(helper.tensor_dtype_to_np_dtype(kind))
 
 
@@ -146,7 +151,7 @@ def _taken(value: Any, type_: Attribute) -> Any:
             raise InterpretationError(f"the island gives a {type(value).__name__} for a {type_}")
         found: Any = tuple(_taken(each, type_.tensors) for each in cast(Sequence[Any], value))
     else:
-        array, dtype = np.asarray(value), value_dtype(tensor(type_).get_element_type())
+        array, dtype = np.asarray(value), value_dtype(_element(type_))
         is_bool = array.dtype == np.bool_
         found = array.astype(dtype) if array.dtype.kind in "OUSV" or is_bool else array
     check_value(found, type_)

@@ -197,6 +197,20 @@ def test_values_that_modules_have_not_stay_inside() -> None:
     assert not _islands(qmlir.load(zipped, outputs=["s"]))
 
 
+def test_sequences_go_in_and_out() -> None:
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        net (seq(float[n]) s, float[2] x) => (seq(float[n]) t, int64 count)
+        { o = Optional (s) g = OptionalGetElement (o) t = SequenceInsert (g, x) count = SequenceLength (t) }
+        """)
+    module, _ = _loaded(model)
+    assert len(_islands(module)) == 1
+    given = {"s": [np.float32([1, 2])], "x": np.float32([3, 4])}
+    found = qmlir.interpret(module, given)
+    assert found["count"] == 2
+    np.testing.assert_array_equal(found["t"], [[1, 2], [3, 4]])
+
+
 # Security
 
 
