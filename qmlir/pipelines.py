@@ -177,9 +177,11 @@ QUANTIZE = NamedPipeline(
         Stage("target", "<targets>", "the module gets the descriptions of the targets, if any are named"),
         Stage(
             "lower",
-            f"nn-compute-in-f32,canonicalize,cse,nn-recognize<keep>,nn-recognize-masks,nn-decompose<decompose>,{CLEAN}",
+            f"nn-compute-in-f32,canonicalize,cse,nn-recognize<keep>,nn-recognize-masks,nn-decompose<decompose>,{CLEAN},"
+            "nn-share-tables",
             "floats become f32; parts of a composite in `keep` become that composite, what masks a softmax its mask; "
-            "other composites are decomposed into parts",
+            "other composites are decomposed into parts; a head that is the transpose of an embedding table reads the "
+            "table",
         ),
         Stage("profile", 'calib-apply-profile{profile="<profile>"}', "recorded ranges become the types of values"),
         Stage("mask", "nn-recognize-masks,cse,dce", "what masks a softmax by its statistics becomes its mask"),

@@ -29,6 +29,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.quantization.observed import was_infinite
 from qmlir.quantization.profiles.attached import stats_of
 from qmlir.quantization.profiles.keys import unobserved, uses_behind_observers
+from qmlir.quantization.tables import is_table
 
 
 def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
@@ -36,6 +37,8 @@ def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
     if not isinstance(op, MatMulOp):
         return None
     array = constant_array(unobserved(op.rhs))
+    if is_table(unobserved(op.rhs)):  # what others read as it is
+        return None
     if array is None or array.ndim != 2 or array.dtype != np.float32:
         return None
     return array.T if op.is_rhs_transposed else array

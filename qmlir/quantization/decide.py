@@ -44,6 +44,7 @@ from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, plac
 from qmlir.quantization.scores import coarse_scores
 from qmlir.quantization.states import StatePair
 from qmlir.quantization.steps import RoleParts
+from qmlir.quantization.tables import readers_of_tables
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
@@ -364,7 +365,7 @@ class _Decider:
             return self._weight_type(op, place, array)
         slots = op.quantization_slots()
         if slots.shares_parameters and (moved := next(filter(is_f32, op.results), None)) is not None:
-            return self._shared_type(op, place, moved)
+            return self._table_type(op, place, array) or self._shared_type(op, place, moved)
         if slots.takes_accumulators and len(op.operands) == 2:
             other = op.operands[1 - place]
             if self.accumulators.is_accumulator(other):
@@ -397,6 +398,17 @@ class _Decider:
         type_ = self._type_of(value, op)
         self._because((op, place), replace(self.decisions.reasons[value], basis=Basis.SHARED))
         return type_
+
+    def _table_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType | None:
+        """The type of an embedding table, if it has fewer bits than what its rows become; `None` for others."""
+        if op not in self.recipe.table or not np.isfinite(array).all():
+            return None
+        choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results
+        if choice.storage.bits >= self._type_of(moved, op).bits:
+            return None
+        self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
+        with _parameters_of(op, "its table"):
+            return weight_type(array, choice, 0, lambda scales: scales)
 
     def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
         choice = self._choice(op, Slot.WEIGHT)
@@ -486,6 +498,8 @@ def decide(
     recipe.residual |= {value.owner for value in residual if isinstance(value.owner, Operation)}
     recipe.faint |= faint_results(function)
     recipe.coarse |= coarse_scores(function)
+    if not targets:  # one that takes such types has to say so, and none can yet
+        recipe.table |= readers_of_tables(function)
     while True:
         decider = _Decider(function, recipe, refused, assignment, residual, masking, states)
         decisions = decider.run()

@@ -13,7 +13,7 @@ from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, RecipeText, Rule, make_rule, read_rules
+from qmlir.quantization.recipe import Recipe, RecipeSource, RecipeText, Rule, built_in_rules, make_rule, read_rules
 from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.states import states_of
 
@@ -54,7 +54,7 @@ def simple_rules(**options: str) -> list[Rule]:
 
 def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:
     """The recipe of `rules`, then of the built-in rules, then of the rules in `source`."""
-    return Recipe([*rules, *WIDE_BY_DEFAULT, *read_rules(source)])
+    return Recipe([*rules, *built_in_rules(rules), *read_rules(source)])
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role` and `op` (globs), by `slot`, and by whether a result is `residual`, `faint` or
-`coarse`; what it leaves out matches everything. Each field is taken from the last rule that matches and sets it, on top
-of the defaults of the slot.
+A rule matches by `origin`, `role` and `op` (globs), by `slot`, by whether a result is `residual`, `faint` or `coarse`,
+and by whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last rule that
+matches and sets it, on top of the defaults of the slot.
 """
 
 import re
@@ -51,6 +51,9 @@ class GranularityChoice:
 
     is_channel: bool = False
     block: int = 0
+
+    def __str__(self) -> str:
+        return f"block:{self.block}" if self.block else "channel" if self.is_channel else "tensor"
 
     @staticmethod
     def parse(text: str) -> "GranularityChoice":
@@ -109,7 +112,14 @@ _READERS: Mapping[str, Any] = {
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "slot")
-_FACTS = ("residual", "faint", "coarse")
+_FACTS: Mapping[str, Slot] = {
+    "residual": Slot.OUTPUT,
+    "faint": Slot.OUTPUT,
+    "coarse": Slot.OUTPUT,
+    "table": Slot.WEIGHT,
+}
+"""What has to be known of a value, and the slot in which it is."""
+
 _CALIBRATOR = "calibrator"
 _QUANTIZE = "quantize"
 
@@ -131,6 +141,9 @@ class Rule:
 
     coarse: bool | None = None
     """Whether it is about scores in whose 8-bit steps a softmax tells too little apart (see `scores`), or the rest."""
+
+    table: bool | None = None
+    """Whether it is about weights that are an embedding table (see `tables`), or about the rest."""
 
     name: str = ""
     """What errors call the rule; one without a name may decide nothing."""
@@ -179,6 +192,29 @@ all layers, probabilities that are lost in 8 bits (see `faint`), and scores that
 `scores`). Products of weights stay as they are."""
 
 
+FOR_TABLES = "the built-in rule for embedding tables"
+
+_SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Scheme.SYMMETRIC_POW2}
+
+
+def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
+    """What is so unless a recipe says otherwise, behind `rules` for all values.
+
+    That is `WIDE_BY_DEFAULT`; and an embedding table has 8 bits, or more where all weights have, and a scale for each
+    row, which is a channel of the head that reads it, too: a row of few bits is each token that it stands for, in
+    every text.
+    """
+    said = {name: value for rule in rules if rule.slot is Slot.WEIGHT for name, value in rule.settings.items()}
+    choice = replace(DEFAULTS[Slot.WEIGHT], **said)
+    settings: dict[str, Any] = {"granularity": GranularityChoice(is_channel=True)}
+    if choice.storage.bits < DEFAULTS[Slot.WEIGHT].storage.bits:
+        settings["storage"] = DEFAULTS[Slot.WEIGHT].storage
+    if choice.scheme in _SYMMETRIC:
+        settings["scheme"] = _SYMMETRIC[choice.scheme]
+    sources = dict.fromkeys(settings, FOR_TABLES)
+    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, table=True, sources=sources, yields=True))
+
+
 def _matches_kind(op: Operation, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in (op.name, op.name.partition(".")[2]))
 
@@ -198,6 +234,9 @@ class Recipe:
 
     faint: set[Operation] = field(default_factory=set[Operation])
     """The operations whose result is lost in 8 bits of its fixed range."""
+
+    table: set[Operation] = field(default_factory=set[Operation])
+    """The operations that read an embedding table."""
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
         """How the value in `slot` of `op` is quantized; asked where that decides the value's type."""
@@ -252,7 +291,7 @@ class Recipe:
         return wanted
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
-        known = {name for name in _FACTS if slot is Slot.OUTPUT and op in getattr(self, name)}
+        known = {name for name, place in _FACTS.items() if slot is place and op in getattr(self, name)}
         return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
@@ -331,8 +370,10 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     if not settings:
         raise _rule_error(name, "sets nothing")
     facts = [each for each in _FACTS if each in matchers]
-    if facts and matchers.get("slot", Slot.OUTPUT.value) != Slot.OUTPUT.value:
-        raise _rule_error(name, f"{facts[0]} is for results, slot '{matchers['slot']}' has none")
+    for fact in facts:
+        if matchers.get("slot", _FACTS[fact].value) != _FACTS[fact].value:
+            known = "results" if _FACTS[fact] is Slot.OUTPUT else "weights"
+            raise _rule_error(name, f"{fact} is for {known}, slot '{matchers['slot']}' has none")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}
         if matchers["slot"] not in slots:

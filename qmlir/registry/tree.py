@@ -57,6 +57,7 @@ PASSES: Mapping[str, str] = {
     "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",
+    "nn-share-tables": "qmlir.passes.primitive.nn_share_tables:NnShareTables",
     "nn-smooth": "qmlir.passes.profiled.nn_smooth:NnSmooth",
     "nn-split-columns": "qmlir.passes.profiled.nn_split_columns:NnSplitColumns",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",

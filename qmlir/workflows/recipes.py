@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qmlir.quantization.options import said_for_slots
-from qmlir.quantization.recipe import WIDE_BY_DEFAULT, RecipeText
+from qmlir.quantization.options import OPTIONS, said_for_slots, simple_rules
+from qmlir.quantization.recipe import RecipeText, built_in_rules
 from qmlir.text.toml import toml_value
 
 Table = Mapping[str, Any]
@@ -37,17 +37,16 @@ def rules_text(recipe: RecipeText) -> str:
     return "\n\n".join(map(table_text, tables))
 
 
-_WIDE = "i16"
-
-
 def _tables(settings: Mapping[str, Any]) -> Iterator[Table]:
     """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
     for slot, said in said_for_slots(settings):
         yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
-    for rule in () if settings.get("target") else WIDE_BY_DEFAULT:  # a target may not have what they ask for
+    if settings.get("target"):  # it may not have what the others ask for
+        return
+    for rule in built_in_rules(simple_rules(**{option: str(settings.get(option, "")) for option in OPTIONS})):
         assert rule.slot is not None
         matchers = rule.facts or {"role": rule.role}
-        yield {**matchers, "slot": rule.slot.value, "storage": _WIDE}
+        yield {**matchers, "slot": rule.slot.value, **{name: str(value) for name, value in rule.settings.items()}}
 
 
 def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:

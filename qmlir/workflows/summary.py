@@ -11,6 +11,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.recipe import RecipeText
 from qmlir.quantization.report import Coverage, coverage
+from qmlir.quantization.tables import StoredTable, stored_tables
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
 from qmlir.workflows.quantizing import Quantized
 from qmlir.workflows.validating import Validation
@@ -37,16 +38,20 @@ class QuantizationSummary:
     coverage: Coverage
     settings: Mapping[str, Any]
     validation: Validation | None = None
+    tables: tuple[StoredTable, ...] = ()
+    """The embedding tables whose rows have scales of their own."""
 
     def text(self) -> str:
         """For a reader: what is wrong first, then the shares, what is left in float, the sizes."""
         before, after = self.float_weight_bytes, self.quantized_weight_bytes
         times = f" ({before / after:.2f} times smaller)" if 0 < after < before else ""
         verdict = "" if self.validation is None else self.validation.text()
+        tables = "".join(f"embedding table: {table.text()}\n" for table in self.tables)
         is_fault = self.validation is not None and bool(self.validation.fault)
         return (
             f"{verdict if is_fault else ''}{self.coverage.summary()}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
+            f"{tables}"
             f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
             f"{'' if is_fault else verdict}"
         )
@@ -60,6 +65,7 @@ class QuantizationSummary:
             "data": self.data,
             "samples": self.samples,
             "weights": {"float_bytes": self.float_weight_bytes, "quantized_bytes": self.quantized_weight_bytes},
+            "tables": [asdict(table) for table in self.tables],
             "coverage": {
                 "operations": found.operations,
                 "masked_softmaxes": found.masked,
@@ -100,4 +106,5 @@ def summarize(
         coverage(quantized.module, quantized.float_reasons),
         settings,
         quantized.validation,
+        tuple(stored_tables(quantized.module)),
     )
