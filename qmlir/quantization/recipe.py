@@ -201,8 +201,8 @@ def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     """What is so unless a recipe says otherwise, behind `rules` for all values.
 
     That is `WIDE_BY_DEFAULT`; and an embedding table has 8 bits, or more where all weights have, and a scale for each
-    row, which is a channel of the head that reads it, too: a row of few bits is each token that it stands for, in
-    every text.
+    row, which is a channel of the head that reads it, too. Fewer bits would be those of a token wherever it stands,
+    and of its logit.
     """
     said = {name: value for rule in rules if rule.slot is Slot.WEIGHT for name, value in rule.settings.items()}
     choice = replace(DEFAULTS[Slot.WEIGHT], **said)
