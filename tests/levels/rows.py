@@ -402,7 +402,7 @@ ROWS: tuple[Row, ...] = (
     Row("expand", _expand, 0.7),
     Row("tile", _tile, 0.5),
     Row("trilu", _trilu, 0.5),
-    Row("depth_to_space", _depth_to_space, 2),
+    Row("depth_to_space", _depth_to_space, 3),
     Row("space_to_depth", _space_to_depth, 2),
     Row("gather", _gather),
     Row("table", _table),

@@ -1,6 +1,11 @@
 // RUN: qmlir-opt %s -p quant-assign-types,cse | filecheck %s
 // RUN: qmlir-opt %s -p 'quant-assign-types{recipe=%S/Inputs/residual_bytes.toml},cse' | filecheck %s --check-prefix=BYTES
 // RUN: not qmlir-opt %s -p 'quant-assign-types{recipe=%S/Inputs/residual_slot.toml}' 2>&1 | filecheck %s --check-prefix=SLOT
+// RUN: qmlir-opt %s -p 'quant-assign-types{recipe=%S/Inputs/residual_norms.toml},quant-propagate-types' | filecheck %s --check-prefix=FLOAT
+
+// A rule keeps norms in float, for later passes too.
+// FLOAT-LABEL: @norm_behind(
+// FLOAT: nn.layer_norm {{.*}} -> tensor<4x8xf32> {origin = "ln1", nn.keep_float}
 
 // SLOT: error: '{{.*}}residual_slot.toml', rule 1 (slot = 'weight'): residual is for results, slot 'weight' has none
 // BYTES-NOT: i16
