@@ -135,8 +135,8 @@ class RowNormOp(NormOp, ABC):
         sizes = self.row_sizes()
         if DYNAMIC_INDEX in sizes or not sizes:
             raise ValueError("rows of no known length")
-        epsilon = float(np.float32(self.epsilon.value.data))
-        return RowNorm.of(math.prod(sizes), data.bits, data.scale, epsilon, is_centred=self.IS_CENTRED)
+        scale, epsilon = (float(np.float32(each)) for each in (data.scale, self.epsilon.value.data))
+        return RowNorm.of(math.prod(sizes), data.bits, scale, epsilon, is_centred=self.IS_CENTRED)
 
     def verify_quantization(self) -> None:
         if self.components is not None:
