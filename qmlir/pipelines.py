@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,7 +19,8 @@ from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.quantization.recipe import RecipeSource, RecipeText
+from qmlir.quantization.recipe_text import RecipeText
+from qmlir.quantization.settings import QuantizeSettings, setting_rows, understood
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
@@ -253,71 +254,12 @@ def kept_composites() -> tuple[str, ...]:
     return find_target(HOST).keep
 
 
-class QuantizeSettings(TypedDict, total=False):
-    """How to quantize: the settings of `qmlir.quantize`, all of which may be left out.
-
-    From `activations` on they are options of `quant-assign-types`, the defaults for all values.
-    """
-
-    target: str | Sequence[str]
-    """The targets to quantize for, the preferred one first: `npu,cpu`. They give the defaults of the other settings.
-
-    Without a target, everything is quantized for the CPU.
-    """
-
-    keep: Sequence[str]
-    """The composites that are not decomposed, by kind or by node; by default those of the targets."""
-
-    activations: str
-    """The storage of activations, `i8` (the default), `u8`, `i16`, `i4`, `i2<-1:1>`, …"""
-
-    weights: str
-    """The storage of weights, `i8<-127:127>` (the default), `i4`, …"""
-
-    accumulator: str
-    """The storage of accumulators, `i32` (the default), …"""
-
-    scheme: str
-    """Of activations: `asymmetric` (the default), `symmetric`, `asymmetric_pow2`, `symmetric_pow2`, or a package's."""
-
-    weight_scheme: str
-    """Of weights: `symmetric` is the default."""
-
-    granularity: str
-    """Of weights: `channel` (the default), `tensor`, `block:N`; if it is empty, the recipe decides."""
-
-    calibrator: str
-    """How statistics give a range: `min_max` (the default), or another calibrator of the tree or of a package."""
-
-    recipe: RecipeSource
-    """A TOML file of rules for chosen values, or its text as a `RecipeText`."""
-
-    requantize: str
-    """How every operation rescales exact integers: `f32`, `single_round`, `double_round`, `shift:up`, `shift:even`, …
-
-    By default targets say it; otherwise it is a shift, ties up, where all scales are powers of two, and `f32`.
-    """
-
-    states: Mapping[str, str]
-    """Inputs, each with the output that is this input of the next call: `{"past_*": "present_*"}`.
-
-    They enter and leave as stored integers of one type, and all others as floats.
-    """
-
-    assert_all_quantized: bool
-    """Whether operations that stay in float are an error, which lists them."""
-
-
 def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str | bool]:
     """Those of `settings` that are options of `quant-assign-types`; defaults are left out where targets have their own.
 
     Raises `TypeError` for what is not a setting.
     """
-    known = QuantizeSettings.__annotations__
-    for name in settings:
-        if name not in known:
-            raise TypeError(f"there is no setting '{name}'{nearest_name(name, known)}, there are {', '.join(known)}")
-    given: dict[str, object] = {**({} if has_targets else {"granularity": "channel"}), **settings}
+    given: dict[str, object] = {**({} if has_targets else {"granularity": "channel"}), **understood(settings)}
     return {
         name: value if isinstance(value, bool) else str(value)
         for name, value in given.items()
@@ -349,6 +291,7 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
 
     Raises `TypeError` for what is not a setting, and `DiagnosticError` for what is not a target.
     """
+    settings = understood(settings)
     targets = target_text(settings)
     has_targets = has_targets or bool(targets)
     keep = settings.get("keep", () if has_targets else kept_composites())
@@ -378,7 +321,7 @@ GIVEN = "given"
 
 def given_recipe(settings: QuantizeSettings) -> RecipeText | None:
     """The recipe of `settings` that the passes are given as a value; `None` where it is a file, or none."""
-    recipe = settings.get("recipe", "")
+    recipe = understood(settings).get("recipe", "")
     return recipe if isinstance(recipe, RecipeText) else None
 
 
@@ -410,7 +353,7 @@ def _quantize_values(options: Mapping[str, Any]) -> dict[str, str]:
 _ELEMENTS: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, Any]], dict[str, str]]]] = {
     "import": ((), dict),
     "profile": (("axis", "constants", "observers"), _profile_values),
-    "quantize": (("profile", *QuantizeSettings.__annotations__), _quantize_values),
+    "quantize": (("profile", *(name for name in setting_rows() if name != "exclude")), _quantize_values),
     "compile": (("isa", "threads", "tuned"), _compile_values),
 }
 """The options of a pipeline that stands in the text of another, and what makes values for its `<name>` of them."""

@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, QuantizeSettings, quantize_pipeline
+from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.settings import QuantizeSettings
 
 GRAPH = "graph"
 

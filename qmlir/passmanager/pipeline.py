@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, get_pass_option_infos
@@ -187,6 +187,12 @@ def _fits(values: ParameterListType, hint: Any) -> bool:
     return isa(values, hint) or (len(values) == 1 and isa(values[0], hint))
 
 
+def _accepted(hint: Any, type_: str, found: str) -> str:
+    """What an option takes, and what was `found`: the names, where those are its values."""
+    names = [name for each in (hint, *get_args(hint)) if get_origin(each) is Literal for name in get_args(each)]
+    return f"{', '.join(names)}, found {found}{nearest_name(found, names)}" if names else f"{type_}, found {found}"
+
+
 _DEEPEST = 64
 """Pipelines inside each other."""
 
@@ -325,7 +331,8 @@ class _PipelineParser:
             fitting = next((reading for reading in readings if _fits(reading, hints[key])), None)
             if fitting is None:
                 found = ",".join(value.text for value in values) or "nothing"
-                self.fail(token, f"option '{token.text}' of pass '{name.text}' takes {types[key]}, found {found}")
+                takes = f"option '{token.text}' of pass '{name.text}' takes"
+                self.fail(token, f"{takes} {_accepted(hints[key], types[key], found)}")
             parameters[key] = fitting
         missing = sorted(pass_type.required_fields() - parameters.keys())
         if missing:

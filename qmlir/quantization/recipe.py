@@ -9,9 +9,9 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role` and `op` (globs), by `slot`, by whether a result is `residual`, `faint` or `coarse`,
-and by whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last rule that
-matches and sets it, on top of the defaults of the slot.
+A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint` or
+`coarse`, and by whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last
+rule that matches and sets it, on top of the defaults of the slot.
 """
 
 import re
@@ -19,9 +19,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from os import PathLike
-from pathlib import Path
-from typing import Any, TypeAlias, cast
+from itertools import chain
+from typing import Any, cast
 
 from xdsl.ir import Operation
 
@@ -31,7 +30,9 @@ from qmlir.dialects.target.description import SCALES
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
-from qmlir.text.parsing import read_source
+from qmlir.quantization.recipe_text import RecipeSource as RecipeSource
+from qmlir.quantization.recipe_text import RecipeText as RecipeText
+from qmlir.quantization.spellings import spelled
 
 _BLOCK = re.compile(r"block:([0-9]+)")
 
@@ -111,7 +112,7 @@ _READERS: Mapping[str, Any] = {
     "scale": parse_scale,
     "rule": Arithmetic,
 }
-_MATCHERS = ("origin", "role", "op", "slot")
+_MATCHERS = ("origin", "role", "op", "node", "slot")
 _FACTS: Mapping[str, Slot] = {
     "residual": Slot.OUTPUT,
     "faint": Slot.OUTPUT,
@@ -145,6 +146,9 @@ class Rule:
     table: bool | None = None
     """Whether it is about weights that are an embedding table (see `tables`), or about the rest."""
 
+    node: str = "*"
+    """A node by its name, or all of a kind: an operator of the model, `Conv`, or an operation."""
+
     name: str = ""
     """What errors call the rule; one without a name may decide nothing."""
 
@@ -162,17 +166,16 @@ class Rule:
 
     def matches(self, op: Operation, slot: Slot, known: Set[str]) -> bool:
         """Whether the rule is about `slot` of `op`, of whose value these facts are `known`."""
-        if self.slot not in (None, slot) or not _matches_kind(op, self.op):
+        if self.slot not in (None, slot) or not _is_among(_kinds(op), self.op):
             return False
         if any((name in known) is not said for name, said in self.facts.items()):
             return False
         origins = origins_of(op)
         if self.role != "*" and not any(fnmatchcase(origin.role, self.role) for origin in origins):
             return False
-        if self.origin == "*":
-            return True
         names = {text for origin in origins for text in (origin.name, str(origin))}
-        return any(fnmatchcase(name, self.origin) for name in names)
+        kinds = {*_kinds(op), *(origin.op_type for origin in origins)}
+        return _is_among(names, self.origin) and _is_among(names | kinds, self.node)
 
 
 def _wide(named: str, **matchers: Any) -> Rule:
@@ -215,8 +218,12 @@ def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, table=True, sources=sources, yields=True))
 
 
-def _matches_kind(op: Operation, pattern: str) -> bool:
-    return any(fnmatchcase(name, pattern) for name in (op.name, op.name.partition(".")[2]))
+def _kinds(op: Operation) -> tuple[str, str]:
+    return op.name, op.name.partition(".")[2]
+
+
+def _is_among(names: Iterable[str], pattern: str) -> bool:
+    return pattern == "*" or any(fnmatchcase(name, pattern) for name in names)
 
 
 @dataclass
@@ -278,8 +285,8 @@ class Recipe:
 
     def quantizes(self, op: Operation, slots: Iterable[Slot]) -> bool:
         """Whether no rule leaves one of these `slots` of `op` in float."""
-        self.names.update(text for origin in origins_of(op) for text in (origin.name, origin.role, str(origin)) if text)
-        self.names.update((op.name, op.name.partition(".")[2]))
+        texts = ((each.name, each.role, each.op_type, str(each)) for each in origins_of(op))
+        self.names.update(filter(None, chain(_kinds(op), *texts)))
         wanted = True
         for slot in slots:
             quantize = True
@@ -302,7 +309,7 @@ class Recipe:
             raise text_error(f"the recipe has rules that decide nothing: {found}")
 
     def _nearest(self, rule: Rule) -> str:
-        for pattern in (rule.origin, rule.role, rule.op):
+        for pattern in (rule.origin, rule.role, rule.op, rule.node):
             if pattern != "*" and not any(fnmatchcase(name, pattern) for name in self.names):
                 return nearest_name(pattern, self.names)
         return ""
@@ -324,10 +331,10 @@ def _setting(name: str, key: str, value: Any) -> Any:
     if not isinstance(value, str):
         raise _rule_error(name, f"{key} is a string, found {value!r}")
     try:
-        return _READERS[key](value)
+        return _READERS[key](spelled(key, value))
     except ValueError as error:
         names = {"scheme": scheme_names(), "rule": tuple(Arithmetic)}.get(key)
-        accepted = f": {', '.join(names)} are accepted" if names else ""
+        accepted = f": {', '.join(names)} are accepted{nearest_name(value, names)}" if names else ""
         reason = f"{value!r} is not a {key}{accepted}" if accepted else str(error)
         raise _rule_error(name, reason) from error
 
@@ -339,6 +346,7 @@ def _calibrator(name: str, value: Any) -> dict[str, Any]:
     if table is None or not isinstance(known, str):
         raise _rule_error(name, f"calibrator is a name, or a table with a name and options, found {value!r}")
     given = {key: each for key, each in table.items() if key != "name"}
+    known = spelled(_CALIBRATOR, known)
     if known not in calibrator_names():
         raise _rule_error(name, f"there is no calibrator '{known}'{nearest_name(known, calibrator_names())}")
     for key in given:
@@ -390,30 +398,6 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
 def _described(table: Mapping[str, Any], place: int) -> str:
     matchers = ", ".join(f"{key} = '{table[key]}'" for key in _MATCHERS if key in table)
     return f"rule {place}" + (f" ({matchers})" if matchers else "")
-
-
-@dataclass(frozen=True)
-class RecipeText:
-    """A recipe as TOML text, which one function hands to another without a file."""
-
-    name: str
-    """The name in messages: of a file, its path."""
-
-    text: str
-
-    @staticmethod
-    def of(source: "RecipeSource") -> "RecipeText | None":
-        """The recipe itself, or the one in a file; `None` for an empty path. Raises `DiagnosticError`."""
-        if isinstance(source, RecipeText):
-            return source
-        return RecipeText(str(source), read_source(Path(source))) if str(source) else None
-
-    def __str__(self) -> str:
-        return self.name
-
-
-RecipeSource: TypeAlias = str | PathLike[str] | RecipeText
-"""A recipe, or the path of its file; empty for none."""
 
 
 def read_rules(source: RecipeSource) -> list[Rule]:

@@ -154,8 +154,15 @@ def key_of(op: Operation) -> str:
 
 
 def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
-    """Why operations were left in float when types were decided, by key."""
-    return {key_of(op): reason for each in decisions for op, reason in each.left_in_float.items()}
+    """Why operations were left in float when types were decided, by key and by node: parts may become one again."""
+    found: dict[str, str] = {}
+    nodes: dict[str, str] = {}
+    for each in decisions:
+        for op, reason in each.left_in_float.items():
+            found[key_of(op)] = reason
+            for origin in origins_of(op):
+                nodes.setdefault(origin.name, reason)
+    return nodes | found
 
 
 def _element(value: SSAValue) -> Attribute | None:

@@ -7,14 +7,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.arithmetic.calibrators import calibrator_names
-from qmlir.arithmetic.schemes import scheme_names
 from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
 from qmlir.interpreter.samples import left_out
@@ -23,20 +22,18 @@ from qmlir.ir.diagnostics import Diagnostic, Severity, revised, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.pipelines import kept_composites
+from qmlir.quantization.settings import SettingRow, setting_rows, understood
+from qmlir.quantization.spellings import setting_hint, spelled
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.frame import Session
+from qmlir.tools.streams import ArgumentParser
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 
 FORMS = ("qdq", "qoperator", "integer")
 """How operations on quantized values are written as ONNX; known without importing ONNX, which takes a while."""
-
-_SETTINGS = (
-    "activations", "weights", "accumulator", "scheme", "weight_scheme", "granularity", "calibrator", "recipe",
-    "requantize", "assert_all_quantized", "processes",
-)  # fmt: skip
 
 
 def add_model(
@@ -118,38 +115,48 @@ def add_output(parser: argparse.ArgumentParser, help: str, required: bool = Fals
     parser.add_argument("-o", "--output", required=required, metavar=metavar, help=help)
 
 
+_WITHOUT_TARGETS = {"keep": lambda: ",".join(kept_composites())}
+"""Defaults in words that are known only with what is installed."""
+
+
+def _option_rows() -> Mapping[str, SettingRow]:
+    return {name: row for name, row in setting_rows().items() if row.on_command_line}
+
+
 def add_quantization(parser: argparse.ArgumentParser) -> None:
-    """The options of quantization, for `quantization_settings`."""
+    """The options of quantization, one for each setting of `qmlir.quantize`, for `quantization_settings`."""
     add = parser.add_argument_group("how to quantize").add_argument
-    kept = ",".join(kept_composites())
-    add("--keep", metavar="KIND,…", help=f"composites that are not decomposed (default: {kept})")
-    add("--activations", default="", metavar="STORAGE", help="i8 (the default), u8, i16, i4, i2<-1:1>, …")
-    add("--weights", default="", metavar="STORAGE", help="i8<-127:127> (the default), i4, …")
-    add("--accumulator", default="", metavar="STORAGE", help="accumulators before a bias: i32 (the default), …")
-    add("--scheme", default="", choices=scheme_names(), help="for activations (default: asymmetric)")
-    add("--weight-scheme", default="", choices=scheme_names(), help="for weights (default: symmetric)")
-    add("--granularity", metavar="KIND", help="for weights: channel (the default), tensor, block:N")
-    add("--calibrator", default="", choices=calibrator_names(), help="of recorded statistics (default: min_max)")
-    add("--recipe", default="", metavar="FILE", help="rules for single nodes, operations and slots (TOML)")
-    add(
-        "--requantize", default="", metavar="MODE",
-        help="how exact integers are rescaled: f32, shift:up, … (default: by targets; by shifts, ties up, where all "
-        "scales are powers of two; otherwise f32)",
-    )  # fmt: skip
-    add("--assert-all-quantized", action="store_true", help="fail, with a list, if an operation stays in float")
+    for name, row in _option_rows().items():
+        option, default = f"--{name.replace('_', '-')}", row.default
+        if name in _WITHOUT_TARGETS:
+            default = _WITHOUT_TARGETS[name]()
+        told = f"{row.summary}{f' (default: {default})' if default else ''}"
+        if name == "assert_all_quantized":
+            add(option, action="store_true", help="fail, with a list, if an operation stays in float")
+        elif name == "exclude":
+            add(option, action="append", default=[], metavar=row.metavar, help=f"{told} (may be repeated)")
+        elif row.choices is not None:
+            add(option, default="", type=partial(spelled, row.field), choices=row.choices(), help=told)
+        else:
+            add(option, default=None if name in ("keep", "granularity") else "", metavar=row.metavar, help=told)
     add_options(parser, "--processes")
+    if isinstance(parser, ArgumentParser):
+        written = "--{} {}".format
+        known = tuple(_option_rows())
+        parser.hint = lambda name: setting_hint(name, known, lambda of, value: written(of.replace("_", "-"), value))
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
     said: str | None = arguments.keep
-    settings = {name: getattr(arguments, name) for name in _SETTINGS}
+    given: Any = {name: getattr(arguments, name) for name in _option_rows() if name not in ("keep", "granularity")}
+    settings = {**understood(given), "processes": arguments.processes}
+    granularity: str | None = arguments.granularity
     if targets := getattr(arguments, "target", ""):
         whole = {} if said is None else {"keep": _names(said)}
-        return {"target": targets, **whole, **settings, "granularity": settings["granularity"] or ""}
+        return {"target": targets, **whole, **settings, "granularity": granularity or ""}
     keep = kept_composites() if said is None else _names(said)
-    channel = "channel" if settings["granularity"] is None else settings["granularity"]
-    return {"keep": keep, **settings, "granularity": channel}
+    return {"keep": keep, **settings, "granularity": "channel" if granularity is None else granularity}
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ interrupted. Nothing here needs the compiler, so that `--help` is quick.
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import IO, NoReturn, Protocol
+from difflib import get_close_matches
+from typing import IO, Any, NoReturn, Protocol
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,40 @@ class UsageError(Exception):
     """The command line is wrong; the message, which ends its line, is all there is to say."""
 
 
+def _near(name: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?`: `qmlir.ir.diagnostics` has it too, which takes a while to import."""
+    found = get_close_matches(name, list(known), 1, 0.5)
+    return f", did you mean '{found[0]}'?" if found else ""
+
+
 class ArgumentParser(argparse.ArgumentParser):
-    """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it."""
+    """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it, and that
+    what it does not know comes with what is near."""
+
+    hint: Callable[[str], str] | None = None
+    """What else may be said of an option that there is not, by its name without dashes."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown[0].partition('=')[0])}")
+        return found
+
+    def _hint(self, option: str) -> str:
+        if not option.startswith("--"):
+            return ""
+        known = [name for action in actions_of(self) for name in action.option_strings]
+        own = self.hint(option.lstrip("-")) if self.hint is not None else ""
+        return own if own.startswith(":") else _near(option, known)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(each) for each in action.choices]
+            message = f"invalid choice: '{value}'{_near(str(value), names)} (choose from: {', '.join(names)})"
+            raise argparse.ArgumentError(action, message)
 
 
 def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:

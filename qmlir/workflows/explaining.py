@@ -5,8 +5,8 @@ from os import PathLike
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.pipelines import QuantizeSettings
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
 from qmlir.workflows.inspection.explaining import Explanation, explain_node
 from qmlir.workflows.loading import load

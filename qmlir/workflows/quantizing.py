@@ -6,10 +6,11 @@ from typing import IO, Any, NamedTuple, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.interpreter.samples import Data
+from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, QuantizeSettings, given_recipe, quantize_pipeline
+from qmlir.pipelines import GIVEN, given_recipe, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
@@ -17,6 +18,7 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
+from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.validating import Share, Validation, ValidationOptions, runs_to_compare, validate
 
@@ -58,8 +60,8 @@ def quantize_with_profile(
         raise text_error("quantize takes samples or a profile, one of them")
     if observers and data is None:
         raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
+    settings = understood(settings)
     pipeline, values = quantize_pipeline(settings, module)
-
     recipe = given_recipe(settings)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
@@ -102,6 +104,7 @@ def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
     return carried_profile(lowered, statistics_of_tensors(module))
 
 
+@tells_settings(data="Data | None", validation="Data | None")
 def quantize(
     module: ModuleOp,
     data: Data | None = None,
@@ -112,6 +115,7 @@ def quantize(
     min_sqnr: float | None = None,
     min_agreement: float | None = None,
     observers: Sequence[str] = (),
+    preprocess: Preprocess | None = None,
     processes: int = 1,
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
@@ -120,11 +124,10 @@ def quantize(
 
     The module is lowered, profiled on `data`, its types are decided, and its operations are raised. `profiled` is a
     profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:
-    types with ranges, and `calib.stats` beside values. `settings` are those of `QuantizeSettings`: `target`, `keep`,
-    `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`, `calibrator`, `recipe`,
-    `requantize`, `states`, `assert_all_quantized`. `observers` of packages record something of their own in `data`, for
-    a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on integers,
-    but for operations that stay in float. A terminal as `progress` gets a bar.
+    types with ranges, and `calib.stats` beside values. `observers` of packages record something of their own in `data`,
+    for a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on
+    integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
+    of the data. A terminal as `progress` gets a bar, any other stream a line every ten seconds.
 
     The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
     than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
@@ -133,10 +136,11 @@ def quantize(
 
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """
-    options = ValidationOptions(validation, min_sqnr, min_agreement)
+    given = None if validation is None else preprocessed(validation, preprocess)
+    options = ValidationOptions(given, min_sqnr, min_agreement)
     made = quantize_with_profile(
         module,
-        data,
+        None if data is None else preprocessed(data, preprocess),
         profiled=profiled,
         observers=observers,
         validation=options if validate or options.is_asked_for else None,

@@ -1,43 +1,20 @@
-"""Recipes as text: single rules, and what was asked of quantizing as a recipe of its own.
+"""What was asked of quantizing, as the text of a recipe of its own.
 
 A recipe in place of options decides the same. Options are rules before those of a recipe file, with the built-in rules
 between the two. Rules that decided nothing are left out, since a recipe must not have such rules.
 """
 
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from qmlir.quantization.options import OPTIONS, said_for_slots, simple_rules
-from qmlir.quantization.recipe import RecipeText, built_in_rules
-from qmlir.text.toml import toml_value
-
-Table = Mapping[str, Any]
-"""A rule as a recipe has it."""
-
-_HEAD = "[[rule]]"
+from qmlir.quantization.recipe import built_in_rules
+from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
 
 
-def table_text(table: Table) -> str:
-    """The lines of one rule."""
-    return "\n".join([_HEAD, *(f"{key} = {toml_value(value)}" for key, value in table.items())])
-
-
-def rules_text(recipe: RecipeText) -> str:
-    """The rules of a recipe as `[[rule]]` tables: its text where it is written so, otherwise they are written anew.
-
-    TOML lets no `[[rule]]` stand beside a list, `rule = [{ ... }]`.
-    """
-    text = recipe.text.strip()
-    tables: list[Table] = tomllib.loads(text).get("rule", [])
-    if tomllib.loads(f"{_HEAD}\n{text}") == {"rule": [{}, *tables]}:
-        return text
-    return "\n\n".join(map(table_text, tables))
-
-
-def _tables(settings: Mapping[str, Any]) -> Iterator[Table]:
+def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
     """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
     for slot, said in said_for_slots(settings):
         yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}

@@ -34,10 +34,11 @@ from qmlir.dialects.target.attributes import targets_of
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
-from qmlir.pipelines import QuantizeSettings, kept_composites, quantize_options, target_text
+from qmlir.pipelines import kept_composites, quantize_options, target_text
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.settings import QuantizeSettings, understood
 from qmlir.text.files import read_json
 from qmlir.text.printing import module_text
 from qmlir.text.weights import write_atomically
@@ -372,6 +373,7 @@ def search(
     _check_bound(bound, drop)
     way, widest = _chosen(SearchMode, mode, "mode"), _chosen(Width, to, "width")
     runner = Runner(_chosen(Engine, engine, "engine"), threads)
+    settings = understood(settings)
     recipe = RecipeText.of(settings.get("recipe", ""))
     if target_text(settings) or targets_of(module):
         raise text_error("a search is for the CPU, which has all widths: other targets say themselves which they have")

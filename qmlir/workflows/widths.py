@@ -23,13 +23,14 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
 from qmlir.passes.quantized.quant_assign_types import take_apart
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
+from qmlir.pipelines import QUANTIZE, pipeline_values
 from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Choice, Recipe, RecipeText, Rule, make_rule
+from qmlir.quantization.recipe import Choice, Recipe, Rule, make_rule
+from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
 from qmlir.quantization.retyping import slots_of
-from qmlir.workflows.recipes import Table, rules_text, table_text
+from qmlir.quantization.settings import QuantizeSettings
 
 
 class Width(StrEnum):
@@ -113,7 +114,7 @@ class _Probe:
     """What a recipe decides, found without changing the module."""
 
     decided: Mapping[str, Mapping[tuple[Slot, Storage], Choice]]
-    tables: tuple[Table, ...]
+    tables: tuple[RuleTable, ...]
     """Those of the tables that were tried that decide something."""
 
     in_float: frozenset[str]
@@ -146,7 +147,7 @@ class Layered:
         if not self.layers:
             raise text_error("nothing in the model is quantized and has a node's name: a recipe has nothing to name")
 
-    def _probe(self, tables: Sequence[Table]) -> _Probe:
+    def _probe(self, tables: Sequence[RuleTable]) -> _Probe:
         base = make_recipe(simple_rules(**self._settings), self._recipe or "").rules
         # Rules are about the module as it is now: one that decides nothing here is left out, not refused.
         tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
@@ -174,7 +175,7 @@ class Layered:
                 return found
             found |= dict.fromkeys(moved, Width.FLOAT)
 
-    def _all_tables(self, widths: Widths) -> list[Table]:
+    def _all_tables(self, widths: Widths) -> list[RuleTable]:
         return [table for name, layer in self.layers.items() if name in widths for table in layer.tables(widths[name])]
 
     def recipe_text(self, widths: Widths) -> str:
@@ -193,5 +194,5 @@ class Layered:
         return module
 
 
-def _rule(table: Table) -> Rule:
+def _rule(table: RuleTable) -> Rule:
     return make_rule(table, "a rule of the search")

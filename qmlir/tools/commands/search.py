@@ -98,8 +98,9 @@ def _source(arguments: argparse.Namespace, session: Session) -> _Source:
         module = load_model(arguments.model, session, **import_settings(arguments))
         stem = "model" if arguments.model == "-" else Path(arguments.model).name.split(".")[0]
         return _Source(module, given, settings, stem)
-    if arguments.recipe:
-        raise UsageError("qmlir search: error: --recipe is that of the folder: search from the model with another\n")
+    if arguments.recipe or arguments.exclude:
+        what = "--recipe is" if arguments.recipe else "--exclude is a rule, and the recipe"
+        raise UsageError(f"qmlir search: error: {what} that of the folder: search from the model with another\n")
     folder = QuantizedFolder.open(arguments.model)
     if given is None and arguments.calibration is None:
         given = Profile.load(folder.profile)

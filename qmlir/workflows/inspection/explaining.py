@@ -18,10 +18,11 @@ from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import COMPILE, GIVEN, QuantizeSettings, given_recipe, quantize_pipeline
+from qmlir.pipelines import COMPILE, GIVEN, given_recipe, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.inspection.deciding import DecisionReader, OperationDecision
 from qmlir.workflows.inspection.kernels import NodeKernel, kernels_of

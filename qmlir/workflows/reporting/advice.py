@@ -17,7 +17,7 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.profiles.keys import is_constant
-from qmlir.workflows.recipes import table_text
+from qmlir.quantization.recipe_text import table_text
 
 
 def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.pipelines import QuantizeSettings
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.quantizing import quantize_with_profile
 from qmlir.workflows.validating import (
     MOST,

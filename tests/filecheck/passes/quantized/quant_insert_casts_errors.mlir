@@ -20,12 +20,12 @@
 // RUN: not qmlir-opt %t/huge.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=HUGE
 
 // UNMATCHED: error: the recipe has rules that decide nothing: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'), did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
-// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, slot, residual, faint, coarse, table, storage, scheme, granularity, scale, rule, quantize, calibrator)
+// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, node, slot, residual, faint, coarse, table, storage, scheme, granularity, scale, rule, quantize, calibrator)
 // SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): no slot 'wieght', did you mean 'weight'? (accepted: input, weight, bias, accumulator, output)
-// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'int8' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
+// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'byte' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
 // CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: there is no calibrator 'percentil', did you mean 'percentile'?
 // OPTION: error: '{{.*}}typo_option.toml', rule 1: calibrator 'percentile' has no option 'pecent', did you mean 'percent'?
-// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: 'symetric' is not a scheme: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2 are accepted
+// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: 'symetric' is not a scheme: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2 are accepted, did you mean 'symmetric'?
 // GRANULARITY: error: '{{.*}}wrong_granularity.toml', rule 1 (slot = 'output'): granularity is for weights, slot 'output' has one scale
 // RULE: error: '{{.*}}typo_rule.toml': unknown key 'rules', did you mean 'rule'?: a recipe holds {{\[\[}}rule]] tables
 // EMPTY: error: '{{.*}}empty_rule.toml', rule 1 (origin = 'fc1'): sets nothing

@@ -136,6 +136,33 @@ def test_the_recipe_makes_the_folder_again(model: Path, tmp_path: Path) -> None:
     assert files(second)["net.q.mlir"] == made["net.q.mlir"]
 
 
+def test_what_is_excluded_is_in_the_recipe_of_the_folder(model: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    data = ("--data", tmp_path / "samples.npz", "--quiet")
+    code, said, err = run(model, *data, "-o", first, "--exclude", "fc1", "--weights", "QInt4", "--calibrator", "minmax")
+    assert (code, err) == (0, "")
+    assert "in float: fc1, " in said
+    assert "is left in float by the recipe" in said
+    assert run(model, *data, "-o", second, "--recipe", first / "recipe.toml")[0] == 0
+    assert files(first)["net.q.mlir"] == files(second)["net.q.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--per-channel"], "unrecognized arguments: --per-channel: say --granularity channel (see"),
+        (["--weight_type", "QInt8"], "unrecognized arguments: --weight_type QInt8: say --weights i8 (see"),
+        (["--calibrator", "entropi"], "invalid choice: 'entropi', did you mean 'entropy'? (choose from: min_max, "),
+        (["--wieghts", "i4"], "unrecognized arguments: --wieghts i4, did you mean '--weights'? (see"),
+    ],
+)
+def test_options_of_other_tools_and_typos_are_answered(
+    model: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
+    code, _, err = run(model, "--data", tmp_path / "samples.npz", "-o", tmp_path / "out", *words)
+    assert (code, err.count("\n"), message in err) == (2, 1, True), err
+
+
 def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> None:
     (tmp_path / "qmlir.toml").write_text('[quantize]\ndata = "samples.npz"\nweights = "i4"\n')
     assert run(model, "-o", tmp_path / "out")[0] == 0
@@ -146,7 +173,7 @@ def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> N
     assert (code, err) == (0, f"wrote {tmp_path / 'new.toml'}\n")
     text = (tmp_path / "new.toml").read_text()
     assert 'weights = "i8"\n' in text
-    assert "# i8<-127:127> (the default), i4, …\n" in text
+    assert "# the storage of weights: i8, i4, … (default: i8<-127:127>)\n" in text
     (tmp_path / "qmlir.toml").write_text("[quantize]\nweigths = 'i4'\n")
     code, _, err = run(model, "-o", tmp_path / "out")
     assert code == 1

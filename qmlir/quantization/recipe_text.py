@@ -1,0 +1,71 @@
+"""Recipes as text, TOML: of a file, of tables in Python, and rules added to one."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from qmlir.text.parsing import read_source
+from qmlir.text.toml import toml_value
+
+RuleTable: TypeAlias = Mapping[str, Any]
+"""A rule as a recipe has it."""
+
+_HEAD = "[[rule]]"
+
+
+@dataclass(frozen=True)
+class RecipeText:
+    """A recipe as TOML text, which one function hands to another without a file."""
+
+    name: str
+    """The name in messages: of a file, its path."""
+
+    text: str
+
+    @staticmethod
+    def of(source: "RecipeSource") -> "RecipeText | None":
+        """The recipe itself, or the one in a file; `None` for an empty path. Raises `DiagnosticError`."""
+        if isinstance(source, RecipeText):
+            return source
+        if isinstance(source, str | PathLike):
+            return RecipeText(str(source), read_source(Path(source))) if str(source) else None
+        if not isinstance(source, Mapping):
+            source = {"rule": source}
+        return RecipeText("recipe", "".join(f"{key} = {toml_value(value)}\n" for key, value in source.items()))
+
+    def with_rules(self, tables: Sequence[RuleTable], name: str) -> "RecipeText":
+        """This recipe with more rules after its own, which `name` names."""
+        texts = [rules_text(self), *map(table_text, tables)]
+        return RecipeText(f"{self.name} and {name}" if self.name else name, "\n\n".join(filter(None, texts)) + "\n")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+RecipeSource: TypeAlias = str | PathLike[str] | RecipeText | Mapping[str, Any] | Sequence[RuleTable]
+"""A recipe: the path of its file, empty for none; its text; its tables, `{"rule": [{"op": "softmax", …}]}`; or the
+rules alone."""
+
+
+def table_text(table: RuleTable) -> str:
+    """The lines of one rule."""
+    return "\n".join([_HEAD, *(f"{key} = {toml_value(value)}" for key, value in table.items())])
+
+
+def rules_text(recipe: RecipeText) -> str:
+    """The rules of a recipe as `[[rule]]` tables: its text where it is written so, otherwise they are written anew.
+
+    TOML lets no `[[rule]]` stand beside a list, `rule = [{ ... }]`. What is no recipe stays as it is, for `read_rules`
+    to refuse.
+    """
+    text = recipe.text.strip()
+    try:
+        tables: Any = tomllib.loads(text).get("rule", [])
+        if tomllib.loads(f"{_HEAD}\n{text}") == {"rule": [{}, *tables]}:
+            return text
+    except (ValueError, TypeError, RecursionError):
+        return text
+    return "\n\n".join(map(table_text, cast(Sequence[RuleTable], tables)))

@@ -1,0 +1,192 @@
+"""The settings of `qmlir.quantize`, one row each: of it come keywords of the API, options of commands, and `help`."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache, partial
+from typing import Annotated, Any, TypedDict, TypeVar, cast, get_args, get_type_hints
+
+from qmlir.arithmetic.calibrators import calibrator_names
+from qmlir.arithmetic.schemes import scheme_names
+from qmlir.quantization.recipe import read_rules
+from qmlir.quantization.recipe_text import RecipeSource, RecipeText
+from qmlir.quantization.spellings import setting_hint, spelled, text_of
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """What is told of a setting."""
+
+    summary: str
+    default: str = ""
+    """What holds where nothing is said."""
+
+    metavar: str = ""
+    field: str = ""
+    """The field of a recipe's rule that it sets: its values are spelled as those."""
+
+    choices: Callable[[], Sequence[str]] | None = None
+    """All values, where they can be listed."""
+
+    on_command_line: bool = True
+    """Whether the option is made of this row."""
+
+
+class QuantizeSettings(TypedDict, total=False):
+    """How to quantize: the settings of `qmlir.quantize`, all of which may be left out.
+
+    From `activations` to `recipe` they are options of `quant-assign-types`, the defaults for all values.
+    """
+
+    target: Annotated[
+        str | Sequence[str],
+        SettingRow("the targets to quantize for, the preferred one first: npu,cpu", "cpu", on_command_line=False),
+    ]
+    """The targets give the defaults of the other settings. Without a target, everything is quantized for the CPU."""
+
+    keep: Annotated[
+        Sequence[str],
+        SettingRow("composites that are not decomposed, by kind or by node", "those of the targets", "KIND,…"),
+    ]
+    exclude: Annotated[
+        str | Sequence[str],
+        SettingRow("what stays in float: globs of nodes and of kinds of operations, /head/*, Softmax", "", "GLOB"),
+    ]
+    """They become the last rules of the recipe."""
+
+    activations: Annotated[
+        str, SettingRow("the storage of activations: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")
+    ]
+    weights: Annotated[str, SettingRow("the storage of weights: i8, i4, …", "i8<-127:127>", "STORAGE", "storage")]
+    accumulator: Annotated[
+        str, SettingRow("the storage of accumulators before a bias: i32, …", "i32", "STORAGE", "storage")
+    ]
+    scheme: Annotated[str, SettingRow("the scheme of activations", "asymmetric", field="scheme", choices=scheme_names)]
+    weight_scheme: Annotated[
+        str, SettingRow("the scheme of weights", "symmetric", field="scheme", choices=scheme_names)
+    ]
+    granularity: Annotated[
+        str, SettingRow("the granularity of weights: channel, tensor, block:N", "channel", "KIND", "granularity")
+    ]
+    """If it is empty, the recipe decides."""
+
+    calibrator: Annotated[
+        str,
+        SettingRow("how recorded statistics give a range", "min_max", field="calibrator", choices=calibrator_names),
+    ]
+    recipe: Annotated[
+        RecipeSource, SettingRow("rules for single nodes, operations and slots: a file (TOML)", "", "FILE")
+    ]
+    """Or in Python its text as a `RecipeText`, or its tables: `{"rule": [{"op": "softmax", "quantize": False}]}`."""
+
+    requantize: Annotated[
+        str,
+        SettingRow(
+            "how exact integers are rescaled: f32, single_round, double_round, shift:up, shift:even, …",
+            "by targets; by shifts, ties up, where all scales are powers of two; otherwise f32",
+            "MODE",
+        ),
+    ]
+    states: Annotated[
+        Mapping[str, str],
+        SettingRow("inputs, each with the output that is this input of the next call", on_command_line=False),
+    ]
+    """`{"past_*": "present_*"}`: they enter and leave as stored integers of one type, and all others as floats."""
+
+    assert_all_quantized: Annotated[
+        bool, SettingRow("whether an operation that stays in float is an error, with a list of all", "False")
+    ]
+
+
+@cache
+def setting_rows() -> Mapping[str, SettingRow]:
+    """The row of each setting, by name."""
+    hints = get_type_hints(QuantizeSettings, include_extras=True)
+    return {name: next(each for each in get_args(hint) if isinstance(each, SettingRow)) for name, hint in hints.items()}
+
+
+def understood(settings: QuantizeSettings) -> QuantizeSettings:
+    """`settings` with the names of values that we have, and with `exclude` as rules of the recipe.
+
+    Raises `TypeError` for what is not a setting, and `DiagnosticError` for a recipe that cannot be read.
+    """
+    rows = setting_rows()
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in rows:
+            hint = setting_hint(name, tuple(rows), partial(_meant, value))
+            raise TypeError(f"quantize has no setting '{name}'{hint} (it has: {', '.join(rows)})")
+        field = rows[name].field
+        found[name] = spelled(field, text_of(value)) if field else value
+    recipe: RecipeSource = found.get("recipe") or ""
+    if not isinstance(recipe, RecipeText) and not _is_path(recipe):
+        found["recipe"] = recipe = RecipeText.of(recipe) or ""
+    if isinstance(keep := found.get("keep"), str):
+        found["keep"] = tuple(name for name in keep.split(",") if name)
+    globs = found.pop("exclude", ())
+    if tables := [{"node": each, "quantize": False} for each in ([globs] if isinstance(globs, str) else globs)]:
+        read_rules(recipe)  # what is wrong with it is said of the recipe alone
+        found["recipe"] = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(tables, "exclude")
+    return cast(QuantizeSettings, found)
+
+
+def _meant(value: Any, name: str, example: str) -> str:
+    """The setting `name` with the `value` that was given under another name, as it is spelled here; or an example."""
+    field = setting_rows()[name].field
+    return f"{name}={spelled(field, text_of(value)) if field and isinstance(value, str | Enum | type) else example!r}"
+
+
+def _is_path(recipe: RecipeSource) -> bool:
+    return isinstance(recipe, str) or hasattr(recipe, "__fspath__")
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def tells_settings(**words: str) -> Callable[[_Function], _Function]:
+    """A function that takes `**settings`, with all of them in its signature and its docstring: for `help`.
+
+    `words` are what the signature shows in place of long annotations.
+    """
+
+    def told(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        known = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        known = [each.replace(annotation=_Shown(words.get(each.name, _brief(each.annotation)))) for each in known]
+        hints = get_type_hints(QuantizeSettings)
+        more = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=_Shown(f"<{row.default or 'none'}>"),
+                annotation=_Shown(_brief(hints[name])),
+            )
+            for name, row in setting_rows().items()
+        ]  # fmt: skip
+        lines = [
+            f"    {name}: {row.summary}{f' (default: {row.default})' if row.default else ''}"
+            for name, row in setting_rows().items()
+        ]
+        shown: Any = function
+        shown.__signature__ = signature.replace(
+            parameters=[*known, *more], return_annotation=_Shown(_brief(signature.return_annotation))
+        )
+        shown.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nSettings:\n" + "\n".join(lines) + "\n"
+        return function
+
+    return told
+
+
+def _brief(annotation: Any) -> str:
+    """An annotation without the modules of its names."""
+    return re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", inspect.formatannotation(annotation))
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """Words in place of a default or an annotation, as a signature shows them."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
