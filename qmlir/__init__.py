@@ -4,21 +4,19 @@ Functions take a model and give a module, a program or an ONNX model. Each name 
 that importing the package stays quick.
 """
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.interpreter.run import interpret as interpret
     from qmlir.quantization.profiles.file import Profile as Profile
-    from qmlir.targets.compiling import compile as compile
     from qmlir.targets.compiling import load_program as load_program
     from qmlir.targets.cpu.compiler import Program as Program
     from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
-    from qmlir.workflows.inspection.inspecting import inspect as inspect
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
@@ -26,7 +24,12 @@ if TYPE_CHECKING:
     from qmlir.workflows.reporting.making import report as report
     from qmlir.workflows.reporting.notebook import load_ipython_extension as load_ipython_extension
     from qmlir.workflows.reporting.notebook import unload_ipython_extension as unload_ipython_extension
+    from qmlir.workflows.running import compile as compile
+    from qmlir.workflows.running import inspect as inspect
+    from qmlir.workflows.running import interpret as interpret
     from qmlir.workflows.searching import search as search
     from qmlir.workflows.tuning import tune as tune
 else:
     __getattr__, __dir__ = attached(__name__)
+
+__version__ = version("qmlir")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.onnx import export
+from qmlir.workflows.loading import takes_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,6 +35,7 @@ class ExportSettings(TypedDict, total=False):
     """Whether signed 8-bit integers stay signed; by default those that are multiplied are stored unsigned, plus 128."""
 
 
+@takes_model
 def export_onnx(
     module: ModuleOp,
     path: "str | PathLike[str] | None" = None,

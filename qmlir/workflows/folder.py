@@ -27,7 +27,7 @@ from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
-from qmlir.workflows.quantizing import Quantized
+from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.recipes import recipe_text
 
 MODULE_SUFFIX = ".q.mlir"

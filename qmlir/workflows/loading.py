@@ -1,26 +1,37 @@
-"""A model as a module: an ONNX file or the text of a module in, the verified module out."""
+"""A model as a module: an ONNX file, the text of a module or a folder in, the verified module out.
 
-from collections.abc import Mapping, Sequence
+Functions of the API take a module or what names one: `takes_model` makes that of a function of modules.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import onnx
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import IMPORT
 from qmlir.text.parsing import load_module
+from qmlir.workflows.folder import PROGRAM, QuantizedFolder
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
     from qmlir.onnx.reading import OnnxModel
+
+Model: TypeAlias = "ModuleOp | str | PathLike[str] | ModelProto"
+"""A module, or what `load` takes."""
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 def load(
@@ -32,7 +43,8 @@ def load(
     outputs: Sequence[str] | None = None,
     fallback: bool = True,
 ) -> ModuleOp:
-    """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, or the text of a module.
+    """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, the text of a module, or a folder of
+    `qmlir quantize`, of which it is the quantized one.
 
     `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known. `inputs`
     and `outputs` cut an ONNX model: only what computes the tensors `outputs` of the tensors `inputs` is read. They may
@@ -48,6 +60,10 @@ def load(
     """
     if isinstance(source, str | PathLike):
         source = Path(source)
+        if source.is_dir():
+            source = _in_folder(source)
+    elif not hasattr(source, "graph"):
+        raise _no_model(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
         return _imported(onnx.cut(onnx.read_model(source), inputs, outputs), shapes, keep_casts, fallback)
     if inputs is not None or outputs is not None:
@@ -64,3 +80,36 @@ def _imported(
     if not keep_casts and not onnx.is_exported(model) and any(isinstance(op, CastOperation) for op in module.walk()):
         run_pipeline(module, IMPORT.text())
     return module
+
+
+def _no_model(source: Any) -> DiagnosticError:
+    """The error about what is neither a path nor a model."""
+    what = type(source).__name__
+    if hasattr(source, "forward"):
+        return text_error(
+            f"{what} is a module of torch: torch.onnx.export(model, arguments, 'model.onnx') makes a model"
+        )
+    return text_error(f"{what} is not a model: the path of one is, or an ONNX ModelProto")
+
+
+def _in_folder(folder: Path) -> Path:
+    """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
+    if QuantizedFolder.holds(folder):
+        return QuantizedFolder.open(folder).module
+    if PROGRAM.is_there(folder):
+        raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
+    models = sorted(path for path in folder.iterdir() if path.suffix in (*ONNX_SUFFIXES, ".mlir"))
+    near = f": did you mean '{models[0]}'?" if models else ""
+    raise text_error(f"'{folder}' is a folder, and not one that qmlir quantize wrote{near}")
+
+
+def takes_model(
+    function: Callable[Concatenate[ModuleOp, _Parameters], _Result],
+) -> Callable[Concatenate[Model, _Parameters], _Result]:
+    """`function`, which takes a module first, for whatever `load` takes, too."""
+
+    @wraps(function)
+    def opened(module: Any, *arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        return function(module if isinstance(module, ModuleOp) else load(module), *arguments, **options)
+
+    return opened

@@ -12,6 +12,7 @@ from qmlir.target import find_targets
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.partition import partition as divide
 from qmlir.targets.partitioning.report import PartitionReport
+from qmlir.workflows.loading import takes_model
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Partitioned:
     reports: tuple[PartitionReport, ...]
 
 
+@takes_model
 def partition(
     module: ModuleOp,
     target: str | Sequence[str] = "",

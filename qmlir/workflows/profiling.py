@@ -14,8 +14,10 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, PROFILE
 from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.profiling import CompiledProfiling
+from qmlir.workflows.loading import takes_model
 
 
+@takes_model
 def profile(
     module: ModuleOp,
     data: Data,

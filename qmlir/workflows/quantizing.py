@@ -1,7 +1,7 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
-from collections.abc import Mapping, Sequence
-from typing import IO, Any, NamedTuple, Unpack
+from collections.abc import Sequence
+from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,26 +19,10 @@ from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
+from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.validating import Share, Validation, ValidationOptions, runs_to_compare, validate
-
-
-class Quantized(NamedTuple):
-    """A quantized module, and what it comes from."""
-
-    module: ModuleOp
-    profile: Profile
-    profiled: ModuleOp
-    """The lowered module with what the profile says in its types: the one that was decided about."""
-
-    rules_used: frozenset[int]
-    """The places of the rules that decided something, among those of `make_recipe`."""
-
-    float_reasons: Mapping[str, str]
-    """Why operations were left in float, by key."""
-
-    validation: Validation | None = None
-    """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""
+from qmlir.workflows.quantized import Quantized as Quantized
+from qmlir.workflows.validating import Share, ValidationOptions, runs_to_compare, validate
 
 
 def quantize_with_profile(
@@ -88,9 +72,9 @@ def quantize_with_profile(
 
     run(lowered, "decide", watch=watch)
     run(lowered, "propagate", "raise", "rescale")
-    found = None if validation is None else validate(module, lowered, validation, share)
+    validated = None if validation is None else validate(module, lowered, validation, share)
     run(lowered, "store")
-    return Quantized(lowered, profiled, before, frozenset(used), reasons, found)
+    return Quantized(lowered, profiled, before, frozenset(used), reasons, validated)
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
@@ -104,7 +88,8 @@ def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
     return carried_profile(lowered, statistics_of_tensors(module))
 
 
-@tells_settings(data="Data | None", validation="Data | None")
+@takes_model
+@tells_settings(module="Model", data="Data | None", validation="Data | None")
 def quantize(
     module: ModuleOp,
     data: Data | None = None,
@@ -120,7 +105,7 @@ def quantize(
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> ModuleOp:
-    """Post-training quantization: a quantized module of a float `module`, which is not changed.
+    """Post-training quantization: a quantized module of a float `module`, which is not changed, or of the path of one.
 
     The module is lowered, profiled on `data`, its types are decided, and its operations are raised. `profiled` is a
     profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:

@@ -44,6 +44,7 @@ from qmlir.text.printing import module_text
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import Accuracy, Batches, Engine, Labels, Runner, data_beside, output_name, read_labels
+from qmlir.workflows.loading import takes_model
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 from qmlir.workflows.widths import Layered, Width, Widths
 
@@ -334,6 +335,7 @@ def _bar(candidates: int, progress: IO[str] | None) -> Any:
     return bar("searching", 2 * candidates + 2, progress)
 
 
+@takes_model
 def search(
     module: ModuleOp,
     data: Data,

@@ -13,7 +13,7 @@ from qmlir.quantization.recipe import RecipeText
 from qmlir.quantization.report import Coverage, coverage
 from qmlir.quantization.tables import StoredTable, stored_tables
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
-from qmlir.workflows.quantizing import Quantized
+from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.validating import Validation
 
 _IN_FLOAT_LISTED = 100

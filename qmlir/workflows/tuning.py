@@ -45,6 +45,7 @@ from qmlir.targets.cpu.scheduled.candidates import candidates
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, kernel_identity, key_of
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
+from qmlir.workflows.loading import takes_model
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
 """What defines an operand and has none itself: it is a part of what is timed, as in the model."""
@@ -381,6 +382,7 @@ def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[Schedule
     )
 
 
+@takes_model
 def tune(
     module: ModuleOp,
     *,
