@@ -41,6 +41,7 @@ from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
+from qmlir.quantization.roots import read_by_roots
 from qmlir.quantization.scores import coarse_scores
 from qmlir.quantization.states import StatePair
 from qmlir.quantization.steps import RoleParts
@@ -498,6 +499,7 @@ def decide(
     recipe.residual |= {value.owner for value in residual if isinstance(value.owner, Operation)}
     recipe.faint |= faint_results(function)
     recipe.coarse |= coarse_scores(function)
+    recipe.rooted |= read_by_roots(function)
     if not targets:  # one that takes such types has to say so, and none can yet
         recipe.table |= readers_of_tables(function)
     while True:

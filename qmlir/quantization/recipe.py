@@ -9,9 +9,9 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint` or
-`coarse`, and by whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last
-rule that matches and sets it, on top of the defaults of the slot.
+A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint`,
+`coarse` or `rooted`, and by whether weights are a `table`; what it leaves out matches everything. Each field is taken
+from the last rule that matches and sets it, on top of the defaults of the slot.
 """
 
 import re
@@ -117,6 +117,7 @@ _FACTS: Mapping[str, Slot] = {
     "residual": Slot.OUTPUT,
     "faint": Slot.OUTPUT,
     "coarse": Slot.OUTPUT,
+    "rooted": Slot.OUTPUT,
     "table": Slot.WEIGHT,
 }
 """What has to be known of a value, and the slot in which it is."""
@@ -142,6 +143,9 @@ class Rule:
 
     coarse: bool | None = None
     """Whether it is about scores in whose 8-bit steps a softmax tells too little apart (see `scores`), or the rest."""
+
+    rooted: bool | None = None
+    """Whether it is about what roots and logarithms read (see `roots`), or about the rest."""
 
     table: bool | None = None
     """Whether it is about weights that are an embedding table (see `tables`), or about the rest."""
@@ -188,11 +192,12 @@ WIDE_BY_DEFAULT = (
     _wide("residual streams", residual=True),
     _wide("probabilities of many elements", faint=True),
     _wide("scores that differ much", coarse=True),
+    _wide("what roots and logarithms read", rooted=True),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
-all layers, probabilities that are lost in 8 bits (see `faint`), and scores that a softmax reads in coarse steps (see
-`scores`). Products of weights stay as they are."""
+all layers, probabilities that are lost in 8 bits (see `faint`), scores that a softmax reads in coarse steps (see
+`scores`), and what roots and logarithms read (see `roots`). Products of weights stay as they are."""
 
 
 FOR_TABLES = "the built-in rule for embedding tables"
@@ -238,6 +243,9 @@ class Recipe:
 
     coarse: set[Operation] = field(default_factory=set[Operation])
     """The operations whose results are scores that 8 bits round too coarsely."""
+
+    rooted: set[Operation] = field(default_factory=set[Operation])
+    """The operations whose results roots and logarithms read."""
 
     faint: set[Operation] = field(default_factory=set[Operation])
     """The operations whose result is lost in 8 bits of its fixed range."""

@@ -16,7 +16,7 @@ func.func @part(%x: tensor<4x!x>) -> tensor<4x!y> {
 
 // CHECK: !q0 = !quant.uniform<u8:f32, 5.000000e-02:128>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 3.000000e-02:4>
-// CHECK-NEXT: !q2 = !quant.uniform<i8:f32, 0.01568627543747425:-128>
+// CHECK-NEXT: !q2 = !quant.uniform<i16:f32, 6.103608757257462e-05:-32768>
 // CHECK-LABEL: @part(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x!q0>) -> tensor<4x!q1>
 // CHECK-NEXT: [[V1:%.+]] = nn.abs [[V0]] : (tensor<4x!q0>) -> tensor<4x!q2> {origin = "abs"}
