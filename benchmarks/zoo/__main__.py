@@ -60,7 +60,8 @@ def main() -> int:
         if found is not None and not arguments.alone:
             print(f"{name}: {f'{found.stage}: {found.cause}' if found.stage else 'came through'}")
     if arguments.page and not arguments.alone:
-        write_page(arguments.page, [found for name in models if (found := Result.load(results / name))])
+        taken = {name: found for name in models if (found := Result.load(results / name)) is not None}
+        write_page(arguments.page, list(taken.values()), [name for name in models if name not in taken])
     return 0
 
 

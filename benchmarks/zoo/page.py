@@ -145,8 +145,10 @@ def _head(head: Mapping[str, object]) -> str:
     return f"Measured on {head['processor']}, {head['isa']}, one thread."
 
 
-def write_page(path: Path, results: Sequence[Result]) -> None:
-    """Write the page of these results."""
+def write_page(path: Path, results: Sequence[Result], left: Sequence[str] = ()) -> None:
+    """Write the page of these results; `left` are models that have none yet."""
+    names = ", ".join(f"`{name}`" for name in left)
+    missing = f" Not measured yet: {names}." if left else ""
     failed = [(each.name, f"{each.stage}: {_shortened(each.cause)}") for each in results if each.stage]
     floats = [(each.name, "; ".join(map(_shortened, each.in_float))) for each in results if each.in_float]
     refused = [
@@ -155,7 +157,7 @@ def write_page(path: Path, results: Sequence[Result]) -> None:
         if each.causes
     ]
     lines = [
-        f"{_HEAD}{_summary(results)} {_head(machine())}",
+        f"{_HEAD}{_summary(results)} {_head(machine())}{missing}",
         "",
         *_table(results),
         _COLUMNS.rstrip(),

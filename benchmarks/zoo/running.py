@@ -146,7 +146,7 @@ class _Way:
         found = coverage(made.module, made.float_reasons)
         result.integer_share = found.integer_share if found.multiply_adds else None
         result.cost_share = found.integer_cost_share
-        result.in_float = [f"{row.key} ({row.name}): {row.reason}" for row in found.left_in_float[:_REASONS]]
+        result.in_float = [f"{_first(row.key)} ({row.name}): {row.reason}" for row in found.left_in_float[:_REASONS]]
         save_module(made.module, self.module_file, PrintOptions(weights=Weights.SIDECAR))
         return made.module
 
@@ -206,7 +206,7 @@ class _Way:
                 else:
                     yield name, OrtSession(path, OrtOptions(is_deterministic=False))
             except DiagnosticError as error:
-                self.result.causes[name] = str(error)
+                self.result.causes[name] = _cause(error, self.folder, self.model.folder)
 
     def judge(self, program: Run) -> None:
         """Ours and the peers on the judged samples; the interpreter stands for a float model that no peer runs."""
@@ -218,7 +218,7 @@ class _Way:
                     exact = _all(partial(qmlir.interpret, self.loaded()), model.judged, model.about.states)
                 found = _all(run, model.judged, model.about.states)
             except DiagnosticError as error:
-                result.causes[name] = str(error)
+                result.causes[name] = _cause(error, self.folder, self.model.folder)
                 continue
             exact = exact or found
             result.scores[name] = score(model.about.metric, found, model.labels)
@@ -245,9 +245,20 @@ def _timed(result: Result, stage: str, action: Callable[[], _T]) -> _T:
     return found
 
 
-def _cause(error: Exception) -> str:
-    """One line: what the product says of a fault, or the kind of an error that it should have caught."""
-    text = " ".join(str(error).split())
+def _first(key: str) -> str:
+    """The first node that an operation stands for."""
+    first, _, others = key.partition("+")
+    return f"{first} and {others.count('+') + 1} more" if others else first
+
+
+def _cause(error: Exception, *folders: Path) -> str:
+    """One line: what the product says of a fault, or the kind of an error that it should have caught.
+
+    Files are told by their names, without the folders where they lie here.
+    """
+    text = " ".join(str(error).split()).removeprefix("error: ")
+    for folder in folders:
+        text = text.replace(f"{folder}/", "")
     return text if isinstance(error, DiagnosticError | AssertionError) else f"{type(error).__name__}: {text}"
 
 
@@ -260,7 +271,7 @@ def run_model(model: ZooModel, folder: Path) -> Result:
     try:
         _Way(model, folder, result).take()
     except Exception as error:  # whatever it is, it belongs on the page
-        result.cause = _cause(error)
+        result.cause = _cause(error, folder, model.folder)
     result.save(folder)
     return result
 
