@@ -83,5 +83,5 @@ class OrtSession:
         names = list(self.output_names if outputs is None else outputs)
         try:
             return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
-        except (ValueError, *_errors()) as error:
+        except (RuntimeError, ValueError, *_errors()) as error:  # RuntimeError: of bfloat16, which it has no array of
             raise text_error(f"ONNX Runtime refuses the inputs: {' '.join(str(error).split())}") from error

@@ -461,7 +461,7 @@ def _along_other_axes(
 ) -> Recognized | None:
     """A layer norm of axes that are not the last ones, as of channels before the places: of the transposed data."""
     rows, shape = scale.rows, shape_of(scale.rows.data)
-    if not rows.axes or not scale.is_variance:
+    if not rows.axes or not scale.is_variance or any(each.ndim > len(shape) for each in (*arrays, *shifts)):
         return None
     order = [*(axis for axis in range(len(shape)) if axis not in rows.axes), *rows.axes]
     whole = [
