@@ -130,12 +130,12 @@ def _widen(words, reals, first, low, high):
 
 
 @_compiled
-def _extent(bits, begin, end):
+def _extent(bits):
     """The smallest and the largest of floats as keys that are ordered as they are, the smallest magnitude but for 0 and
     the largest one, and how many are 0."""
     least, most = np.int32(_MAGNITUDE), np.int32(-_MAGNITUDE - 1)
     smallest, largest, zeros = np.int32(_MAGNITUDE), np.int32(0), 0
-    for place in range(begin, end):
+    for place in range(bits.size):
         each = bits[place]
         magnitude = np.int32(each & np.int32(_MAGNITUDE))
         key = np.int32(each ^ np.int32((each >> np.int32(31)) & np.int32(_MAGNITUDE)))
@@ -153,14 +153,14 @@ def _float_of(key):
 
 
 @_compiled
-def _by_integers(x, begin, end, words, first, exponent, indices):
+def _by_integers(x, words, first, exponent, indices):
     """Add the sums of elements of which the largest is below `2^exponent`, and leave the bin of each in `indices`."""
     grid = exponent - 24 - _SPAN
     scale = math.ldexp(1.0, -grid)
     shift = min(words[first + EXPONENT] - grid, 63)
     bins = words[first + BINS]
     total = sizes = high_squares = products = low_squares = np.int64(0)
-    for place in range(begin, end):
+    for place in range(x.size):
         k = np.int64(np.float64(x[place]) * scale)
         size = abs(k)
         high, low = size >> _HALF, size & ((1 << _HALF) - 1)
@@ -170,7 +170,7 @@ def _by_integers(x, begin, end, words, first, exponent, indices):
         products += high * low
         low_squares += low * low
         index = k >> shift
-        indices[place - begin] = index + (bins & (index >> 63))
+        indices[place] = index + (bins & (index >> 63))
     _add_to_sum(words, first + SUM, (sizes + total) >> 1, grid + 149)
     _add_to_sum(words, first + NEGATIVE_SUM, (sizes - total) >> 1, grid + 149)
     unit = 2 * grid + 298
@@ -180,16 +180,16 @@ def _by_integers(x, begin, end, words, first, exponent, indices):
 
 
 @_compiled
-def _one_by_one(x, bits, begin, end, words, first, indices):
+def _one_by_one(x, bits, words, first, indices):
     """What `_by_integers` does, for any finite floats."""
-    for place in range(begin, end):
+    for place in range(x.size):
         field = (bits[place] >> 23) & 0xFF
         significand = np.int64(bits[place] & 0x7FFFFF) + (0x800000 if field else 0)
         position = max(field, 1) - 1
         _add_to_sum(words, first + (NEGATIVE_SUM if bits[place] < 0 else SUM), significand, position)
         _add_to_sum(words, first + SQUARES, significand * significand, 2 * position)
         index = _bin(np.float64(x[place]), words[first + EXPONENT])
-        indices[place - begin] = index + words[first + BINS] if index < 0 else index
+        indices[place] = index + words[first + BINS] if index < 0 else index
 
 
 @_compiled
@@ -204,10 +204,10 @@ def _gather(words, first, parts):
 
 
 @_compiled
-def _add_finite(x, bits, begin, end, extent, words, reals, first, indices, parts, has_parts):
+def _add_finite(x, bits, extent, words, reals, first, indices, parts, has_parts):
     """Add finite floats of this extent."""
     least, most, smallest, largest, zeros = extent
-    low, high, size = _float_of(least), _float_of(most), end - begin
+    low, high, size = _float_of(least), _float_of(most), x.size
     reals[first + RUN_LOW] = min(reals[first + RUN_LOW], low)
     reals[first + RUN_HIGH] = max(reals[first + RUN_HIGH], high)
     if low < reals[first + LOW] or high > reals[first + HIGH]:
@@ -221,11 +221,11 @@ def _add_finite(x, bits, begin, end, extent, words, reals, first, indices, parts
         return
     field = largest >> 23
     if smallest >= 0x800000 and field - (smallest >> 23) <= _SPAN and field - 126 - 24 - _SPAN >= -149:
-        _by_integers(x, begin, end, words, first, field - 126, indices)
+        _by_integers(x, words, first, field - 126, indices)
     else:
-        _one_by_one(x, bits, begin, end, words, first, indices)
+        _one_by_one(x, bits, words, first, indices)
     if has_parts:
-        bins, whole = words[first + BINS], size & ~3
+        bins, whole = np.uint64(words[first + BINS]), size & ~3
         for place in range(0, whole, 4):
             parts[indices[place]] += 1
             parts[bins + indices[place + 1]] += 1
@@ -239,10 +239,10 @@ def _add_finite(x, bits, begin, end, extent, words, reals, first, indices, parts
 
 
 @_compiled
-def _finite(x, begin, end, words, first, kept):
+def _finite(x, words, first, kept):
     """Write the finite ones of some elements to `kept`, count the others, and say how many are finite."""
     count = 0
-    for place in range(begin, end):
+    for place in range(x.size):
         each = x[place]
         if each != each:
             words[first + NANS] += 1
@@ -273,7 +273,7 @@ def _add(x_at, size, words_at, first, indices, inner, places_at, kept_at, parts_
     of an axis behind which `inner` elements lie together, if there are some. The last three are working memory."""
     x, bits = carray(x_at, (size,), np.float32), carray(x_at, (size,), np.int32)
     words, reals = carray(words_at, (1,), np.int64), carray(words_at, (1,), np.float64)
-    places, parts = carray(places_at, (_CHUNK,), np.int32), carray(parts_at, (4 * _MOST_BINS,), np.int32)
+    places, parts = carray(places_at, (_CHUNK,), np.uint32), carray(parts_at, (4 * _MOST_BINS,), np.int32)
     kept, kept_bits = carray(kept_at, (_CHUNK,), np.float32), carray(kept_at, (_CHUNK,), np.int32)
     bins = words[first + BINS]
     has_parts = size >= _MANY and bins <= _MOST_BINS
@@ -281,16 +281,15 @@ def _add(x_at, size, words_at, first, indices, inner, places_at, kept_at, parts_
         for place in range(4 * bins):
             parts[place] = 0
     for begin in range(0, size, _CHUNK):
-        end = min(begin + _CHUNK, size)
-        extent = _extent(bits, begin, end)
-        if extent[3] < _INFINITY:
-            _add_finite(x, bits, begin, end, extent, words, reals, first, places, parts, has_parts)
-            continue
-        count = _finite(x, begin, end, words, first, kept)
-        if count > 0:
-            start = np.int64(0)  # a number that is written out would be a type of its own
-            extent = _extent(kept_bits, start, count)
-            _add_finite(kept, kept_bits, start, count, extent, words, reals, first, places, parts, has_parts)
+        # Loops begin at 0: of other indices numba asks whether they are negative, and LLVM finds no vectors.
+        values, values_bits = x[begin : begin + _CHUNK], bits[begin : begin + _CHUNK]
+        extent = _extent(values_bits)
+        if extent[3] >= _INFINITY:
+            count = _finite(values, words, first, kept)
+            values, values_bits = kept[:count], kept_bits[:count]
+            extent = _extent(values_bits)
+        if values.size > 0:
+            _add_finite(values, values_bits, extent, words, reals, first, places, parts, has_parts)
     if has_parts:
         _gather(words, first, parts)
     if indices:
