@@ -254,10 +254,10 @@ def run_profile(
     if compiling is not None:
         taken, is_many = _decided(taken, runs.total, partial(compiling.worth, module, options))
         compiled = compiling.machines(module, options) if is_many else None
-    if compiled is not None:
+    if processes == 1:
+        steps = _run_here(compiled() if compiled else Interpreted(module, options), taken, totals)
+    elif compiled is not None:
         steps = _run_in_threads([compiled() for _ in range(processes)], taken, totals)
-    elif processes == 1:
-        steps = _run_here(Interpreted(module, options), taken, totals)
     else:
         steps = _run_in_processes(module, taken, options, processes, batch_size or BATCH, totals)
     samples = 0

@@ -2,7 +2,7 @@
 
 import io
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener
-from qmlir.interpreter.profiling import run_profile
+from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, run_profile
 from qmlir.interpreter.run import interpret
+from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passes.primitive.nn_decompose import NnDecompose
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import PROFILE
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.text.parsing import parse_module
@@ -328,3 +331,29 @@ def test_a_bar_on_a_terminal_only() -> None:
     qmlir.profile(module_of(TEXT), X, progress=file)
     assert "profiling" in terminal.getvalue()
     assert file.getvalue() == ""
+
+
+class _Counted:
+    """What would compile: machines that are the interpreter, worth it from so many runs on."""
+
+    def __init__(self, worth: int) -> None:
+        self.runs = worth
+        self.made = 0
+
+    def worth(self, module: ModuleOp, options: RunOptions, run: Run) -> int:
+        return self.runs
+
+    def machines(self, module: ModuleOp, options: RunOptions) -> Callable[[], Machine]:
+        self.made += 1
+        return lambda: Interpreted(module, options)
+
+
+@pytest.mark.parametrize(("worth", "made"), [(3, 1), (4, 1), (5, 0)])
+def test_as_many_samples_as_it_takes_are_compiled_however_they_come(worth: int, made: int) -> None:
+    module = run_pipeline(module_of(TEXT), PROFILE.text(options=""))
+    expected = run_profile(module, X)
+    forms: list[Any] = [X, {"x": X}, list(X), iter(X), [X[:1], X[1:]]]
+    for data in forms:
+        compiling = _Counted(worth)
+        assert run_profile(module, data, compiling=compiling).to_text() == expected.to_text()
+        assert compiling.made == made
