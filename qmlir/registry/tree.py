@@ -121,7 +121,7 @@ TREE = Contribution(
         "vector": "qmlir.interpreter.upstream.vector:EVALUATORS",
     },
     decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
-    gradients={"nn": "qmlir.dialects.nn.gradient:RULES"},
+    gradients={"calib": "qmlir.dialects.calib.gradient:RULES", "nn": "qmlir.dialects.nn.gradient:RULES"},
     lowerings={"nn": "qmlir.dialects.nn.lower:LOWERINGS", "quant": "qmlir.dialects.quant.lower:LOWERINGS"},
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.destinations:DESTINATIONS",),

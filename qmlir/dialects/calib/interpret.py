@@ -6,7 +6,6 @@ import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
 
 
@@ -14,18 +13,45 @@ def _observe(op: ObserveOp, x: Array) -> tuple[Array]:
     return (x,)
 
 
-def _fake_quant(op: FakeQuantOp, x: Array, log2_threshold: Array) -> tuple[Array]:
-    bits, signed = op.bits.value.data, bool(op.signed.value.data)
-    low, high = integer_limits(bits, is_signed=signed)
-    exponent = np.ceil(log2_threshold.astype(np.float64)) - (bits - 1 if signed else bits)
-    scale = np.exp2(exponent).astype(np.float32)
-    if op.axis is not None:
-        layout = [1] * x.ndim
-        layout[op.axis.value.data] = -1
-        scale = scale.reshape(layout)
-    # A power of two divides and multiplies exactly; the clipped integers are exact in f64 up to 32 bits.
-    steps = np.clip(np.rint(x / scale).astype(np.float64), low, high)
-    return ((steps * scale).astype(np.float32),)
+def _tqt(op: FakeQuantOp, log2_threshold: Array) -> tuple[Array, Array]:
+    bits = op.bits.value.data
+    exponent = np.ceil(log2_threshold.astype(np.float64)) - (bits - 1 if op.is_signed else bits)
+    return np.exp2(exponent), np.zeros_like(exponent)
+
+
+def _plain(op: FakeQuantOp, scale: Array, *offset: Array) -> tuple[Array, Array]:
+    return scale, np.zeros_like(scale)
+
+
+def _pact(op: FakeQuantOp, limit: Array) -> tuple[Array, Array]:
+    return limit / limit.dtype.type(op.limits[1]), np.zeros_like(limit)
+
+
+def _affine(op: FakeQuantOp, scale: Array, zero_point: Array) -> tuple[Array, Array]:
+    return scale, np.clip(np.rint(zero_point), *op.limits)
+
+
+def _range(op: FakeQuantOp, minimum: Array, maximum: Array) -> tuple[Array, Array]:
+    low, high = op.limits
+    least, most = np.minimum(minimum, 0), np.maximum(maximum, 0)
+    scale = (most - least) / least.dtype.type(high - low)
+    return scale, np.clip(np.rint(least.dtype.type(low) - least / scale), low, high)
+
+
+SCALES: dict[str, Callable[..., tuple[Array, Array]]] = {
+    "tqt": _tqt, "lsq": _plain, "lsq_plus": _plain, "pact": _pact, "affine": _affine, "range": _range,
+}  # fmt: skip
+"""The scale and the zero point of each method, of its parameters."""
+
+
+def _fake_quant(op: FakeQuantOp, x: Array, parameters: tuple[Array, ...]) -> tuple[Array]:
+    layout = op.beside(x.ndim)
+    scale, zero_point = (each.astype(x.dtype).reshape(layout) for each in SCALES[op.method.data](op, *parameters))
+    offset = parameters[1].reshape(layout) if op.method.data == "lsq_plus" else x.dtype.type(0)
+    # The integers are exact in f64 up to 32 bits.
+    rounded = np.rint((x - offset) / scale).astype(np.float64) + zero_point
+    steps = np.clip(rounded, *op.limits) - zero_point
+    return ((steps * scale).astype(x.dtype) + offset,)
 
 
 EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {

@@ -1,9 +1,9 @@
 """What quantization observes and learns: `calib.observe`, and the trainable `calib.fake_quant`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, Float32Type, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, f64, i64
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -16,10 +16,12 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor
 from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes
@@ -62,48 +64,106 @@ class ObserveOp(IRDLOperation, InferResultTypes):
         return [reshaped_like(tensor(self.result.type), self.input.type)]
 
 
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "tqt": ("log2_threshold",),
+    "lsq": ("scale",),
+    "lsq_plus": ("scale", "offset"),
+    "pact": ("limit",),
+    "affine": ("scale", "zero_point"),
+    "range": ("minimum", "maximum"),
+}
+"""How fake quantization is trained, each with the parameters that it learns."""
+
+
 @irdl_op_definition
 class FakeQuantOp(IRDLOperation, InferResultTypes):
-    """`clip(rne(x / s), n, p) * s` with the trainable scale `s = 2^ceil(log2_threshold) / 2^(bits - 1)`.
+    """`(clip(rne(x / s) + z, n, p) - z) * s` with trainable parameters: one number each, or one an index of `axis`.
 
-    `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `s = 2^ceil(log2_threshold) / 2^bits`, `n = 0` and
-    `p = 2^bits - 1` (Jain et al., Trained Quantization Thresholds). The threshold is one number, or one for each index
-    of `axis`.
+    `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `n = 0` and `p = 2^bits - 1`. `method` says what is
+    learned, and how gradients are estimated where rounding has none:
+
+    | `method` | parameters | scale and zero point |
+    |---|---|---|
+    | `tqt` (Jain et al., Trained Thresholds) | `log2_threshold` | `s = 2^ceil(t) / 2^(bits - 1)`, `z = 0` |
+    | `lsq` (Esser et al., Learned Step Size) | `scale` | `s`, `z = 0` |
+    | `lsq_plus` (Bhalgat et al., LSQ+) | `scale`, `offset` | of `x - offset`; the offset is added again |
+    | `pact` (Choi et al., PACT), unsigned | `limit` | `s = limit / p`, `z = 0` |
+    | `affine` | `scale`, `zero_point` | `s`; `z` rounded and clipped |
+    | `range` | `minimum`, `maximum` | `s = (max - min) / (p - n)`, `z = rne(n - min / s)` |
+
+    Unsigned, the scale of `tqt` is `2^ceil(t) / 2^bits`; a `range` is widened to contain 0; scales are above 0. Of a
+    gradient `g`, with `v = x / s` and `r = rne(v)`, a value being clipped where `r + z` is not in `[n, p]`:
+
+    - `x` has `g` where it is not clipped, in `lsq` and `lsq_plus` where `n < v < p`, in `pact` where `0 <= x < limit`;
+    - a scale has the sum of `g (r - v)`, of `g (n - z)` or `g (p - z)` where values are clipped. In `lsq` and
+      `lsq_plus` these are clipped where `v <= n` or `v >= p`, and sums are divided by `sqrt(N p)`, `N` the number of
+      values;
+    - a zero point has the sum of `-g s` where values are clipped, an offset that of `g`, a limit that of `g` where
+      `x >= limit`, a `log2_threshold` the gradient of its scale times `s ln(2)`;
+    - a minimum and a maximum have theirs through `s` and `z`, whose rounding is passed by.
     """
 
     name = "calib.fake_quant"
 
     input = operand_def(TensorType)
-    log2_threshold = operand_def(TensorType)
+    parameters = var_operand_def(TensorType)
     result = result_def(TensorType)
 
+    method = opt_prop_def(StringAttr, StringAttr("tqt"))
     bits = opt_prop_def(IntegerAttr, IntegerAttr(8, i64))
     signed = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     axis = opt_prop_def(IntegerAttr)
 
-    assembly_format = (
-        "$input `,` $log2_threshold attr-dict `:` type($input) `,` type($log2_threshold) `->` type($result)"
-    )
+    assembly_format = "$input `,` $parameters attr-dict `:` type($input) `,` type($parameters) `->` type($result)"
     irdl_options = (ParsePropInAttrDict(),)
     traits = traits_def(Pure())
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether the integers have a sign."""
+        return bool(self.signed.value.data)
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """`n` and `p`."""
+        return integer_limits(self.bits.value.data, is_signed=self.is_signed)
+
+    def beside(self, rank: int) -> list[int]:
+        """The shape of a parameter that broadcasts to `rank` axes."""
+        layout = [1] * rank
+        if self.axis is not None:
+            layout[self.axis.value.data] = -1
+        return layout if self.axis is not None else []
+
     def verify_(self) -> None:
-        shape = tensor(self.input.type).get_shape()
-        if expressed_type(element_type(self.input.type)) != Float32Type():
-            raise VerifyException(f"works on f32 values, found {self.input.type}")
-        if (
-            tensor(self.result.type).get_shape() != shape
-            or expressed_type(element_type(self.result.type)) != Float32Type()
-        ):
-            raise VerifyException(f"the result is f32 of the operand's shape, found {self.result.type}")
+        shape, element = tensor(self.input.type).get_shape(), expressed_type(element_type(self.input.type))
+        if element not in (f32, f64):
+            raise VerifyException(f"works on f32 or f64 values, found {self.input.type}")
+        if tensor(self.result.type).get_shape() != shape or expressed_type(element_type(self.result.type)) != element:
+            raise VerifyException(f"the result is {element} of the operand's shape, found {self.result.type}")
         if not 1 <= self.bits.value.data <= 32:
             raise VerifyException(f"bits must be 1 to 32, found {self.bits.value.data}")
         axis = None if self.axis is None else self.axis.value.data
         if axis is not None and not 0 <= axis < len(shape):
             raise VerifyException(f"axis {axis} is out of range for rank {len(shape)}")
-        expected = TensorType(Float32Type(), () if axis is None else (shape[axis],))
-        if self.log2_threshold.type != expected:
-            raise VerifyException(f"the threshold has type {expected}, found {self.log2_threshold.type}")
+        self._verify_parameters(TensorType(element, () if axis is None else (shape[axis],)))
+
+    def _verify_parameters(self, expected: Attribute) -> None:
+        method = self.method.data
+        names = METHODS.get(method)
+        if names is None:
+            raise VerifyException(f"method must be one of {', '.join(METHODS)}, found '{method}'")
+        if len(names) != len(self.parameters):
+            raise VerifyException(
+                f"the method '{method}' learns {' and '.join(names)}, found {len(self.parameters)} parameters"
+            )
+        for name, value in zip(names, self.parameters, strict=True):
+            if value.type != expected:
+                raise VerifyException(f"the parameter '{name}' has type {expected}, found {value.type}")
+        if method == "pact" and self.is_signed:
+            raise VerifyException("the method 'pact' is for integers without a sign: signed = false")
+        if method.startswith("lsq") and self.limits[1] < 1:
+            raise VerifyException(f"the method '{method}' is for integers above 0: signed = false")
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         return [reshaped_like(tensor(self.result.type), self.input.type)]

@@ -4,11 +4,11 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.diagnostics import op_error
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import dequantize, quantize
 
@@ -18,13 +18,15 @@ CAST_BITS = 16
 
 def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:
     """QuantizeLinear and DequantizeLinear of the trained scale; the formula where that is known at run time only."""
-    threshold = constant_array(op.log2_threshold)
+    if op.method.data != "tqt" or element_of(op.input) == f64:
+        raise op_error(op, f"has an ONNX form for f32 and the method 'tqt' only, found '{op.method.data}'")
+    threshold = constant_array(op.parameters[0])
     bits = op.bits.value.data
     if threshold is None or bits > CAST_BITS:
         _spelled_out(out, op)
         return
     scales = np.exp2(np.ceil(threshold.astype(np.float64)) - _exponent(op))
-    storage = IntegerType(bits) if _is_signed(op) else IntegerType(bits, Signedness.UNSIGNED)
+    storage = IntegerType(bits) if op.is_signed else IntegerType(bits, Signedness.UNSIGNED)
     if op.axis is None:
         element = UniformQuantizedType.per_tensor(storage, f32, float(scales))
     else:
@@ -33,14 +35,10 @@ def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:
     dequantize(out, stored, op.input, element, out.output)
 
 
-def _is_signed(op: FakeQuantOp) -> bool:
-    return bool(op.signed.value.data)
-
-
 def _exponent(op: FakeQuantOp) -> int:
     """The scale is `2^(ceil(log2_threshold) - n)`."""
     bits = op.bits.value.data
-    return bits - 1 if _is_signed(op) else bits
+    return bits - 1 if op.is_signed else bits
 
 
 def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
@@ -53,8 +51,7 @@ def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
         layout[op.axis.value.data] = -1
         scale = out.node("Reshape", [scale, out.constant(np.array(layout, np.int64))])
     rounded = out.cast(out.node("Round", [out.node("Div", [x, scale])]), f64)
-    own = integer_limits(op.bits.value.data, is_signed=_is_signed(op))
-    limits = [out.constant(np.array(float(each)), f64) for each in own]
+    limits = [out.constant(np.array(float(each)), f64) for each in op.limits]
     product = out.node("Mul", [out.node("Clip", [rounded, *limits]), out.cast(scale, f64)])
     out.cast(product, f32, out.output)
 

@@ -12,9 +12,9 @@ func.func @observe_axis(%x: tensor<2xf32>) {
   func.return
 }
 // -----
-func.func @fake_quant_element(%x: tensor<2xf64>, %t: tensor<f32>) {
-  // expected-error @+1 {{works on f32 values}}
-  %0 = calib.fake_quant %x, %t : tensor<2xf64>, tensor<f32> -> tensor<2xf64>
+func.func @fake_quant_element(%x: tensor<2xf16>, %t: tensor<f32>) {
+  // expected-error @+1 {{works on f32 or f64 values}}
+  %0 = calib.fake_quant %x, %t : tensor<2xf16>, tensor<f32> -> tensor<2xf16>
   func.return
 }
 // -----
@@ -25,8 +25,32 @@ func.func @fake_quant_bits(%x: tensor<2xf32>, %t: tensor<f32>) {
 }
 // -----
 func.func @fake_quant_threshold(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{the threshold has type tensor<2xf32>, found tensor<f32>}}
+  // expected-error @+1 {{the parameter 'log2_threshold' has type tensor<2xf32>, found tensor<f32>}}
   %0 = calib.fake_quant %x, %t {axis = 0 : i64} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @fake_quant_method(%x: tensor<2xf32>, %t: tensor<f32>) {
+  // expected-error @+1 {{method must be one of tqt, lsq, lsq_plus, pact, affine, range, found 'lqs'}}
+  %0 = calib.fake_quant %x, %t {method = "lqs"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @fake_quant_parameters(%x: tensor<2xf32>, %t: tensor<f32>) {
+  // expected-error @+1 {{the method 'affine' learns scale and zero_point, found 1 parameters}}
+  %0 = calib.fake_quant %x, %t {method = "affine"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @fake_quant_pact(%x: tensor<2xf32>, %t: tensor<f32>) {
+  // expected-error @+1 {{the method 'pact' is for integers without a sign: signed = false}}
+  %0 = calib.fake_quant %x, %t {method = "pact"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @fake_quant_bit(%x: tensor<2xf32>, %t: tensor<f32>) {
+  // expected-error @+1 {{the method 'lsq' is for integers above 0: signed = false}}
+  %0 = calib.fake_quant %x, %t {bits = 1 : i64, method = "lsq"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----

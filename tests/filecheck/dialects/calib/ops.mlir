@@ -4,6 +4,7 @@ func.func @main(%x: tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, %t: tensor<f32
   %0 = calib.observe %x "fc1/matmul" axis 1 {calib.stats = #calib.stats<min = -1.0, max = 2.5, mean = 0.1, std = 0.3, count = 12, axis = 1, mins = [-1.0, 0.0, 0.0], maxs = [0.0, 1.0, 2.5]>} : tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>
   %1 = calib.fake_quant %x, %t {bits = 4 : i64, signed = false} : tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, tensor<f32> -> tensor<2x3xf32>
   %2 = calib.fake_quant %x, %u {axis = 1 : i64} : tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, tensor<3xf32> -> tensor<2x3xf32>
+  %3 = calib.fake_quant %2, %u, %u {axis = 1 : i64, method = "affine"} : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<2x3xf32>
   func.return
 }
 
@@ -25,6 +26,7 @@ func.func @observers(%x: tensor<2xf32>) {
 // CHECK-NEXT: [[V3:%.+]] = calib.observe [[V0]] "fc1/matmul" axis 1 : i64 {calib.stats = #c0} : tensor<2x3x!q0>
 // CHECK-NEXT: [[V4:%.+]] = calib.fake_quant [[V0]], [[V1]] {bits = 4 : i64, signed = false} : tensor<2x3x!q0>, tensor<f32> -> tensor<2x3xf32>
 // CHECK-NEXT: [[V5:%.+]] = calib.fake_quant [[V0]], [[V2]] {axis = 1 : i64} : tensor<2x3x!q0>, tensor<3xf32> -> tensor<2x3xf32>
+// CHECK-NEXT: [[V6:%.+]] = calib.fake_quant [[V5]], [[V2]], [[V2]] {axis = 1 : i64, method = "affine"} : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<2x3xf32>
 // CHECK-NEXT: func.return
 // CHECK: func.func private @exact() -> () attributes {s = #c1}
 // CHECK: func.func private @kept() -> () attributes {t = #c2}

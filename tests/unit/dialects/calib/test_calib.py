@@ -30,7 +30,7 @@ def _fake_quant(
         operands=[create_ssa_value(type_) for type_ in types], result_types=types[:1], properties=properties
     )
     op.verify_()
-    return EVALUATORS[FakeQuantOp](op, x, t)[0].tolist()
+    return EVALUATORS[FakeQuantOp](op, x, (t,))[0].tolist()
 
 
 def test_fake_quant_by_hand() -> None:

@@ -1,0 +1,116 @@
+"""How fake quantization is differentiated, though rounding is not: each method by the estimate of its paper.
+
+The formulas are those that `calib.fake_quant` states. An observer gives its gradient on.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term
+from qmlir.dialects.nn.ops.elementwise import CeilOp, ClipOp, MaxOp, MinOp, RoundOp
+from qmlir.ir.builtin_types import shape_of
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is known of the quantization of `x`: `v = x / s`, `r` its rounding, `q = r + z`, and the limits of `q`."""
+
+    g: Term
+    s: Term
+    z: Term | float
+    v: Term
+    r: Term
+    q: Term
+    low: float
+    high: float
+
+    @staticmethod
+    def of(op: FakeQuantOp, g: Term, x: Term, s: Term, z: Term | float = 0.0) -> "_Step":
+        low, high = op.limits
+        v = x / s
+        r = v.apply(RoundOp)
+        return _Step(g, s, z, v, r, r if isinstance(z, float) else r + z, float(low), float(high))
+
+    def unclipped(self) -> Term:
+        """`g` where `q` is inside."""
+        return self.g.where(self.q >= self.low).where(self.q <= self.high)
+
+    def clipped(self) -> Term:
+        """`g` where it is not."""
+        return self.g.where(self.q < self.low, self.g.where(self.q > self.high))
+
+    def of_scale(self) -> Term:
+        """`g` times the derivative by the scale."""
+        outer = (self.low - self.z, self.high - self.z)
+        slope = (self.r - self.v).unless(self.q < self.low, outer[0]).unless(self.q > self.high, outer[1])
+        return self.g * slope
+
+
+Estimate = Callable[..., tuple[Term, ...]]
+"""`estimate(op, g, x, *parameters)`: the gradient of `x`, and for each parameter what is summed."""
+
+
+def _tqt(op: FakeQuantOp, g: Term, x: Term, threshold: Term) -> tuple[Term, ...]:
+    bits = op.bits.value.data - (1 if op.is_signed else 0)
+    s = Term(g.at, g.at.constant(2.0, x.value)) ** (threshold.apply(CeilOp) - float(bits))
+    step = _Step.of(op, g, x, s)
+    return step.unclipped(), step.of_scale() * s * math.log(2)
+
+
+def _lsq(op: FakeQuantOp, g: Term, x: Term, s: Term, offset: Term | None = None) -> tuple[Term, ...]:
+    step = _Step.of(op, g, x if offset is None else x - offset, s)
+    low, high = step.v <= step.low, step.v >= step.high
+    inside = g.unless(low).unless(high)
+    slope = (step.r - step.v).unless(low, step.low).unless(high, step.high)
+    shape = g.at.known_shape(x.value)
+    count = math.prod(shape) // (1 if op.axis is None else shape[op.axis.value.data])
+    factor = 1 / math.sqrt(max(count, 1) * step.high)
+    of_scale = g * slope * factor
+    return (inside, of_scale) if offset is None else (inside, of_scale, (g - inside) * factor)
+
+
+def _pact(op: FakeQuantOp, g: Term, x: Term, limit: Term) -> tuple[Term, ...]:
+    above = x >= limit
+    return g.where(x >= 0.0).unless(above), g.where(above)
+
+
+def _affine(op: FakeQuantOp, g: Term, x: Term, s: Term, zero_point: Term) -> tuple[Term, ...]:
+    low, high = op.limits
+    z = Term(g.at, g.at.add(ClipOp, zero_point.apply(RoundOp).value, minimum=float(low), maximum=float(high)).result)
+    step = _Step.of(op, g, x, s, z)
+    return step.unclipped(), step.of_scale(), -(step.clipped() * s)
+
+
+def _range(op: FakeQuantOp, g: Term, x: Term, minimum: Term, maximum: Term) -> tuple[Term, ...]:
+    """`z = n - min / s` changes with the minimum by `-1 / s`, and with the scale by `min / s^2`."""
+    low, high = op.limits
+    least, most = minimum.apply(MinOp, 0.0), maximum.apply(MaxOp, 0.0)
+    s = (most - least) / float(high - low)
+    x_, of_scale, of_zero = _affine(op, g, x, s, float(low) - least / s)
+    of_scale = (of_scale + of_zero * (least / (s * s))) / float(high - low)
+    return x_, (-of_scale - of_zero / s).where(minimum <= 0.0), of_scale.where(maximum >= 0.0)
+
+
+ESTIMATES: dict[str, Estimate] = {
+    "tqt": _tqt, "lsq": _lsq, "lsq_plus": _lsq, "pact": _pact, "affine": _affine, "range": _range,
+}  # fmt: skip
+
+
+def _fake_quant(at: Backward, op: FakeQuantOp, gradient: SSAValue) -> Gradients:
+    layout = op.beside(len(shape_of(op.input)))
+    sizes = [shape_of(op.parameters[0])[0] if size == -1 else size for size in layout]
+    beside = [Term(at, at.reshaped(value, sizes) if sizes else value) for value in op.parameters]
+    own, *parts = ESTIMATES[op.method.data](op, Term(at, gradient), Term(at, op.input), *beside)
+    axes = [axis for axis, _ in enumerate(shape_of(op.input)) if not layout or layout[axis] == 1]
+    return [own.value, *(at.sum(part.value, axes) for part in parts)]
+
+
+def _observe(at: Backward, op: ObserveOp, gradient: SSAValue) -> Gradients:
+    return [gradient]
+
+
+RULES: dict[type[Operation], Rule] = {FakeQuantOp: _fake_quant, ObserveOp: _observe}
