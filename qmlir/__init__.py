@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.compiler import Program as Program
     from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
+    from qmlir.workflows.differentiating import gradient as gradient
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load

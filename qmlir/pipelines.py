@@ -208,6 +208,17 @@ QUANTIZE = NamedPipeline(
     defaults={"targets": "", "requantize": "", "states": "", "decompose": "<keep>", "rules": "<options>"},
 )
 
+GRADIENT = NamedPipeline(
+    "gradient",
+    "a float model to the function of its results and the function of their gradients",
+    (
+        Stage("simplify", CLEAN, "nothing is differentiated that folds away, or that nothing uses"),
+        Stage("differentiate", "nn-gradient<options>", "passes that change the gradient run before this stage"),
+        Stage("clean", CLEAN, "constants and products that several rules need are computed once"),
+    ),
+    defaults={"options": ""},
+)
+
 COMPILE = NamedPipeline(
     "compile",
     "a module of static shapes to loops over register tiles, with one memory arena",
@@ -245,7 +256,9 @@ COMPILE = NamedPipeline(
     defaults={"tuned": ""},
 )
 
-PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (IMPORT, PROFILE, QUANTIZE, COMPILE)}
+PIPELINES: Mapping[str, NamedPipeline] = {
+    pipeline.name: pipeline for pipeline in (IMPORT, PROFILE, QUANTIZE, GRADIENT, COMPILE)
+}
 """Every named pipeline."""
 
 
@@ -345,6 +358,22 @@ def _profile_values(options: Mapping[str, Any]) -> dict[str, str]:
     return {"options": f"{{{written}}}"} if written else {}
 
 
+def _gradient_options(wrt: Sequence[str], loss: str, function: str) -> str:
+    named = {"wrt": wrt, "loss": [loss] if loss else [], "function": [function] if function else []}
+    quoted = {option: ",".join(f'"{name}"' for name in names) for option, names in named.items()}
+    return f"{{{' '.join(f'{option}={names}' for option, names in quoted.items() if names)}}}"
+
+
+def _gradient_values(options: Mapping[str, Any]) -> dict[str, str]:
+    wrt = str(options["wrt"]).split(",") if "wrt" in options else ()
+    return {"options": _gradient_options(wrt, options.get("loss", ""), options.get("function", ""))}
+
+
+def gradient_text(wrt: Sequence[str], loss: str, function: str) -> str:
+    """The pipeline `gradient` with these options of `nn-gradient`."""
+    return GRADIENT.text(options=_gradient_options(wrt, loss, function))
+
+
 def _quantize_values(options: Mapping[str, Any]) -> dict[str, str]:
     settings = {name: value for name, value in options.items() if name != "profile"}
     return {**pipeline_values(cast(QuantizeSettings, settings)), "profile": options.get("profile", "")}
@@ -354,6 +383,7 @@ _ELEMENTS: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, Any]], dict[
     "import": ((), dict),
     "profile": (("axis", "constants", "observers"), _profile_values),
     "quantize": (("profile", *(name for name in setting_rows() if name != "exclude")), _quantize_values),
+    "gradient": (("wrt", "loss", "function"), _gradient_values),
     "compile": (("isa", "threads", "tuned"), _compile_values),
 }
 """The options of a pipeline that stands in the text of another, and what makes values for its `<name>` of them."""

@@ -31,6 +31,7 @@ from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
+from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.pad import outline
@@ -133,16 +134,21 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
 
 
 def _as_main(module: ModuleOp, name: str) -> ModuleOp:
-    """`module` with the function `name` as the one that a program begins with, in the place of another `@main`."""
+    """`module` with the function `name` as the one that a program begins with, in the place of another `@main`.
+
+    Of the others, those that it calls stay.
+    """
     function = function_of(module, name)
-    if name != MAIN:
-        for op in list(module.ops):
-            if isinstance(op, FuncOp) and op.sym_name.data == MAIN:
-                op.detach()
-                op.erase()
-        function.sym_name = StringAttr(MAIN)
-        function.sym_visibility = None
-    return module
+    for op in list(module.ops):
+        if op is function or not isinstance(op, FuncOp):
+            continue
+        if op.sym_name.data == MAIN:
+            op.detach()
+            op.erase()
+        else:
+            op.sym_visibility = StringAttr("private")
+    function.sym_name, function.sym_visibility = StringAttr(MAIN), None
+    return run_pipeline(module, "symbol-dce")
 
 
 MAIN = "main"
