@@ -1,7 +1,8 @@
 """Gradients of elementwise arithmetic, selection and type conversion.
 
-Where a function has no derivative, the gradient is torch's: `|x|` has 0 at 0, `clip` passes at its limits, of equal
-operands of `min` and `max` each has half, and functions that only jump (`floor`, `sign`) have 0.
+Where a function has no derivative, the gradient is torch's: `|x|` has 0 at 0, of equal operands of `min` and `max`
+each has half, and functions that only jump (`floor`, `sign`) have 0. `clip` passes at its limits, where torch 2.15 has
+0: a value that the forward leaves as it is has a gradient.
 """
 
 import math

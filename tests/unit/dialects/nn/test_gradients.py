@@ -1,5 +1,8 @@
 """Every rule against central differences, in f64, on random operands; and every operation of floats has a rule."""
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,10 +10,12 @@ import qmlir
 from qmlir import registry
 from qmlir.dialects import operations_in
 from qmlir.dialects.nn import FAMILIES
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.gradient import INTEGRAL, REFUSED
+from qmlir.dialects.nn.ops import activations, elementwise, pooling, reduction
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp, RecurrentOp
-from tests.support.gradients import NAMES, ROWS, Row, gradients_of, module_of
+from tests.support.gradients import NAMES, ROWS, Drawn, Row, gradients_of, module_of
 
 STEP = 1e-5
 """Central differences of f64 are wrong by about `STEP^2` of the third derivative and `2^-53 / STEP` of the value."""
@@ -44,3 +49,40 @@ def test_every_operation_has_a_rule_or_parts_and_is_tested() -> None:
     assert operations <= {*registry.gradients(), *registry.decompositions()}
     untested = operations - {row.operation for row in ROWS}
     assert untested == {*REFUSED, *INTEGRAL, DynamicQuantizeOp, DynamicLstmOp}
+
+
+TIES: dict[str, tuple[type[NnOp], list[list[float]], dict[str, Any], list[list[float]]]] = {
+    "relu": (activations.ReluOp, [[-1.0, 0.0, 1.0]], {}, [[0, 0, 1]]),
+    "abs": (elementwise.AbsOp, [[-1.0, 0.0, 1.0]], {}, [[-1, 0, 1]]),
+    "leaky_relu": (activations.LeakyReluOp, [[0.0]], {"alpha": 0.25}, [[0.25]]),
+    "prelu": (activations.PReluOp, [[0.0, -2.0], [0.5, 0.5]], {}, [[0.5, 0.5], [0, -2]]),
+    "elu": (activations.EluOp, [[0.0]], {"alpha": 0.5}, [[0.5]]),
+    "clip": (elementwise.ClipOp, [[-2.0, -1.0, 1.0, 2.0]], {"minimum": -1.0, "maximum": 1.0}, [[0, 1, 1, 0]]),
+    "max": (elementwise.MaxOp, [[1.0, 2.0], [1.0, 3.0]], {}, [[0.5, 0], [0.5, 1]]),
+    "min": (elementwise.MinOp, [[1.0, 2.0], [1.0, 3.0]], {}, [[0.5, 1], [0.5, 0]]),
+    "reduce_max": (reduction.ReduceMaxOp, [[3.0, 1.0, 3.0]], {"axes": [0]}, [[0.5, 0, 0.5]]),
+    "reduce_min": (reduction.ReduceMinOp, [[3.0, 1.0, 3.0]], {"axes": [0]}, [[0, 1, 0]]),
+    "reduce_l2": (reduction.ReduceL2Op, [[0.0, 0.0]], {"axes": [0]}, [[0, 0]]),
+    "reduce_prod": (reduction.ReduceProdOp, [[0.0, 2.0, 3.0]], {"axes": [0]}, [[6, 0, 0]]),
+    "pow": (elementwise.PowOp, [[0.0, 0.0, 2.0], [0.0, 2.0, 0.0]], {}, [[0, 0, 0], [0, 0, math.log(2)]]),
+    "round": (elementwise.RoundOp, [[0.5, 1.2]], {}, [[0, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_where_there_is_no_derivative(name: str) -> None:
+    """What `docs/training.md` states: what torch gives, but for the limits of a clip."""
+    operation, operands, properties, expected = TIES[name]
+    drawn = Drawn([np.array(each) for each in operands], properties)
+    module, inputs = module_of(Row(operation, lambda _: drawn), drawn)
+    seeds = {each: np.ones_like(y) for each, y in qmlir.interpret(module, inputs).items()}
+    found = gradients_of(module, inputs, seeds)
+    for place, wanted in enumerate(expected):
+        np.testing.assert_allclose(found[f"x{place}"], wanted, rtol=1e-15)
+
+
+def test_a_max_pool_gives_to_the_first() -> None:
+    drawn = Drawn([np.array([[[1.0, 2.0, 2.0, 0.0]]])], {"kernel": [3]})
+    module, inputs = module_of(Row(pooling.MaxPoolOp, lambda _: drawn), drawn)
+    found = gradients_of(module, inputs, {"y0": np.array([[[1.0, 3.0]]])})
+    np.testing.assert_array_equal(found["x0"], [[[0, 4, 0, 0]]])
