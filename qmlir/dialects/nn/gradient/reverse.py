@@ -75,12 +75,11 @@ def _by_parts(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients
         raise at.error("it has no rule, and is not known well enough to be decomposed: fix the shapes of the inputs")
     for part in parts.operations:
         at.insert(part)
-    seeds = {result: gradient for result, gradient in zip(results, given, strict=True) if gradient is not None}
-    operands = list(dict.fromkeys(op.operands))
+    seeds: dict[SSAValue, SSAValue] = {}
+    for result, gradient in zip(results, given, strict=True):
+        if gradient is not None:  # two results may be one value of the parts
+            seeds[result] = at.append(AddOp(seeds[result], gradient)).result if result in seeds else gradient
+    operands = [operand for operand in dict.fromkeys(op.operands) if operand in at.wanted]
     found = dict(zip(operands, gradients(parts.operations, seeds, operands, at.insert), strict=True))
-    handed = set[SSAValue]()
-    ordered: list[SSAValue | None] = []
-    for operand in op.operands:  # one that stands twice has one gradient, of both
-        ordered.append(None if operand in handed else found[operand])
-        handed.add(operand)
-    return ordered
+    # An operand that stands twice has one gradient, of both.
+    return [found.pop(operand, None) for operand in op.operands]
