@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import qmlir
-from tests.support.gradients import NAMES, ROWS, Row, gradients_of, module_of
+from tests.support.gradient_rows import NAMES, ROWS
+from tests.support.gradients import Row, gradients_of, module_of
 
 torch: Any = pytest.importorskip("torch", reason="needs torch: pip install -e '.[torch]'")
 

@@ -15,7 +15,8 @@ from qmlir.dialects.nn.gradient import INTEGRAL, REFUSED
 from qmlir.dialects.nn.ops import activations, elementwise, pooling, reduction
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp, RecurrentOp
-from tests.support.gradients import NAMES, ROWS, Drawn, Row, gradients_of, module_of
+from tests.support.gradient_rows import NAMES, ROWS
+from tests.support.gradients import Drawn, Row, gradients_of, module_of
 
 STEP = 1e-5
 """Central differences of f64 are wrong by about `STEP^2` of the third derivative and `2^-53 / STEP` of the value."""
