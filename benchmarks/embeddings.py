@@ -21,8 +21,8 @@ import numpy.typing as npt
 import qmlir
 from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import DYNAMIC
-from qmlir import Program
 from qmlir.specialization.padding.pad import open_sizes
+from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.targets.peers.quantizers import FORMS
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
@@ -68,11 +68,11 @@ def _accuracy(name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iter
 def _program(model: Path, samples: Sequence[Feeds], lengths: Sequence[int], threads: int) -> Program:
     if not lengths:
         shapes = {name: array.shape for name, array in samples[0].items()}
-        return qmlir.compile(qmlir.quantize(qmlir.load(model, shapes=shapes), samples), threads=threads)
+        return compile_module(qmlir.quantize(qmlir.load(model, shapes=shapes), samples), threads=threads)
     module = qmlir.load(model)
     _, sequence = open_sizes(module)
     largest = max(*lengths, *(array.shape[1] for feeds in samples for array in feeds.values()))
-    return qmlir.compile(qmlir.quantize(module, samples), threads=threads, lengths={sequence: largest})
+    return compile_module(qmlir.quantize(module, samples), threads=threads, lengths={sequence: largest})
 
 
 def _times(runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[BenchRow]:

@@ -28,6 +28,7 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.lowering import constants_of, lowered
@@ -76,7 +77,7 @@ def time_kernels(module: ModuleOp, inputs: Mapping[str, Array], rounds: int = 9)
     products = _products(specialize(module, {}, {}), host_isa())
     seconds: dict[str, float] = defaultdict(float)
     calls: Counter[str] = Counter()
-    for each in qmlir.compile(module).time_kernels(inputs, rounds):
+    for each in compile_module(module).time_kernels(inputs, rounds):
         seconds[each.name] += each.seconds
         calls[each.name] += 1
     return [Figure(name, calls[name], 1e6 * each, products.get(name, 0)) for name, each in seconds.items()]

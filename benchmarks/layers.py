@@ -18,7 +18,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 import qmlir
 from benchmarks.contest import Contest
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of, with_rate
-from qmlir.targets.cpu.compiler import Program
+from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import TITLES, is_installed
 
@@ -225,7 +225,7 @@ def _rows(layer: Layer, bar: float | None, contest: Contest) -> Iterator[BenchRo
     inputs = layer.inputs_of(generator)
     contest.say(f"{layer.title}: compiling")
     isas = {_OURS: "host", **{f"{_OURS} {isa}": isa for isa in contest.isas}}
-    programs = {name: qmlir.compile(qmlir.load(ours), isa=isa) for name, isa in isas.items()}
+    programs = {name: compile_module(qmlir.load(ours), isa=isa) for name, isa in isas.items()}
     peers = _peers(theirs)
     outputs = {name: program(inputs)["y"] for name, program in programs.items()}
     expected = peers[_EXACT](inputs)["y"] if peers else outputs[_OURS]

@@ -22,6 +22,7 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE
+from qmlir.targets.cpu.compiler import compile_module
 
 Array = npt.NDArray[Any]
 
@@ -75,7 +76,7 @@ def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Conte
     contest.say(f"{title}: compiling")
     for isa in ("host", *contest.isas):
         suffix = "" if isa == "host" else f", {isa}"
-        programs = {name: qmlir.compile(product(rows, weights, name), isa=isa) for name in _TYPES}
+        programs = {name: compile_module(product(rows, weights, name), isa=isa) for name in _TYPES}
         narrow, wide = (programs[name](inputs)["y"] for name in ("i4", "i8"))
         np.testing.assert_array_equal(narrow, wide, title)
         found = contest.times({name: partial(program, inputs) for name, program in programs.items()})

@@ -199,7 +199,7 @@ _TANH = math.sqrt(2 / math.pi)
 
 def _gelu(root: Operation) -> Recognized | None:
     """`x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
-    for op in above(root, 8):
+    for op in above(root, DEPTH):
         if not isinstance(op, ErfOp | TanhOp):
             continue
         is_tanh = isinstance(op, TanhOp)
