@@ -14,7 +14,8 @@ from xdsl.ir import Operation
 from qmlir.dialects.target.description import Accepted, Description, Support
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Quantizable, Slot
-from qmlir.quantization.recipe import Choice, GranularityChoice, Recipe
+from qmlir.quantization.choice import Choice, GranularityChoice
+from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import slots_of
 
 

@@ -29,23 +29,20 @@ from qmlir.ir.provenance import describe
 from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
+from qmlir.quantization.choice import Choice
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
-from qmlir.quantization.faint import faint_results
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
-from qmlir.quantization.recipe import Choice, Recipe
+from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
-from qmlir.quantization.roots import read_by_roots
-from qmlir.quantization.scores import coarse_scores
 from qmlir.quantization.states import StatePair
 from qmlir.quantization.steps import RoleParts
-from qmlir.quantization.tables import readers_of_tables
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
@@ -402,7 +399,7 @@ class _Decider:
 
     def _table_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType | None:
         """The type of an embedding table, if it has fewer bits than what its rows become; `None` for others."""
-        if op not in self.recipe.table or not np.isfinite(array).all():
+        if op not in self.recipe.known["table"] or not np.isfinite(array).all():
             return None
         choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results
         if choice.storage.bits >= self._type_of(moved, op).bits:
@@ -496,12 +493,8 @@ def decide(
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
     residual, masking = residual_values(function), mask_arithmetic(function)
-    recipe.residual |= {value.owner for value in residual if isinstance(value.owner, Operation)}
-    recipe.faint |= faint_results(function)
-    recipe.coarse |= coarse_scores(function)
-    recipe.rooted |= read_by_roots(function)
-    if not targets:  # one that takes such types has to say so, and none can yet
-        recipe.table |= readers_of_tables(function)
+    # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
+    recipe.learn(function, without=["table"] if targets else [])
     while True:
         decider = _Decider(function, recipe, refused, assignment, residual, masking, states)
         decisions = decider.run()

@@ -18,8 +18,8 @@ from qmlir.arithmetic.schemes import (
 )
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.interfaces import FixedRange
+from qmlir.quantization.choice import BY_BITS, Choice
 from qmlir.quantization.observed import Observed
-from qmlir.quantization.recipe import BY_BITS, Choice
 
 
 def storage_type(storage: Storage) -> IntegerType:

@@ -10,8 +10,8 @@ from qmlir.arithmetic.schemes import Grid
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.quant.types import CalibratedQuantizedType
 from qmlir.ir.builtin_types import element_of
+from qmlir.quantization.choice import Choice
 from qmlir.quantization.profiles.attached import statistics_of
-from qmlir.quantization.recipe import Choice
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Recipe, RecipeSource, RecipeText, Rule, built_in_rules, make_rule, read_rules
+from qmlir.quantization.recipe import Recipe, Rule, built_in_rules, make_rule, read_rules
+from qmlir.quantization.recipe_text import RecipeSource, RecipeText
 from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.states import states_of
 

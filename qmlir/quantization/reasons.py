@@ -10,7 +10,7 @@ from enum import StrEnum
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.ir.interfaces import Slot
-from qmlir.quantization.recipe import Choice
+from qmlir.quantization.choice import Choice
 
 
 class Basis(StrEnum):

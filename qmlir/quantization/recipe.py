@@ -14,96 +14,25 @@ A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by wheth
 from the last rule that matches and sets it, on top of the defaults of the slot.
 """
 
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import Any, cast
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.calibrators import Option, calibrator_names, options
+from qmlir.arithmetic.calibrators import calibrator_names, options
 from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
-from qmlir.dialects.target.description import SCALES
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.recipe_text import RecipeSource as RecipeSource
-from qmlir.quantization.recipe_text import RecipeText as RecipeText
+from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_scale
+from qmlir.quantization.facts import FACTS
+from qmlir.quantization.recipe_text import RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
-
-_BLOCK = re.compile(r"block:([0-9]+)")
-
-GRANULARITIES = ("tensor", "channel", "block:N")
-
-
-def parse_scale(text: str) -> str:
-    """`range` or `sum`. Raises `ValueError`."""
-    if text not in SCALES:
-        raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
-    return text
-
-
-@dataclass(frozen=True)
-class GranularityChoice:
-    """One scale for a tensor, one for each channel, or one for each block of `block` values along the sum."""
-
-    is_channel: bool = False
-    block: int = 0
-
-    def __str__(self) -> str:
-        return f"block:{self.block}" if self.block else "channel" if self.is_channel else "tensor"
-
-    @staticmethod
-    def parse(text: str) -> "GranularityChoice":
-        """`tensor`, `channel` or `block:N`. Raises `ValueError`."""
-        if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
-            return GranularityChoice(block=int(found[1]))
-        if text not in ("tensor", "channel"):
-            raise ValueError(f"'{text}' is not a granularity: {', '.join(GRANULARITIES)} are accepted")
-        return GranularityChoice(is_channel=text == "channel")
-
-
-BY_BITS = ""
-"""The calibrator of weights where no rule names one: `min_max`, or the smallest error for blocks of few bits."""
-
-FEW_BITS = 4
-
-_BYTE = Storage(8)
-_PER_TENSOR = GranularityChoice()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How one value is quantized."""
-
-    quantize: bool = True
-    storage: Storage = _BYTE
-    scheme: Scheme = Scheme.ASYMMETRIC
-    granularity: GranularityChoice = _PER_TENSOR
-    scale: str = ""
-    """Of a bias: that of its `range` or of the `sum` it is added to; default `s_x * s_w` in 32 bits, else `range`."""
-
-    calibrator: str = "min_max"
-    calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
-    rule: Arithmetic = Arithmetic.ONNXRUNTIME
-
-    @property
-    def has_least_error(self) -> bool:
-        """Whether the ranges are those of the smallest error: of blocks of few bits, where no calibrator is named."""
-        return self.calibrator == BY_BITS and bool(self.granularity.block) and self.storage.bits <= FEW_BITS
-
-
-DEFAULTS: Mapping[Slot, Choice] = {
-    Slot.INPUT: Choice(),
-    Slot.OUTPUT: Choice(),
-    Slot.WEIGHT: Choice(storage=Storage(8, limits=(-127, 127)), scheme=Scheme.SYMMETRIC, calibrator=BY_BITS),
-    Slot.BIAS: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
-    Slot.ACCUMULATOR: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
-}
-"""What a slot gets where no rule says otherwise."""
 
 _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,
@@ -113,15 +42,6 @@ _READERS: Mapping[str, Any] = {
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "node", "slot")
-_FACTS: Mapping[str, Slot] = {
-    "residual": Slot.OUTPUT,
-    "faint": Slot.OUTPUT,
-    "coarse": Slot.OUTPUT,
-    "rooted": Slot.OUTPUT,
-    "table": Slot.WEIGHT,
-}
-"""What has to be known of a value, and the slot in which it is."""
-
 _CALIBRATOR = "calibrator"
 _QUANTIZE = "quantize"
 
@@ -135,23 +55,11 @@ class Rule:
     role: str = "*"
     op: str = "*"
     slot: Slot | None = None
-    residual: bool | None = None
-    """Whether it is about what is on a residual stream, or about the rest; `None` for both."""
-
-    faint: bool | None = None
-    """Whether it is about what is lost in 8 bits of its fixed range (see `faint`), or about the rest."""
-
-    coarse: bool | None = None
-    """Whether it is about scores in whose 8-bit steps a softmax tells too little apart (see `scores`), or the rest."""
-
-    rooted: bool | None = None
-    """Whether it is about what roots and logarithms read (see `roots`), or about the rest."""
-
-    table: bool | None = None
-    """Whether it is about weights that are an embedding table (see `tables`), or about the rest."""
-
     node: str = "*"
     """A node by its name, or all of a kind: an operator of the model, `Conv`, or an operation."""
+
+    facts: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """What has to be so of the value, or not so (see `FACTS`)."""
 
     name: str = ""
     """What errors call the rule; one without a name may decide nothing."""
@@ -161,12 +69,6 @@ class Rule:
 
     yields: bool = False
     """Whether it gives way where a target has not what it sets."""
-
-    @property
-    def facts(self) -> dict[str, bool]:
-        """What has to be known of a result, by name."""
-        said = {name: getattr(self, name) for name in _FACTS}
-        return {name: each for name, each in said.items() if each is not None}
 
     def matches(self, op: Operation, slot: Slot, known: Set[str]) -> bool:
         """Whether the rule is about `slot` of `op`, of whose value these facts are `known`."""
@@ -189,10 +91,10 @@ def _wide(named: str, **matchers: Any) -> Rule:
 
 WIDE_BY_DEFAULT = (
     *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
-    _wide("residual streams", residual=True),
-    _wide("probabilities of many elements", faint=True),
-    _wide("scores that differ much", coarse=True),
-    _wide("what roots and logarithms read", rooted=True),
+    _wide("residual streams", facts={"residual": True}),
+    _wide("probabilities of many elements", facts={"faint": True}),
+    _wide("scores that differ much", facts={"coarse": True}),
+    _wide("what roots and logarithms read", facts={"rooted": True}),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
@@ -220,7 +122,7 @@ def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     if choice.scheme in _SYMMETRIC:
         settings["scheme"] = _SYMMETRIC[choice.scheme]
     sources = dict.fromkeys(settings, FOR_TABLES)
-    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, table=True, sources=sources, yields=True))
+    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, facts={"table": True}, sources=sources, yields=True))
 
 
 def _kinds(op: Operation) -> tuple[str, str]:
@@ -238,20 +140,14 @@ class Recipe:
     rules: Sequence[Rule] = ()
     used: set[int] = field(default_factory=set[int])
     names: set[str] = field(default_factory=set[str])
-    residual: set[Operation] = field(default_factory=set[Operation])
-    """The operations whose result lies on a residual stream."""
+    known: dict[str, set[Operation]] = field(default_factory=lambda: {name: set() for name in FACTS})
+    """The operations that each of `FACTS` is so of, as far as they are known."""
 
-    coarse: set[Operation] = field(default_factory=set[Operation])
-    """The operations whose results are scores that 8 bits round too coarsely."""
-
-    rooted: set[Operation] = field(default_factory=set[Operation])
-    """The operations whose results roots and logarithms read."""
-
-    faint: set[Operation] = field(default_factory=set[Operation])
-    """The operations whose result is lost in 8 bits of its fixed range."""
-
-    table: set[Operation] = field(default_factory=set[Operation])
-    """The operations that read an embedding table."""
+    def learn(self, function: FuncOp, without: Collection[str] = ()) -> None:
+        """Find out what is so of the values of `function`, but for the facts `without`."""
+        for name, fact in FACTS.items():
+            if name not in without:
+                self.known[name] |= fact.found(function)
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
         """How the value in `slot` of `op` is quantized; asked where that decides the value's type."""
@@ -306,7 +202,7 @@ class Recipe:
         return wanted
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
-        known = {name for name, place in _FACTS.items() if slot is place and op in getattr(self, name)}
+        known = {name for name, fact in FACTS.items() if slot is fact.slot and op in self.known[name]}
         return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
@@ -367,11 +263,12 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     """The rule that a table of a recipe describes; `name` names it in messages. Raises `DiagnosticError`."""
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
+    facts: dict[str, bool] = {}
     for key, value in table.items():
-        if key in _FACTS:
+        if key in FACTS:
             if not isinstance(value, bool):
                 raise _rule_error(name, f"{key} is true or false, found {value!r}")
-            matchers[key] = value
+            facts[key] = value
         elif key in _MATCHERS:
             if not isinstance(value, str):
                 raise _rule_error(name, f"{key} is a string, found {value!r}")
@@ -381,14 +278,13 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         elif key in _READERS or key == _QUANTIZE:
             settings[key] = _setting(name, key, value)
         else:
-            known = (*_MATCHERS, *_FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
+            known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
-    facts = [each for each in _FACTS if each in matchers]
-    for fact in facts:
-        if matchers.get("slot", _FACTS[fact].value) != _FACTS[fact].value:
-            known = "results" if _FACTS[fact] is Slot.OUTPUT else "weights"
+    for fact, slot in ((each, FACTS[each].slot) for each in facts):
+        if matchers.get("slot", slot.value) != slot.value:
+            known = "results" if slot is Slot.OUTPUT else "weights"
             raise _rule_error(name, f"{fact} is for {known}, slot '{matchers['slot']}' has none")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}
@@ -400,7 +296,7 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         raise _rule_error(name, f"granularity is for weights, slot '{matchers['slot']}' has one scale")
     if "scale" in settings and matchers.get("slot", Slot.BIAS) is not Slot.BIAS:
         raise _rule_error(name, f"scale is for a bias, the one of slot '{matchers['slot']}' follows from its range")
-    return Rule(settings, name=name, **matchers)
+    return Rule(settings, facts=facts, name=name, **matchers)
 
 
 def _described(table: Mapping[str, Any], place: int) -> str:

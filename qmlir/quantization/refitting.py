@@ -20,9 +20,9 @@ from qmlir.dialects.target.description import Accepted, Support
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.quantization.choice import Choice
 from qmlir.quantization.element_types import storage_type, type_from_range
 from qmlir.quantization.fusion import data_places, dequantized_from, requested_type
-from qmlir.quantization.recipe import Choice
 from qmlir.quantization.retyping import is_float, may_be_quantized, on_types, slots_of
 from qmlir.quantization.supports import first_target, granularity_of, schemes_of, storage_of, targets_around
 

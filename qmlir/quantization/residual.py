@@ -44,6 +44,11 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
     return {value for value in found if isinstance(value.owner, Operation)}
 
 
+def residual_results(function: FuncOp) -> Set[Operation]:
+    """The operations of `function` whose result lies on a residual stream."""
+    return {value.owner for value in residual_values(function) if isinstance(value.owner, Operation)}
+
+
 def is_passed_on(op: Quantizable) -> bool:
     """Whether `op` only adds or moves: what it takes lies on the residual stream that its result lies on."""
     slots = op.quantization_slots()

@@ -37,7 +37,7 @@ from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_n
 from qmlir.pipelines import kept_composites, quantize_options, target_text
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings, understood
 from qmlir.text.files import read_json
 from qmlir.text.printing import module_text

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import Coverage, coverage
 from qmlir.quantization.tables import StoredTable, stored_tables
 from qmlir.workflows.inspection.values import bytes_of, bytes_text

@@ -24,10 +24,11 @@ from qmlir.ir.verification import verify
 from qmlir.passes.quantized.quant_assign_types import take_apart
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, pipeline_values
+from qmlir.quantization.choice import Choice
 from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Choice, Recipe, Rule, make_rule
+from qmlir.quantization.recipe import Recipe, Rule, make_rule
 from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
 from qmlir.quantization.retyping import slots_of
 from qmlir.quantization.settings import QuantizeSettings

@@ -18,7 +18,7 @@ from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.signature import inputs_of
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.quantizing import quantize
 from tests.levels.generator import Case

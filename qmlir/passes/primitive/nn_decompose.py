@@ -22,7 +22,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.quantization.composites import asks_for_parts, kept
 from qmlir.quantization.options import make_recipe, simple_rules
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe_text import RecipeText
 
 
 def _let_parts_decide(op: Operation, rewriter: PatternRewriter) -> None:

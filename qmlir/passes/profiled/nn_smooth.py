@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.schemes import F64
@@ -24,6 +23,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import assign_role, origins_of
 from qmlir.ir.statistics import count
+from qmlir.quantization.choice import Choice
 from qmlir.quantization.columns import (
     column_ranges,
     constant_like,
@@ -39,8 +39,7 @@ from qmlir.quantization.element_types import type_from_range
 from qmlir.quantization.options import TakesRecipe
 from qmlir.quantization.profiles.attached import STATS, calibrated_type, stats_of
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Choice, Recipe
-from qmlir.quantization.residual import residual_values
+from qmlir.quantization.recipe import Recipe
 
 STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8)
 """How much of the difference between columns goes into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""
@@ -146,7 +145,7 @@ class NnSmooth(TakesRecipe):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         recipe, may_add = self.whole_recipe(), not targets_of(op)
         for function in functions_of(op):
-            recipe.residual |= {each.owner for each in residual_values(function) if isinstance(each.owner, Operation)}
+            recipe.learn(function)
             for norm in norms_of(function):
                 if isinstance(norm, LayerNormOp | RmsNormOp):
                     _smooth(norm, recipe, may_add)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import load
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
     IMPORT,

@@ -11,11 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.quantization.choice import Choice
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant, keyed_values
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
-from qmlir.quantization.recipe import Choice, Recipe
+from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import key_of
 from qmlir.quantization.retyping import slots_of
 from qmlir.workflows.inspection.naming import NamedNode

@@ -5,8 +5,8 @@ import pytest
 
 from qmlir.arithmetic.schemes import Scheme, Storage
 from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.quantization.choice import BY_BITS, Choice, GranularityChoice
 from qmlir.quantization.element_types import weight_type
-from qmlir.quantization.recipe import BY_BITS, Choice, GranularityChoice
 
 Array = np.ndarray
 

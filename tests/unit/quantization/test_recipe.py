@@ -173,6 +173,6 @@ def test_the_document_names_every_key_and_value() -> None:
 
 
 def test_the_document_shows_its_recipe() -> None:
-    (shown,) = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    shown = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
     example = DOCUMENT.parent / "examples" / "quantization.toml"
-    assert tomllib.loads(shown) == tomllib.loads(example.read_text(encoding="utf-8"))
+    assert tomllib.loads(example.read_text(encoding="utf-8")) in map(tomllib.loads, shown)

@@ -19,7 +19,7 @@ from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import kept_composites, pipeline_values
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.text.printing import module_text, save_module
 from tests.support.classifiers import classifier, samples

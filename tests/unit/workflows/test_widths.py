@@ -13,7 +13,8 @@ from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization import decisions
-from qmlir.quantization.recipe import RecipeText, read_rules
+from qmlir.quantization.recipe import read_rules
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.quantization.retyping import refusal
 from qmlir.workflows.quantizing import quantize_with_profile

@@ -1,0 +1,81 @@
+"""How one value is quantized, as a recipe chooses: storage, scheme, granularity, scale, calibrator and arithmetic."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from qmlir.arithmetic.calibrators import Option
+from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage
+from qmlir.dialects.target.description import SCALES
+from qmlir.ir.interfaces import Slot
+
+_BLOCK = re.compile(r"block:([0-9]+)")
+
+GRANULARITIES = ("tensor", "channel", "block:N")
+
+
+def parse_scale(text: str) -> str:
+    """`range` or `sum`. Raises `ValueError`."""
+    if text not in SCALES:
+        raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
+    return text
+
+
+@dataclass(frozen=True)
+class GranularityChoice:
+    """One scale for a tensor, one for each channel, or one for each block of `block` values along the sum."""
+
+    is_channel: bool = False
+    block: int = 0
+
+    def __str__(self) -> str:
+        return f"block:{self.block}" if self.block else "channel" if self.is_channel else "tensor"
+
+    @staticmethod
+    def parse(text: str) -> "GranularityChoice":
+        """`tensor`, `channel` or `block:N`. Raises `ValueError`."""
+        if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
+            return GranularityChoice(block=int(found[1]))
+        if text not in ("tensor", "channel"):
+            raise ValueError(f"'{text}' is not a granularity: {', '.join(GRANULARITIES)} are accepted")
+        return GranularityChoice(is_channel=text == "channel")
+
+
+BY_BITS = ""
+"""The calibrator of weights where no rule names one: `min_max`, or the smallest error for blocks of few bits."""
+
+FEW_BITS = 4
+
+_BYTE = Storage(8)
+_PER_TENSOR = GranularityChoice()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How one value is quantized."""
+
+    quantize: bool = True
+    storage: Storage = _BYTE
+    scheme: Scheme = Scheme.ASYMMETRIC
+    granularity: GranularityChoice = _PER_TENSOR
+    scale: str = ""
+    """Of a bias: that of its `range` or of the `sum` it is added to; default `s_x * s_w` in 32 bits, else `range`."""
+
+    calibrator: str = "min_max"
+    calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
+    rule: Arithmetic = Arithmetic.ONNXRUNTIME
+
+    @property
+    def has_least_error(self) -> bool:
+        """Whether the ranges are those of the smallest error: of blocks of few bits, where no calibrator is named."""
+        return self.calibrator == BY_BITS and bool(self.granularity.block) and self.storage.bits <= FEW_BITS
+
+
+DEFAULTS: Mapping[Slot, Choice] = {
+    Slot.INPUT: Choice(),
+    Slot.OUTPUT: Choice(),
+    Slot.WEIGHT: Choice(storage=Storage(8, limits=(-127, 127)), scheme=Scheme.SYMMETRIC, calibrator=BY_BITS),
+    Slot.BIAS: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
+    Slot.ACCUMULATOR: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
+}
+"""What a slot gets where no rule says otherwise."""

@@ -1,0 +1,35 @@
+"""What a rule of a recipe may ask about a value besides its place in the model: a line a fact."""
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from qmlir.ir.interfaces import Slot
+from qmlir.quantization.faint import faint_results
+from qmlir.quantization.residual import residual_results
+from qmlir.quantization.roots import read_by_roots
+from qmlir.quantization.scores import coarse_scores
+from qmlir.quantization.tables import readers_of_tables
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is so of some values of a function."""
+
+    slot: Slot
+    """The slot in which an operation has such a value."""
+
+    found: Callable[[FuncOp], Set[Operation]]
+    """The operations of a function that have one, by what is computed there and by the recorded statistics."""
+
+
+FACTS: Mapping[str, Fact] = {
+    "residual": Fact(Slot.OUTPUT, residual_results),
+    "faint": Fact(Slot.OUTPUT, faint_results),
+    "coarse": Fact(Slot.OUTPUT, coarse_scores),
+    "rooted": Fact(Slot.OUTPUT, read_by_roots),
+    "table": Fact(Slot.WEIGHT, readers_of_tables),
+}
+"""The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""
