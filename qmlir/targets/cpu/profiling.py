@@ -9,8 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from typing import IO, Any
+from typing import IO
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import ReturnOp
@@ -28,6 +27,7 @@ from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.specialization.inputs import function_of
+from qmlir.targets import cpu
 from qmlir.targets.cpu.compiler import compile_module
 
 
@@ -116,9 +116,8 @@ class _Compiled:
             if op.parent_op() is not function:
                 raise op_error(op, f"observes outside of the function @{options.function}")
         self.records = attach_records(function, options.bins)
-        runtime: Any = import_module("qmlir.targets.cpu.emitters.numba.runtime.records")  # numba takes a second
         with suppress(RuntimeError):  # numba finds no place to keep it: then the program has its own
-            runtime.provide()  # once for all programs, beside this package
+            cpu.provide_records()  # once for all programs, beside this package
         self.program = compile_module(changed, function=options.function, progress=progress)
         self.constants = _of_constants(module, options.function)
         self.module = module

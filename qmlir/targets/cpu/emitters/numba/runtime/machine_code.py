@@ -78,7 +78,7 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
     if header["made_for"] != surroundings() or header["source"] != digest_of((folder / SOURCE).read_bytes()):
         return None
     if any(name.startswith(RECORDS) for name in header["needs"]):
-        import_module(".records", __package__).provide()
+        import_module(".records", __package__).provide_records()
     # LLVM ends the process where a symbol is missing.
     if any(llvm.address_of_symbol(name) is None for name in header["needs"]):
         return None

@@ -301,7 +301,7 @@ _SYMBOL = f"{RECORDS}{zlib.crc32(Path(__file__).read_bytes()):08x}"
 
 
 @cache
-def provide() -> None:
+def provide_records() -> None:
     """Let LLVM find `_add` by its name. It is compiled, or loaded from numba's cache, where no program did so."""
     if llvm.address_of_symbol(_SYMBOL) is not None:
         return
