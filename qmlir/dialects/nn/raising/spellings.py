@@ -46,14 +46,16 @@ def giver(value: SSAValue) -> Operation | None:
 
 
 def above(root: Operation, most: int) -> list[Operation]:
-    """The operations that `root` is computed from, itself first, the nearest first; `most` of them, and no constant."""
+    """The operations that `root` is computed from, itself first, the nearest first: `most` of them, and constants."""
     found = [root]
+    left = most - 1
     for each in found:
         for operand in each.operands:
             owner = giver(operand)
-            is_new = owner is not None and owner not in found and constant_of(operand) is None
-            if owner is not None and is_new and len(found) < most:
+            is_counted = constant_of(operand) is None
+            if owner is not None and owner not in found and (left > 0 or not is_counted):
                 found.append(owner)
+                left -= is_counted
     return found
 
 
