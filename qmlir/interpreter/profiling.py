@@ -252,7 +252,7 @@ def run_profile(
     totals = Totals(options.momentum)
     compiled = None
     if compiling is not None:
-        taken, is_many = _decided(taken, runs.total, partial(compiling.worth, module, options))
+        taken, is_many = _decided(taken, runs.exact, partial(compiling.worth, module, options))
         compiled = compiling.machines(module, options) if is_many else None
     if processes == 1:
         steps = _run_here(compiled() if compiled else Interpreted(module, options), taken, totals)

@@ -48,6 +48,9 @@ class Samples:
     total: int | None = field(init=False, default=None)
     """About how many samples there are, where that is known before they are read: a last batch may be smaller."""
 
+    exact: int | None = field(init=False, default=None)
+    """How many samples there are, where the data says it."""
+
     def __post_init__(self) -> None:
         self.inputs = [input_of(self.function, port) for port in inputs_of(self.function)]
         if not self.inputs:
@@ -174,7 +177,7 @@ class Samples:
 
     def _counted(self, found: Opened) -> Iterator[Any]:
         """The items of `found`, the first of which tells how many samples there may be in all."""
-        self.total = found.samples
+        self.total = self.exact = found.samples
         if found.samples is not None or found.count is None:
             return found.items
         first = list(islice(found.items, 1))
@@ -191,5 +194,6 @@ class Samples:
                 if len(in_order) == 1 and shapes_agree(each.shape, rows.shape):
                     return iter([[whole(rows)]])  # the batch is not the leading axis: one item
                 raise each.refuse(rows.shape, is_row=True)
-        (self.total,) = sizes
+        (self.exact,) = sizes
+        self.total = self.exact
         return chain(map(list, zip(*in_order, strict=True)))
