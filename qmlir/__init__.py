@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.compiler import Program as Program
     from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
+    from qmlir.workflows.compiling import compile as compile
     from qmlir.workflows.differentiating import gradient as gradient
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from qmlir.workflows.reporting.making import report as report
     from qmlir.workflows.reporting.notebook import load_ipython_extension as load_ipython_extension
     from qmlir.workflows.reporting.notebook import unload_ipython_extension as unload_ipython_extension
-    from qmlir.workflows.running import compile as compile
     from qmlir.workflows.running import inspect as inspect
     from qmlir.workflows.running import interpret as interpret
     from qmlir.workflows.searching import search as search

@@ -1,12 +1,14 @@
 """A quantized module with what was made on the way to it."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.quantization.profiles.file import Profile
-from qmlir.workflows.validating import Validation
+
+if TYPE_CHECKING:  # to load a model compares nothing
+    from qmlir.workflows.validating import Validation
 
 
 class Quantized(NamedTuple):
@@ -23,5 +25,5 @@ class Quantized(NamedTuple):
     float_reasons: Mapping[str, str]
     """Why operations were left in float, by key."""
 
-    validation: Validation | None = None
+    validation: "Validation | None" = None
     """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""

@@ -23,7 +23,7 @@ from qmlir.dialects.nn.gradient import (
     softmax,
 )
 from qmlir.dialects.nn.gradient.backward import Rule, nothing, refusing
-from qmlir.dialects.nn.ops import constant, logic, selection, sequence, shapes, text
+from qmlir.dialects.nn.ops import constant, island, logic, selection, sequence, shapes, text
 from qmlir.dialects.nn.ops import elementwise as arithmetic
 from qmlir.dialects.nn.ops import reduction as reductions
 
@@ -37,6 +37,7 @@ REFUSED: Mapping[type[Operation], str] = {
     selection.UniqueOp: "the number of different elements is not differentiable",
     arithmetic.BitCastOp: "it reads bits, not numbers",
     shapes.RangeOp: "the number of its elements is not differentiable",
+    island.OnnxIslandOp: "ONNX Runtime computes it, which gives no gradients",
     **dict.fromkeys(operations_in(sequence), "sequences of tensors are not differentiated"),
 }
 """The operations that compute floats and are not differentiated, each with the reason."""
