@@ -30,6 +30,7 @@ func.func @one_hot(%i: tensor<2x3xf32>, %values: tensor<2x!q>, %depth: tensor<i6
 // CHECK: !q0 = !quant.uniform<i8:f32:0, {1.000000e-02, 1.250000e-02}>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32:1, {1.000000e-02, 1.250000e-02}>
 // CHECK-NEXT: !q2 = !quant.uniform<i8:f32:2, {1.000000e-02, 1.250000e-02}>
+// CHECK-NEXT: #k0 = #kernel.requantize<double_round>
 // CHECK-NEXT: !q3 = !quant.uniform<i8:f32, 2.000000e-02:-3>
 // CHECK-LABEL: @gather(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x!q0>, [[V1:%.+]]: tensor<3x2x!q1>, [[V2:%.+]]: tensor<4x5xi32>, [[V3:%.+]]: tensor<2x1xi64>, [[V4:%.+]]: tensor<4x5x1xui8>)
@@ -37,7 +38,7 @@ func.func @one_hot(%i: tensor<2x3xf32>, %values: tensor<2x!q>, %depth: tensor<i6
 // CHECK-NEXT: [[V6:%.+]] = nn.gather_elements [[V0]], [[V3]] {axis = 1} : (tensor<2x3x!q0>, tensor<2x1xi64>) -> tensor<2x1x!q0>
 // CHECK-NEXT: [[V7:%.+]] = nn.gather_nd [[V1]], [[V4]] : (tensor<3x2x!q1>, tensor<4x5x1xui8>) -> tensor<4x5x2x!q2>
 // CHECK-NEXT: [[V8:%.+]] = nn.gather_nd [[V0]], [[V3]] {batch_dims = 1} : (tensor<2x3x!q0>, tensor<2x1xi64>) -> tensor<2x!q0>
-// CHECK-NEXT: [[V9:%.+]] = nn.gather [[V0]], [[V2]] {requantize = #kernel.requantize<double_round>} : (tensor<2x3x!q0>, tensor<4x5xi32>) -> tensor<4x5x3x!q3>
+// CHECK-NEXT: [[V9:%.+]] = nn.gather [[V0]], [[V2]] {requantize = #k0} : (tensor<2x3x!q0>, tensor<4x5xi32>) -> tensor<4x5x3x!q3>
 // CHECK-NEXT: func.return
 // CHECK-LABEL: @scatter(
 // CHECK-SAME: [[V0:%.+]]: tensor<3x4x!q3>, [[V1:%.+]]: tensor<3x4xf16>, [[V2:%.+]]: tensor<2x4xi64>, [[V3:%.+]]: tensor<2x4xf16>, [[V4:%.+]]: tensor<5x1xi64>, [[V5:%.+]]: tensor<5x4x!q3>)

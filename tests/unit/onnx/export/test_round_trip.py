@@ -132,7 +132,7 @@ net (float[2] x) => (float[2] y, float[2] z, float[2] c, float[2] same)
 def _imported(name: str) -> ModuleOp | None:
     try:
         with diagnostic_handler(lambda _: None):
-            return qmlir.load(node_cases()[name].model)
+            return qmlir.load(node_cases()[name].model, fallback=False)
     except DiagnosticError:
         return None
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.analysis.contraction_ranges import winograd
 from qmlir.analysis.value_ranges import ValueRanges
@@ -19,7 +20,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.interpreter.upstream.scalars import element_of, wrap
+from qmlir.interpreter.upstream.scalars import wrap
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passes.integer.kernel_analyze_ranges import ContractionBounds, KernelAnalyzeRanges, bounds_of
 from qmlir.passmanager.manager import PassManager
@@ -155,7 +156,7 @@ class Checks(Listener):
         for value, result in zip(op.results, results, strict=True):
             array = np.asarray(result)
             if array.dtype.kind in "iub":
-                array = np.asarray(wrap(array.astype(np.int64), element_of(value.type)))
+                array = np.asarray(wrap(array.astype(np.int64), get_element_type_or_self(value.type)))
             interval = self.ranges[value]
             if array.size and array.dtype.kind in "iub":
                 self.count += 1
