@@ -6,6 +6,8 @@ from inspect import isclass
 from os import PathLike, fspath
 from typing import Any, cast
 
+import numpy as np
+
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.peers.packages import imported
@@ -81,7 +83,9 @@ class OrtSession:
         Raises `DiagnosticError` for inputs that do not fit.
         """
         names = list(self.output_names if outputs is None else outputs)
+        # An element of an array is no array to it; a sequence is a list.
+        given = {name: np.asarray(each) if isinstance(each, np.generic) else each for name, each in inputs.items()}
         try:
-            return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
+            return dict(zip(names, self._session.run(names, given), strict=True))
         except (RuntimeError, ValueError, *_errors()) as error:  # RuntimeError: of bfloat16, which it has no array of
             raise text_error(f"ONNX Runtime refuses the inputs: {' '.join(str(error).split())}") from error
