@@ -113,6 +113,10 @@ def conv_transpose(graph: Graph, x: Value) -> Value:
     properties["pads"] = [graph.integer(0, 1) for _ in range(2 * spatial)]
     if graph.chance(0.3):
         properties["output_padding"] = [graph.integer(0, stride - 1) for stride in strides]
+    for axis, size in enumerate(x.shape[2:]):
+        span = (kernel[axis] - 1) * dilations[axis] + 1
+        cut = properties["pads"][axis] + properties["pads"][axis + spatial]
+        need((size - 1) * strides[axis] + span > cut, "pads that leave something, as every runtime wants")
     shape = (channels, out, *kernel)
     need(math.prod(shape) * math.prod(x.shape[2:]) * x.shape[0] <= 4 * MOST_PRODUCTS, "too many products")
     axis = 0 if out == 1 and groups == channels > 1 else 1

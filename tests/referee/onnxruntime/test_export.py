@@ -30,7 +30,10 @@ pytestmark = [
 SESSIONS = (EXACT, OrtOptions(), OrtOptions(is_exact=True))
 """As the model says it; with all optimizations, as users run it: Q/DQ become QLinear operators; exact everywhere."""
 
-SETTINGS: tuple[dict[str, Any], ...] = ({"form": "qdq"}, *FORMS, {"form": "integer", "functions": True})
+BY_DEFAULT: dict[str, Any] = {"form": "qdq"}
+"""Global means stand between casts, which a session without optimizations computes in floats, and rounds near ties."""
+
+SETTINGS: tuple[dict[str, Any], ...] = (BY_DEFAULT, *FORMS, {"form": "integer", "functions": True})
 
 GRAPHS = 110
 BATCH = 10
@@ -46,11 +49,12 @@ def graph(seed: int) -> Case:
 
 @pytest.mark.parametrize("first", range(0, GRAPHS, BATCH))
 def test_random_graphs(first: int) -> None:
-    """In every form and every session."""
+    """In every form and every session, but for what only optimizations make of integers."""
     for seed in range(first, first + BATCH):
         case = graph(seed)
         for settings in SETTINGS:
-            check_exported(case.module, case.inputs, *SESSIONS, **settings)
+            sessions = [each for each in SESSIONS if settings != BY_DEFAULT or each != EXACT]
+            check_exported(case.module, case.inputs, *sessions, **settings)
 
 
 @cache
