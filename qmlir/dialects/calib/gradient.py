@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule
 from qmlir.dialects.nn.ops.elementwise import CeilOp, ClipOp, MaxOp, MinOp, RoundOp
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 
 

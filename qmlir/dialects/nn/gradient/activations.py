@@ -7,9 +7,10 @@ import math
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term, Terms, formula
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Terms, formula
 from qmlir.dialects.nn.ops import activations as ops
 from qmlir.dialects.nn.ops.elementwise import ErfOp, ExpOp
+from qmlir.dialects.nn.terms import Term
 
 
 def _elu(g: Term, x: Term, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Term:

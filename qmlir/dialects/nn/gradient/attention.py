@@ -2,8 +2,9 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Rule, Term, first_only
+from qmlir.dialects.nn.gradient.backward import Backward, Rule, first_only
 from qmlir.dialects.nn.ops import attention as ops
+from qmlir.dialects.nn.terms import Term
 
 
 def _rotary_embedding(at: Backward, op: ops.RotaryEmbeddingOp, gradient: SSAValue) -> SSAValue:

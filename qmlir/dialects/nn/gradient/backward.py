@@ -1,4 +1,4 @@
-"""What rules of gradients are made of: operations added after the forward ones, and the terms of formulas over them.
+"""What rules of gradients are made of: operations added after the forward ones.
 
 A rule is a function `(at, op, *gradients)`. It takes the gradients of the results of `op`, `None` for a result that
 nothing depends on (an operation of one result always has its gradient), and returns a gradient for each operand:
@@ -9,147 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import ClassVar, overload
 
-import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp, plain_type
-from qmlir.dialects.nn.building import Operand, build
-from qmlir.dialects.nn.ops import elementwise, expansion, movement, reduction, shapes
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.dialects.nn.terms import Place, Term
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.text.elements import dense_dtype
-
-NnOpT = TypeVar("NnOpT", bound=NnOp)
-OperationT = TypeVar("OperationT", bound=Operation)
 
 Gradients = Sequence[SSAValue | None]
 Rule = Callable[..., Gradients]
 """`rule(at, op, *gradients)`, see above."""
 
-ROLE = "gradient"
-"""The role of what a rule adds, inside the node whose operation it differentiates."""
-
 
 @dataclass(frozen=True)
-class Backward:
+class Backward(Place):
     """Adds the operations of the gradient of `op`, which stand for its nodes in the role `gradient`."""
 
-    op: Operation
-    insert: Callable[[Operation], object]
+    ROLE: ClassVar[str] = "gradient"
+
     wanted: Container[SSAValue] = ()
     """The values whose gradients are asked for."""
 
     def error(self, message: str) -> DiagnosticError:
-        """The error, to be raised, that names the operation."""
         return op_error(self.op, f"cannot be differentiated: {message}")
-
-    def append(self, op: OperationT) -> OperationT:
-        """Add an operation of any dialect."""
-        set_origins(op, (origin.within(ROLE) for origin in origins_of(self.op)))
-        self.insert(op)
-        return op
-
-    def add(
-        self,
-        operation: type[NnOpT],
-        *operands: Operand,
-        result_types: Sequence[AnyTensor] | None = None,
-        results: int = 1,
-        **properties: Any,
-    ) -> NnOpT:
-        """Add an operation of `nn`; see `build`."""
-        try:
-            return self.append(build(operation, operands, properties, result_types=result_types, results=results))
-        except VerifyException as error:
-            raise self.error(f"its gradient needs '{operation.name}', which {' '.join(str(error).split())}") from error
-
-    # Constants
-
-    def constant(self, array: Any, like: SSAValue) -> SSAValue:
-        """A constant with the plain element type of `like`."""
-        element: Attribute = plain_type(element_of(like))
-        held: Array = np.ascontiguousarray(np.asarray(array, dense_dtype(element)))
-        return self.append(ConstantOp.of(held.reshape(np.shape(array)), TensorType(element, np.shape(array)))).result
-
-    def filled(self, number: float, like: SSAValue) -> SSAValue:
-        """A tensor with the shape and the plain element type of `like` whose elements are all `number`."""
-        return self.expanded(self.constant(number, like), like)
-
-    # Shapes
-
-    def known_shape(self, value: SSAValue) -> tuple[int, ...]:
-        """The shape of `value`. Raises `DiagnosticError` where a size is open."""
-        sizes = shape_of(value)
-        if DYNAMIC_INDEX in sizes:
-            raise self.error(f"the sizes of {value.type} must be known: fix the shapes of the inputs")
-        return sizes
-
-    def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` in a shape of known sizes."""
-        return self.add(movement.ReshapeOp, value, result_types=[TensorType(element_of(value), shape)]).result
-
-    def reshaped_as(self, value: SSAValue, like: SSAValue) -> SSAValue:
-        """`value` in the shape of `like`."""
-        sizes = shape_of(like)
-        shape = self.add(shapes.ShapeOp, like).result if sizes.count(DYNAMIC_INDEX) > 1 else None
-        type_: AnyTensor = TensorType(element_of(value), sizes)
-        return self.add(movement.ReshapeOp, value, shape, result_types=[type_], allow_zero=True).result
-
-    def transposed(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """`value` with its axes in another order."""
-        if tuple(permutation) == tuple(range(len(permutation))):
-            return value
-        return self.add(movement.TransposeOp, value, permutation=list(permutation)).result
-
-    def restored(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """What `permutation` made `value` of."""
-        return self.transposed(value, [int(axis) for axis in np.argsort(permutation)])
-
-    def unsqueezed(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """`value` with axes of size 1 at these places of the result."""
-        return self.add(movement.UnsqueezeOp, value, axes=list(axes)).result if axes else value
-
-    def squeezed(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """`value` without these axes of size 1."""
-        return self.add(movement.SqueezeOp, value, axes=list(axes)).result if axes else value
-
-    def expanded(self, value: SSAValue, like: SSAValue) -> SSAValue:
-        """`value` broadcast to the shape of `like`."""
-        sizes = shape_of(like)
-        if DYNAMIC_INDEX not in sizes:
-            return self.expanded_to(value, sizes)
-        shape = self.add(shapes.ShapeOp, like).result
-        type_: AnyTensor = TensorType(element_of(value), sizes)
-        return self.add(expansion.ExpandOp, value, shape=shape, result_types=[type_]).result
-
-    def expanded_to(self, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
-        """`value` broadcast to a shape of known sizes."""
-        return value if shape_of(value) == tuple(sizes) else self.add(expansion.ExpandOp, value, shape=sizes).result
-
-    def sliced(self, value: SSAValue, axis: int, start: int, end: int, step: int = 1) -> SSAValue:
-        """The elements from `start` to before `end` along one axis."""
-        return self.add(movement.SliceOp, value, starts=[start], ends=[end], axes=[axis], steps=[step]).result
-
-    def padded(self, value: SSAValue, axis: int, before: int, after: int) -> SSAValue:
-        """`value` with zeros before and after one axis; negative numbers take elements away."""
-        if not before and not after:
-            return value
-        return self.add(expansion.PadOp, value, pads=[before, after], axes=[axis]).result
-
-    # Sums
-
-    def sum(self, value: SSAValue, axes: Sequence[int], keep_dims: bool = False) -> SSAValue:
-        """The sums along `axes`."""
-        if not axes:
-            return value
-        return self.add(reduction.ReduceSumOp, value, axes=list(axes), keep_dims=keep_dims).result
 
     def reduced(self, gradient: SSAValue, operand: SSAValue, others: Sequence[Sequence[int]] = ()) -> SSAValue:
         """`gradient` summed where `operand` was broadcast, together with tensors of the shapes `others`.
@@ -169,86 +53,6 @@ class Backward:
             if size == 1 and wide[axis] != 1:
                 axes.append(axis)
         return self.squeezed(self.sum(gradient, [*range(added), *axes], keep_dims=True), range(added))
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """A value in a formula, with the operators of Python; a number beside it is a constant of its type."""
-
-    at: Backward
-    value: SSAValue
-
-    def apply(self, operation: type[NnOp], *others: Term | float) -> Term:
-        """The result of an operation of `nn` on this value and others."""
-        values = [self._like(other).value for other in others]
-        return Term(self.at, self.at.add(operation, self.value, *values).results[0])
-
-    def _flipped(self, operation: type[NnOp], left: float) -> Term:
-        return self._like(left).apply(operation, self)
-
-    def __add__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.AddOp, other)
-
-    def __radd__(self, other: float) -> Term:
-        return self + other
-
-    def __sub__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.SubOp, other)
-
-    def __rsub__(self, other: float) -> Term:
-        return self._flipped(elementwise.SubOp, other)
-
-    def __mul__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.MulOp, other)
-
-    def __rmul__(self, other: float) -> Term:
-        return self * other
-
-    def __truediv__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.DivOp, other)
-
-    def __rtruediv__(self, other: float) -> Term:
-        return self._flipped(elementwise.DivOp, other)
-
-    def __pow__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.PowOp, other)
-
-    def __neg__(self) -> Term:
-        return self.apply(elementwise.NegOp)
-
-    def __abs__(self) -> Term:
-        return self.apply(elementwise.AbsOp)
-
-    def __gt__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.GreaterOp, other)
-
-    def __ge__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.GreaterOrEqualOp, other)
-
-    def __lt__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.LessOp, other)
-
-    def __le__(self, other: Term | float) -> Term:
-        return self.apply(elementwise.LessOrEqualOp, other)
-
-    def equals(self, other: Term | float) -> Term:
-        """Whether elements are equal, as i1."""
-        return self.apply(elementwise.EqualOp, other)
-
-    def where(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
-        """This value where the condition holds, another one elsewhere."""
-        return self._either(condition, self, self._like(otherwise))
-
-    def unless(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
-        """Another value where the condition holds, this one elsewhere."""
-        return self._either(condition, self._like(otherwise), self)
-
-    def _like(self, other: Term | float) -> Term:
-        return other if isinstance(other, Term) else Term(self.at, self.at.constant(other, self.value))
-
-    def _either(self, condition: Term, chosen: Term, otherwise: Term) -> Term:
-        op = self.at.add(elementwise.WhereOp, condition.value, chosen.value, otherwise.value)
-        return Term(self.at, op.result)
 
 
 Terms = Term | tuple[Term | None, ...]

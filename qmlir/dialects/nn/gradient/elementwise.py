@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term, Terms, formula, nothing
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Terms, formula, nothing
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import element_of, shape_of
 
 

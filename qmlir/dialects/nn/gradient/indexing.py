@@ -7,13 +7,14 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term, first_only
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, first_only
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import indexing as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp, EqualOp
 from qmlir.dialects.nn.ops.movement import ConcatOp
 from qmlir.dialects.nn.ops.selection import TopKOp
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import element_of, shape_of
 
 

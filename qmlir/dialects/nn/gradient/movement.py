@@ -6,10 +6,11 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term, first_only
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, first_only
 from qmlir.dialects.nn.infer.movement import normalized_axis, slice_indices
 from qmlir.dialects.nn.ops import expansion, movement, selection
 from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 
 

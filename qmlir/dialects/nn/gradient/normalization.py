@@ -2,9 +2,10 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Rule, Term, first_only
+from qmlir.dialects.nn.gradient.backward import Backward, Rule, first_only
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
+from qmlir.dialects.nn.terms import Term
 
 
 def _neighbours(at: Backward, value: Term, below: int, above: int) -> Term:

@@ -10,12 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, Term, first_only
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, first_only
 from qmlir.dialects.nn.gradient.contraction import spread
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.nn.ops.indexing import ScatterElementsOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Rule, Term, first_only
+from qmlir.dialects.nn.gradient.backward import Backward, Rule, first_only
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.dialects.nn.ops import shapes
 from qmlir.dialects.nn.ops.elementwise import CastOp, ExpOp, SignOp
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import element_of, shape_of
 
 

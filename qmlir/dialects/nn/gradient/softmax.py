@@ -2,10 +2,11 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.backward import Backward, Rule, Term, first_only, nothing
+from qmlir.dialects.nn.gradient.backward import Backward, Rule, first_only, nothing
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.dialects.nn.ops.elementwise import ExpOp
+from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 
 
