@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from qmlir.workflows.running import inspect as inspect
     from qmlir.workflows.running import interpret as interpret
     from qmlir.workflows.searching import search as search
+    from qmlir.workflows.training import trainable as trainable
     from qmlir.workflows.tuning import tune as tune
 else:
     __getattr__, __dir__ = attached(__name__)

@@ -299,8 +299,12 @@ def _requantize_text(text: str) -> str:
     return f"{{mode={mode}{f' ties={ties}' if ties else ''}}}"
 
 
-def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str]:
+def pipeline_values(
+    settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False
+) -> dict[str, str]:
     """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
+
+    Where it `is_trained`, constants of floats stay behind their casts.
 
     Raises `TypeError` for what is not a setting, and `DiagnosticError` for what is not a target.
     """
@@ -312,11 +316,12 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
     states = ",".join(f'"{enters}={leaves}"' for enters, leaves in settings.get("states", {}).items())
     values = {
         "keep": f"{{keep={','.join(keep)}}}" if keep else "",
-        "options": _options(options, f"states={states}" if states else ""),
+        "options": _options(options, f"states={states}" if states else "", "float_constants" if is_trained else ""),
     }
     if states:
         values["states"] = f"{{states={states}}}"
-    if options.pop("assert_all_quantized", False) or states:  # those who only make rules of the options have neither
+    # Those who only make rules of the options have none of these.
+    if options.pop("assert_all_quantized", False) or states or is_trained:
         values["rules"] = _options(options)
     if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):
         values["decompose"] = f"{{keep={','.join(keep)} {_options(of_parts)[1:]}"
@@ -338,13 +343,15 @@ def given_recipe(settings: QuantizeSettings) -> RecipeText | None:
     return recipe if isinstance(recipe, RecipeText) else None
 
 
-def quantize_pipeline(settings: QuantizeSettings, module: ModuleOp) -> tuple[NamedPipeline, dict[str, str]]:
+def quantize_pipeline(
+    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False
+) -> tuple[NamedPipeline, dict[str, str]]:
     """The pipeline `quantize` for `module` by `settings`, with the passes of the targets, and the values for its text.
 
     The targets are those that `settings` name, or else the module. Raises as `pipeline_values`.
     """
     named, said = target_text(settings), targets_of(module)
-    values = pipeline_values(settings, has_targets=bool(said))
+    values = pipeline_values(settings, has_targets=bool(said), is_trained=is_trained)
     return QUANTIZE.for_targets(find_targets(named) if named else installed_targets(said)), values
 
 

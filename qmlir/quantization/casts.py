@@ -6,7 +6,7 @@ operations can take part. `fusion` then lets an operation compute on the quantiz
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -23,7 +23,7 @@ from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.attached import PARTS, STATS
 from qmlir.quantization.profiles.given import given_type
-from qmlir.quantization.retyping import mark_kept_in_float
+from qmlir.quantization.retyping import TRAINABLE, mark_kept_in_float
 
 
 def _plain(value: SSAValue) -> AnyTensor:
@@ -72,11 +72,21 @@ def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[t
         user.operands[place] = dequantized.result
 
 
-def insert_casts(decisions: Decisions) -> None:
+def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Operation:
+    """`constant` quantized now, or where it is trained by a cast."""
+    if TRAINABLE not in constant.attributes:
+        return quantized_constant(constant.result, type_)
+    cast = QuantizeCastOp(constant.result, TensorType(type_, shape_of(constant.result)))
+    set_origins(cast, origins_of(constant))
+    return cast
+
+
+def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None:
     """Put the pairs of casts that `decisions` ask for, and take profiled types away: they have been used.
 
     A value that a quantized operation gives is seen by all its users as it was quantized; one that comes from elsewhere
-    is given on unchanged to those that compute in float.
+    is given on unchanged to those that compute in float. With `float_constants` a constant is marked as one that is
+    trained, and gets casts as any value.
     """
     quantized = set(decisions.quantized)
     for value, type_ in reversed(decisions.values.items()):  # each pair right after its value: they come out in order
@@ -89,8 +99,10 @@ def insert_casts(decisions: Decisions) -> None:
         assert isinstance(constant, ConstantOp)
         key = (constant, type_)
         if key not in made:
-            stored = quantized_constant(constant.result, type_)
-            dequantized = DequantizeCastOp(stored.result, _plain(constant.result))
+            if float_constants:
+                constant.attributes[TRAINABLE] = UnitAttr()
+            stored = _stored_constant(constant, type_)
+            dequantized = DequantizeCastOp(stored.results[0], _plain(constant.result))
             set_origins(dequantized, origins_of(constant))
             Rewriter.insert_op([stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -19,7 +20,7 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.quantization.casts import quantized_constant
-from qmlir.quantization.retyping import is_float, may_be_fused, refusal
+from qmlir.quantization.retyping import TRAINABLE, is_float, may_be_fused, refusal
 from qmlir.quantization.supports import retyped
 
 
@@ -108,11 +109,14 @@ class FuseCasts(RewritePattern):
 
 
 class QuantizeConstant(RewritePattern):
-    """`qcast(constant) -> constant` of integers: weights are quantized at compile time."""
+    """`qcast(constant) -> constant` of integers: weights are quantized now, but for those that are trained."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
         type_ = element_type(op.result.type)
+        constant = op.input.owner
+        if not isinstance(constant, ConstantOp) or TRAINABLE in constant.attributes:
+            return
         if constant_array(op.input) is not None and isinstance(type_, UniformQuantizedType):
             rewriter.replace(op, quantized_constant(op.input, type_))
 

@@ -87,6 +87,7 @@ def decide_and_insert(
     *,
     states: Sequence[str] = (),
     assert_all_quantized: bool = False,
+    float_constants: bool = False,
     watch: Watch | None = None,
 ) -> list[Decisions]:
     """Decide for every function of `module`, tell `watch`, and put the casts.
@@ -110,6 +111,6 @@ def decide_and_insert(
         notes = [note(op, reason) for op, reason in left]
         raise op_error(module, f"has {len(left)} operation{'s' if len(left) > 1 else ''} left in float", notes)
     for function, decisions in zip(functions, decided, strict=True):
-        insert_casts(decisions)
+        insert_casts(decisions, float_constants=float_constants)
         drop_calibration(function)
     return decided

@@ -16,6 +16,10 @@ KEEP_FLOAT = "nn.keep_float"
 """On an operation that a recipe leaves in float, also where it stands between casts."""
 
 
+TRAINABLE = "nn.trainable"
+"""On a constant of floats that is trained: it stays one, also where it is quantized. On an argument: its elements."""
+
+
 def is_float(value: SSAValue) -> bool:
     """Whether a value is a float, or a tensor of floats."""
     return kind_of(element_type(value.type)) is Kind.FLOAT

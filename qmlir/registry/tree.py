@@ -69,6 +69,7 @@ PASSES: Mapping[str, str] = {
     "quant-partition": "qmlir.targets.partitioning.quant_partition:QuantPartition",
     "quant-propagate-types": "qmlir.passes.quantized.quant_propagate_types:QuantPropagateTypes",
     "quant-set-requantize": "qmlir.passes.quantized.quant_set_requantize:QuantSetRequantize",
+    "quant-simulate": "qmlir.passes.quantized.quant_simulate:QuantSimulate",
     "quant-set-target": "qmlir.passes.general.quant_set_target:QuantSetTarget",
     "quant-store-states": "qmlir.passes.quantized.quant_store_states:QuantStoreStates",
     "simd-legalize": "qmlir.targets.cpu.loops.simd_legalize:SimdLegalize",
@@ -122,7 +123,11 @@ TREE = Contribution(
     },
     decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
     gradients={"calib": "qmlir.dialects.calib.gradient:RULES", "nn": "qmlir.dialects.nn.gradient:RULES"},
-    lowerings={"nn": "qmlir.dialects.nn.lower:LOWERINGS", "quant": "qmlir.dialects.quant.lower:LOWERINGS"},
+    lowerings={
+        "calib": "qmlir.dialects.calib.lower:LOWERINGS",
+        "nn": "qmlir.dialects.nn.lower:LOWERINGS",
+        "quant": "qmlir.dialects.quant.lower:LOWERINGS",
+    },
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.destinations:DESTINATIONS",),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.forms:FORMS",),

@@ -1,6 +1,6 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +25,19 @@ from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.validating import Share, ValidationOptions, runs_to_compare, validate
 
 
+def stages_of(settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False) -> Callable[..., None]:
+    """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`."""
+    settings = understood(settings)
+    pipeline, values = quantize_pipeline(settings, module, is_trained=is_trained)
+    recipe = given_recipe(settings)
+
+    def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
+        run_pipeline(changed, pipeline.text(*stages, **values, profile=GIVEN), given_recipe=recipe, **given)
+        verify(changed)
+
+    return run
+
+
 def quantize_with_profile(
     module: ModuleOp,
     data: Data | None = None,
@@ -44,14 +57,7 @@ def quantize_with_profile(
         raise text_error("quantize takes samples or a profile, one of them")
     if observers and data is None:
         raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
-    settings = understood(settings)
-    pipeline, values = quantize_pipeline(settings, module)
-    recipe = given_recipe(settings)
-
-    def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        run_pipeline(changed, pipeline.text(*stages, **values, profile=GIVEN), given_recipe=recipe, **given)
-        verify(changed)
-
+    run = stages_of(settings, module)
     lowered = module.clone()
     run(lowered, "target", "lower")
     holds_out = data is not None and validation is not None and validation.data is None

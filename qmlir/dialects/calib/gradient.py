@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
+from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, StraightThroughOp
 from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule
 from qmlir.dialects.nn.ops.elementwise import CeilOp, ClipOp, MaxOp, MinOp, RoundOp
 from qmlir.dialects.nn.terms import Term
@@ -114,4 +114,12 @@ def _observe(at: Backward, op: ObserveOp, gradient: SSAValue) -> Gradients:
     return [gradient]
 
 
-RULES: dict[type[Operation], Rule] = {FakeQuantOp: _fake_quant, ObserveOp: _observe}
+def _straight_through(at: Backward, op: StraightThroughOp, gradient: SSAValue) -> Gradients:
+    return [None, gradient]
+
+
+RULES: dict[type[Operation], Rule] = {
+    FakeQuantOp: _fake_quant,
+    ObserveOp: _observe,
+    StraightThroughOp: _straight_through,
+}

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
+from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, StraightThroughOp
 
 
 def _observe(op: ObserveOp, x: Array) -> tuple[Array]:
@@ -54,7 +54,12 @@ def _fake_quant(op: FakeQuantOp, x: Array, parameters: tuple[Array, ...]) -> tup
     return ((steps * scale).astype(x.dtype) + offset,)
 
 
+def _straight_through(op: StraightThroughOp, hard: Array, soft: Array) -> tuple[Array]:
+    return (hard,)
+
+
 EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ObserveOp: _observe,
     FakeQuantOp: _fake_quant,
+    StraightThroughOp: _straight_through,
 }

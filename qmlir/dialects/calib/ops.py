@@ -1,4 +1,4 @@
-"""What quantization observes and learns: `calib.observe`, and the trainable `calib.fake_quant`."""
+"""What quantization observes and learns: observers, trainable fake quantization, and how gradients pass rounding."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -167,3 +167,25 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         return [reshaped_like(tensor(self.result.type), self.input.type)]
+
+
+@irdl_op_definition
+class StraightThroughOp(IRDLOperation, InferResultTypes):
+    """`hard`; its gradient goes to `soft` as if it were that (Bengio et al., Estimating Gradients, 2013).
+
+    `hard` is a function of `soft` whose derivative is 0 nearly everywhere, such as its rounding.
+    """
+
+    name = "calib.straight_through"
+
+    T: ClassVar = VarConstraint("T", base(TensorType[Attribute]))
+
+    hard = operand_def(T)
+    soft = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$hard `for` $soft attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [reshaped_like(tensor(self.result.type), self.hard.type)]

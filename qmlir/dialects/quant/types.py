@@ -278,6 +278,11 @@ class UniformQuantizedType(UniformType, StoredType):
         """The zero point of a per-tensor type."""
         return int(self.zero_points.item())
 
+    def with_scales(self, scales: npt.ArrayLike) -> "UniformQuantizedType":
+        """This type with other scales, of the same shape."""
+        held = BytesAttr(np.asarray(scales, "<f8").reshape(self.scales.shape).tobytes())
+        return type(self).new([held if each is self.scale_bytes else each for each in self.parameters])
+
     def verify(self) -> None:
         self.verify_storage()
         self.verify_layout()

@@ -55,6 +55,7 @@ class QuantInsertCasts(TakesRecipe):
 
     states: tuple[str, ...] = ()
     assert_all_quantized: bool = False
+    float_constants: bool = False
 
     VALUES: ClassVar[tuple[str, ...]] = ("watch", *TakesRecipe.VALUES)
     watch: ClassVar[Watch | None] = None
@@ -66,5 +67,10 @@ class QuantInsertCasts(TakesRecipe):
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
         """Decide by `recipe`, and put the casts."""
         decide_and_insert(
-            op, recipe, states=self.states, assert_all_quantized=self.assert_all_quantized, watch=self.watch
+            op,
+            recipe,
+            states=self.states,
+            assert_all_quantized=self.assert_all_quantized,
+            float_constants=self.float_constants,
+            watch=self.watch,
         )

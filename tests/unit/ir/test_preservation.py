@@ -32,7 +32,7 @@ _ROUNDED = {
 _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
     "quant-fuse-casts", "quant-insert-casts", "quant-open-composites", "quant-propagate-types",
-    "quant-set-requantize", "quant-store-states",
+    "quant-set-requantize", "quant-simulate", "quant-store-states",
 }  # fmt: skip
 
 

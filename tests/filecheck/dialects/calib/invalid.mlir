@@ -89,3 +89,9 @@ func.func private @kept_list() attributes {s = #calib.stats<min = 0.0, max = 0.0
 // -----
 // expected-error @+1 {{the exact bytes are no statistics: Expecting}}
 func.func private @kept_text() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "{">}
+// -----
+func.func @straight_through(%x: tensor<2xf32>, %y: tensor<3xf32>) {
+  // expected-error @+1 {{tensor<3xf32>}}
+  %0 = "calib.straight_through"(%x, %y) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  func.return
+}

@@ -18,6 +18,13 @@ func.func @observers(%x: tensor<2xf32>) {
   func.return
 }
 
+// The gradient of rounding passes on.
+func.func @passes(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.round %x : tensor<2xf32>
+  %1 = calib.straight_through %0 for %x : tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+
 // CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:1.000000e+00>>
 // CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.500000e+00, mean = 1.000000e-01, std = 3.000000e-01, count = 12, axis = 1, mins = [-1.000000e+00, 0.000000e+00, 0.000000e+00], maxs = [0.000000e+00, 1.000000e+00, 2.500000e+00]>
 // CHECK: #c1 = #calib.stats<min = 0.000000e+00, max = 0.000000e+00, mean = 0.000000e+00, std = 0.000000e+00, count = 3, exact = "0x01030000000000008010E31000010300">
@@ -31,3 +38,4 @@ func.func @observers(%x: tensor<2xf32>) {
 // CHECK: func.func private @exact() -> () attributes {s = #c1}
 // CHECK: func.func private @kept() -> () attributes {t = #c2}
 // CHECK: calib.observe %x "x" with ["norms", "other"] : tensor<2xf32>
+// CHECK: calib.straight_through %0 for %x : tensor<2xf32>

@@ -1,0 +1,278 @@
+"""What training learns of a quantized function: floats behind quantize casts, and scales, each with its name.
+
+Values whose scale must be one and the same are a *group*: what is moved, a relu beside what it limits. An accumulator
+has the scale of its sums, a bias that of the sums it is added to: both have no scale of their own.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CeilOp
+from qmlir.dialects.nn.requantize import Accumulator, decompose
+from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.quant.ops import QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import inputs_of
+from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.simulation import (
+    is_bias,
+    keeps_sums,
+    products_of,
+    quantized_type,
+    straight_through,
+    sums_beside,
+    sums_of,
+)
+
+
+def open_parts(function: FuncOp) -> None:
+    """Put the parts, with their types, in the place of each composite that has types for them.
+
+    Raises `DiagnosticError` for one of open length.
+    """
+    while composites := [op for op in function.walk() if isinstance(op, NnOp) and op.components is not None]:
+        for op in composites:
+            parts = Parts(op)
+            results = decompose(op, parts)
+            assert results is not None
+            if parts.is_excerpt:
+                parts.discard()
+                raise op_error(op, "has an open length, which is not trained: fix the shapes of the inputs")
+            Rewriter.replace_op(op, parts.operations, results)
+
+
+@dataclass(frozen=True)
+class ScaleMethod:
+    """How the scale of a type is learned: by a parameter, and what the scale is of it."""
+
+    suffix: str
+    initial: Callable[[UniformQuantizedType], Array]
+    scale: Callable[[UniformQuantizedType, Term], Term]
+    frozen: Callable[[UniformQuantizedType, Array], Array]
+    """The scale that the type has in the end, as `scale` computes it."""
+
+
+def _steps(element: UniformQuantizedType) -> float:
+    """How many steps a threshold has."""
+    return float(2 ** (element.bits - (1 if element.is_signed else 0)))
+
+
+def power_of_two(exponent: Term) -> Term:
+    """`2^x`."""
+    return Term(exponent.at, exponent.at.constant(2.0, exponent.value)) ** exponent
+
+
+FIXED = "fixed"
+"""Scales that are not learned."""
+
+METHODS: Mapping[str, ScaleMethod | None] = {
+    FIXED: None,
+    "lsq": ScaleMethod(
+        "scale",
+        initial=lambda element: element.scales.astype(np.float32),
+        scale=lambda _, given: given,
+        frozen=lambda _, given: given,
+    ),
+    "tqt": ScaleMethod(
+        "log2_threshold",
+        initial=lambda element: np.log2(element.scales * _steps(element)).astype(np.float32),
+        scale=lambda element, given: power_of_two(straight_through(given.apply(CeilOp), given)) * (1 / _steps(element)),
+        frozen=lambda element, given: np.exp2(np.ceil(given)) / np.float32(_steps(element)),
+    ),
+}
+"""How scales are learned, as `calib.fake_quant` calls it."""
+
+
+@dataclass
+class Groups:
+    """Which values have one scale: the first value of each group stands for it."""
+
+    _first: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    @staticmethod
+    def of(function: FuncOp) -> "Groups":
+        """The groups of the values of `function` that have scales of their own."""
+        groups = Groups()
+        alike: dict[tuple[object, ...], SSAValue] = {}
+        for op in function.walk():
+            for place, value in enumerate(op.results):
+                if quantized_type(value) is not None and not keeps_sums(value) and not is_bias(value):
+                    groups._first[value] = value
+                    # The steps of a recurrent layer have one role, and one type.
+                    if origins := origins_of(op):
+                        groups._join(value, alike.setdefault((origins, op.name, place, value.type), value))
+            groups._tie(op)
+        for op in function.walk():
+            groups._tie_beside_bias(op)
+        return groups
+
+    def first(self, value: SSAValue) -> SSAValue:
+        """The value that stands for the group of `value`."""
+        while self._first[value] is not value:
+            value = self._first[value]
+        return value
+
+    def members(self) -> Mapping[SSAValue, Sequence[SSAValue]]:
+        """The values of each group, under the one that stands for it."""
+        found: dict[SSAValue, list[SSAValue]] = {}
+        for value in self._first:
+            found.setdefault(self.first(value), []).append(value)
+        return found
+
+    def _tie(self, op: Operation) -> None:
+        if not isinstance(op, NnOp):
+            return
+        values = [value for value in (*op.operands, *op.results) if value in self._first]
+        if op.quantization_slots().shares_parameters:
+            tied = values
+        elif op.accumulator is Accumulator.OPERAND:
+            tied = [value for value in values if value.type == op.operands[0].type]
+        elif op.accumulator is Accumulator.COMMON:
+            tied = [value for value in op.operands if value in self._first]
+            tied = tied if len({quantized_type(value) for value in tied}) == 1 else []
+        else:
+            return
+        for value in tied[1:]:
+            self._join(value, tied[0])
+
+    def _tie_beside_bias(self, op: Operation) -> None:
+        """What sums are made of to which one bias is added: it has one scale."""
+        for value in op.results:
+            if not is_bias(value):
+                continue
+            factors = [products_of(sums).operands[:2] for use in value.uses if (sums := sums_of(use)) is not None]
+            for each in factors[1:]:
+                for own, other in zip(each, factors[0], strict=True):
+                    if own in self._first and other in self._first and own.type == other.type:
+                        self._join(own, other)
+
+    def _join(self, value: SSAValue, other: SSAValue) -> None:
+        self._first[self.first(value)] = self.first(other)
+
+
+class _Names:
+    """Names of values by their places in the model, each given once."""
+
+    def __init__(self, inputs: Sequence[str]):
+        self._inputs = tuple(inputs)
+        self._given = Counter(inputs)
+
+    def of(self, value: SSAValue, suffix: str = "") -> str:
+        """The input or the node that gives `value`, with a number where the name was given before."""
+        op = value.owner
+        assert isinstance(op, Operation)
+        name = "+".join(map(str, origins_of(op)))
+        if not name and isinstance(op, QuantizeCastOp) and isinstance(op.input, BlockArgument):
+            name = self._inputs[op.input.index]
+        name = f"{name or value.name_hint or op.name}{suffix}"
+        number = self._given[name]
+        self._given[name] += 1
+        return f"{name}#{number}" if number else name
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What training learns, by the name of its place in the model, and what it begins with."""
+
+    name: str
+    initial: Array
+    values: Sequence[SSAValue]
+    """A constant of floats, or the quantized values whose scale is learned."""
+
+    method: ScaleMethod | None = None
+    """How a scale is learned; `None` for a constant."""
+
+
+def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[Parameter]:
+    """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
+    names, method = _Names([port.name for port in inputs_of(function)]), METHODS[scales]
+    for op in function.walk():
+        if isinstance(op, ConstantOp) and TRAINABLE in op.attributes:
+            array = constant_array(op.result)
+            if array is not None:
+                yield Parameter(names.of(op.result), array, [op.result])
+    for value, members in Groups.of(function).members().items() if method is not None else ():
+        element = quantized_type(value)
+        assert element is not None
+        assert method is not None
+        yield Parameter(names.of(value, f".{method.suffix}"), method.initial(element), members, method)
+
+
+def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:
+    """Give the constants and the types of `function` the elements that training `found`, by the names of parameters.
+
+    Sums and what is added to them follow the scales that they are made of.
+    """
+    # A value that gets another type is another value: operations and places last.
+    sums = [op for op in function.walk() if any(map(keeps_sums, op.results))]
+    biases = [
+        (value.owner, beside.owner)
+        for op in function.walk()
+        for value in op.results
+        if (beside := sums_beside(value)) is not None
+    ]
+    for parameter in list(parameters_of(function, scales)):
+        array = found.get(parameter.name)
+        if array is None:
+            continue
+        if parameter.method is None:
+            _set_constant(parameter.values[0], array)
+            continue
+        for value in parameter.values:
+            element = quantized_type(value)
+            assert element is not None
+            _set_scales(value, parameter.method.frozen(element, array))
+    for op in sums:
+        assert isinstance(op, NnOp)
+        for place in range(len(op.results)):
+            _set_scales(op.results[place], _scales_of_sums(op, sums))
+    for op, beside in biases:
+        assert isinstance(op, Operation)
+        assert isinstance(beside, Operation)
+        element = quantized_type(beside.results[0])
+        assert element is not None
+        _set_scales(op.results[0], element.scales)
+
+
+def _set_constant(value: SSAValue, array: Array) -> None:
+    old = value.owner
+    assert isinstance(old, ConstantOp)
+    new = ConstantOp.of(array.astype(np.float32), TensorType(f32, array.shape))
+    new.attributes.update(old.attributes)
+    new.result.name_hint = value.name_hint
+    Rewriter.replace_op(old, new)
+
+
+def _set_scales(value: SSAValue, scales: Array) -> None:
+    element = quantized_type(value)
+    assert element is not None
+    if not np.array_equal(scales, element.scales):
+        Rewriter.replace_value_with_new_type(value, TensorType(element.with_scales(scales), shape_of(value)))
+
+
+def _scales_of_sums(op: NnOp, sums: Sequence[object]) -> Array:
+    """The scale of sums: the product of those of their factors, or that of the sums that they add up."""
+    element = quantized_type(op.results[0])
+    assert element is not None
+    if op.accumulator is Accumulator.PRODUCT:
+        found = [quantized_type(operand) for operand in op.operands[:2]]
+        return np.resize(accumulator_scale(*(each.scales for each in found if each is not None)), element.scales.shape)
+    source = quantized_type(next((operand for operand in op.operands if operand.owner in sums), op.operands[0]))
+    assert source is not None
+    return np.asarray(source.scales)

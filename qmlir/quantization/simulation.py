@@ -1,0 +1,448 @@
+"""Quantized values as floats that hold their integers: the arithmetic of the integer program, in operations of `nn`.
+
+A value of scale `s` and zero point `z` becomes the floats `q - z`, exact, beside its scale, which is a value: it may be
+learned. The formulas are those of `qmlir.dialects.nn.interpret.quantized`, step by step, so that every integer is the
+one that the quantized module computes; only a zero may have a sign here. Rounding passes gradients on
+(`calib.straight_through`), and a clip those of what lies inside after rounding: the gradient of a scale is then that of
+LSQ (Esser et al., 2020), and of the logarithm of a threshold that of TQT (Jain et al., 2019).
+
+Sums of products are exact in f32 while they are below 2^24, and are computed in f64 elsewhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32, f64
+from xdsl.ir import Attribute, Operation, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.dialects.calib.ops import StraightThroughOp
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.infer.windows import covered_elements
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ContractionOp, ConvTransposeOp
+from qmlir.dialects.nn.ops.einsum import EinsumOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonOp, FloorOp, MaxOp, MinOp, RoundOp
+from qmlir.dialects.nn.ops.expansion import TileOp
+from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
+from qmlir.dialects.nn.ops.reduction import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
+from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, ratios
+from qmlir.dialects.nn.terms import Place, Term
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.interfaces import volume
+
+EXACT_IN_F32 = 1 << 24
+"""Up to here f32 holds every integer."""
+
+Scales = Mapping[SSAValue, SSAValue]
+"""The f32 scales of quantized values that have some of their own: one number, or one for each index of an axis."""
+
+
+def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
+    """The quantized type of the elements of `value`."""
+    element = element_of(value)
+    return element if isinstance(element, UniformQuantizedType) else None
+
+
+def keeps_sums(value: SSAValue) -> bool:
+    """Whether a value is an accumulator, or one that was moved: its integers are exact sums, of their scale."""
+    op, element = value.owner, quantized_type(value)
+    if not isinstance(op, NnOp) or element is None or element.bits < 32 or np.any(element.zero_points):
+        return False
+    if op.quantization_slots().shares_parameters:
+        return any(keeps_sums(operand) for operand in op.operands)
+    return op.accumulator is not None and bool(np.all(ratios(op) == 1))
+
+
+def is_bias(value: SSAValue) -> bool:
+    """Whether all users add `value` to sums, to whose scale it is quantized."""
+    return sums_beside(value) is not None
+
+
+def sums_beside(value: SSAValue) -> SSAValue | None:
+    """The first sums that `value` is added to, where all its users do that."""
+    found = [sums_of(use) for use in value.uses]
+    return None if None in found else next(iter(found), None)
+
+
+def sums_of(use: Use) -> SSAValue | None:
+    """The sums that an operand is added to; `None` where it is none."""
+    op = use.operation
+    if isinstance(op, BiasedContractionOp):
+        return op.result if op.bias is not None and use.index == list(op.operands).index(op.bias) else None
+    if not isinstance(op, AddOp):
+        return None
+    own, other = op.operands[use.index], op.operands[1 - use.index]
+    return other if keeps_sums(other) and _are_alike(own, other) else None
+
+
+def products_of(sums: SSAValue) -> Operation:
+    """The operation whose sums `sums` are, before they were moved or added to."""
+    op = sums.owner
+    assert isinstance(op, NnOp)
+    source = next((operand for operand in op.operands if keeps_sums(operand)), None)
+    return op if op.accumulator is Accumulator.PRODUCT or source is None else products_of(source)
+
+
+def _are_alike(one: SSAValue, other: SSAValue) -> bool:
+    """Whether two values have the same scales and widths, along whichever axes."""
+    first, second = quantized_type(one), quantized_type(other)
+    return (
+        first is not None
+        and second is not None
+        and first.bits == second.bits
+        and np.array_equal(first.scales.reshape(-1), second.scales.reshape(-1))
+    )
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The integers `q - z` of a quantized value, in floats, and the scale of each: one, or one an index of an axis."""
+
+    integers: SSAValue
+    scale: SSAValue
+    element: UniformQuantizedType
+
+    def floats(self, at: Place, element: Attribute) -> Term:
+        """The integers in floats of type `element`."""
+        return as_type(Term(at, self.integers), element)
+
+    def beside(self, at: Place) -> Term:
+        """The scale in a shape that broadcasts to the integers."""
+        return beside(Term(at, self.scale), self.element, len(shape_of(self.integers)))
+
+    def real(self, at: Place) -> Term:
+        """What the values stand for, as `quant.dcast` computes it."""
+        return self.beside(at) * self.floats(at, f32)
+
+    def largest(self) -> int:
+        """The largest magnitude of the integers."""
+        low, high = centred_limits(self.element)
+        return int(max(np.abs(low).max(), np.abs(high).max()))
+
+
+def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
+    """The limits of `q - z`."""
+    zero_points = np.asarray(element.zero_points, np.float64)
+    return element.storage_min - zero_points, element.storage_max - zero_points
+
+
+def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
+    """Numbers of an element type, one or one an index of its axis, in a shape that broadcasts to `rank` axes."""
+    if element.granularity is Granularity.TENSOR:
+        return numbers
+    sizes = [1] * rank
+    sizes[element.axis] = shape_of(numbers.value)[0]
+    return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
+
+
+def as_type(term: Term, element: Attribute) -> Term:
+    """`term` in another float type."""
+    if element_of(term.value) == element:
+        return term
+    cast = term.at.add(CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
+    return Term(term.at, cast.result)
+
+
+def straight_through(hard: Term, soft: Term) -> Term:
+    """`hard`, with the gradient of `soft`."""
+    op = StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
+    return Term(hard.at, hard.at.append(op).result)
+
+
+def rounded(term: Term, ties: Ties = Ties.EVEN) -> Term:
+    """The nearest integers; gradients pass."""
+    return straight_through(term.apply(RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(FloorOp), term)
+
+
+def _saturated(term: Term, element: UniformQuantizedType) -> Term:
+    """Whole numbers inside the limits of `q - z`; gradients pass where they are."""
+    low, high = centred_limits(element)
+    if low.size == 1 and element.bits <= 16:
+        least, most = (float(each.reshape(())) for each in (low, high))
+        return Term(term.at, term.at.add(ClipOp, term.value, minimum=least, maximum=most).result)
+    rank = len(shape_of(term.value))
+    least, most = (beside(Term(term.at, term.at.constant(each, term.value)), element, rank) for each in (low, high))
+    return term.apply(MaxOp, least).apply(MinOp, most)
+
+
+@dataclass
+class Simulation:
+    """Rewrites operations on quantized values, in their order; `scales` has those of values that are no accumulator."""
+
+    scales: Scales
+    found: dict[SSAValue, Simulated] = field(default_factory=dict[SSAValue, Simulated])
+    replaced: list[Operation] = field(default_factory=list[Operation])
+
+    def take(self, op: Operation) -> None:
+        """Put what computes on floats before `op`, if that has quantized values."""
+        if not any(quantized_type(value) is not None for value in (*op.operands, *op.results)):
+            return
+        at = Place(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
+        match op:
+            case QuantizeCastOp():
+                if not is_bias(op.result):
+                    self._keep(op.result, self._quantized(Term(at, op.input), op.result))
+            case DequantizeCastOp():
+                op.result.replace_all_uses_with(self.found[op.input].real(at).value)
+            case ConstantOp():
+                self._constant(at, op)
+            case NnOp():
+                self._compute(at, op)
+            case _:
+                raise at.error("has quantized values, and no form that computes on floats")
+        self.replaced.append(op)
+
+    def finish(self) -> None:
+        """Take away what was rewritten."""
+        for op in reversed(self.replaced):
+            Rewriter.erase_op(op)
+
+    # Values
+
+    def _keep(self, value: SSAValue, integers: Term, scale: SSAValue | None = None) -> None:
+        element = quantized_type(value)
+        assert element is not None
+        integers.value.name_hint = value.name_hint
+        self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
+
+    def _own_scale(self, at: Place, value: SSAValue) -> Term:
+        element = quantized_type(value)
+        assert element is not None
+        return beside(Term(at, self.scales[value]), element, len(shape_of(value)))
+
+    def _quantized(self, real: Term, value: SSAValue) -> Term:
+        """The integers that `quant.qcast` makes of `real`."""
+        element = quantized_type(value)
+        assert element is not None
+        return _saturated(rounded(real / self._own_scale(real.at, value)), element)
+
+    def _constant(self, at: Place, op: ConstantOp) -> None:
+        stored, element = constant_array(op.result), quantized_type(op.result)
+        if stored is None or element is None:
+            raise at.error("its elements are not known")
+        if is_bias(op.result):
+            return
+        zero_points = np.asarray(element.zero_points, np.int64)
+        if zero_points.size > 1:
+            zero_points = zero_points.reshape([-1 if axis == element.axis else 1 for axis in range(stored.ndim)])
+        like = f32 if element.bits <= 16 else f64
+        held = ConstantOp.of(
+            (stored.astype(np.int64) - zero_points.reshape(zero_points.shape or ())).astype(
+                np.float32 if like is f32 else np.float64
+            ),
+            TensorType(like, stored.shape),
+        )
+        self._keep(op.result, Term(at, at.append(held).result))
+
+    # Operations
+
+    def _compute(self, at: Place, op: NnOp) -> None:
+        attribute = op.requantize
+        mode, ties = (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
+        if mode not in (Mode.F32, Mode.SHIFT) or ties is Ties.AWAY:
+            named = f"{mode}:{ties}" if mode is Mode.SHIFT else mode
+            raise at.error(f"requantizes by {named}, which is not trained: f32, shift:even and shift:up are")
+        if op.quantization_slots().shares_parameters:
+            self._move(at, op)
+        elif op.quantization_slots().normalizes_rows:
+            raise at.error("normalizes rows on integers, which has no form on floats yet: exclude it")
+        elif isinstance(op, ComparisonOp | ArgExtremeOp):
+            self._through_reals(at, op, f64)
+        elif op.accumulator is None:
+            self._through_reals(at, op, f32)
+        elif op.accumulator is Accumulator.COMMON and not self._is_common(op):
+            self._through_reals(at, op, f64 if mode is Mode.SHIFT else f32, ties)
+        else:
+            self._rescale(op, *self._sums(at, op), mode, ties)
+
+    def _cloned(self, at: Place, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute) -> Operation:
+        """`op` on other operands, without those that are `None`, and with float results of a type."""
+        kept = [value for value in operands if value is not None]
+        properties = {name: each for name, each in op.properties.items() if name != REQUANTIZE}
+        if len(kept) < len(operands) and "operandSegmentSizes" in properties:
+            raise at.error("has optional operands that training does not part from it")
+        types = [
+            result.type if quantized_type(result) is None else TensorType(element, shape_of(result))
+            for result in op.results
+        ]
+        made = type(op).create(operands=kept, result_types=types, properties=properties, attributes=dict(op.attributes))
+        at.insert(made)
+        for old, new in zip(op.results, made.results, strict=True):
+            if quantized_type(old) is None:
+                old.replace_all_uses_with(new)
+        return made
+
+    def _integers(self, at: Place, op: NnOp, element: Attribute) -> list[SSAValue | None]:
+        """The operands, those that are quantized as integers in floats of type `element`."""
+        return [self.found[value].floats(at, element).value if value in self.found else value for value in op.operands]
+
+    def _widest(self, op: NnOp) -> Attribute:
+        widths = {element_of(self.found[value].integers) for value in op.operands if value in self.found}
+        return f64 if f64 in widths else f32
+
+    def _move(self, at: Place, op: NnOp) -> None:
+        """Movement, pools of the largest, choice: the integers go where the values go."""
+        element = self._widest(op)
+        made = self._cloned(at, op, self._integers(at, op, element), element)
+        first = next(self.found[value] for value in op.operands if value in self.found)
+        for old, new in zip(op.results, made.results, strict=True):
+            kind = quantized_type(old)
+            if kind is None:
+                continue
+            if kind.granularity is not Granularity.TENSOR and shape_of(first.scale) != (len(kind.scales),):
+                raise at.error("moves slices that have parameters of their own, which training does not follow")
+            self._keep(old, Term(at, new), first.scale)
+
+    def _through_reals(self, at: Place, op: NnOp, element: Attribute, ties: Ties = Ties.EVEN) -> None:
+        operands: list[SSAValue | None] = []
+        for value in op.operands:
+            known = self.found.get(value)
+            if known is None:
+                operands.append(value)
+            elif element is f32:
+                operands.append(known.real(at).value)
+            else:  # the product of a scale of 24 bits and an integer of 29 is exact
+                operands.append((as_type(known.beside(at), f64) * known.floats(at, f64)).value)
+        made = self._cloned(at, op, operands, element)
+        for old, new in zip(op.results, made.results, strict=True):
+            if quantized_type(old) is None:
+                continue
+            real = Term(at, new)
+            scale = as_type(self._own_scale(at, old), element)
+            kind = quantized_type(old)
+            assert kind is not None
+            self._keep(old, as_type(_saturated(rounded(real / scale, ties), kind), f32 if kind.bits <= 16 else f64))
+
+    def _is_common(self, op: NnOp) -> bool:
+        scales = {self.found[value].scale for value in op.operands if value in self.found}
+        return len(scales) == 1
+
+    def _sums(self, at: Place, op: NnOp) -> tuple[Term, Term, Array]:
+        """The exact integers of `op`, their scale in a shape that broadcasts to them, and what a mean divides by."""
+        for value in op.operands:
+            if op.accumulator is Accumulator.COMMON and value not in self.found:
+                self._take_bias(at, op, value)
+        rank, known = len(shape_of(op.results[0])), [self.found.get(value) for value in op.operands]
+        if op.accumulator is not Accumulator.PRODUCT:
+            operand = next(each for each in known if each is not None)
+            if (
+                operand.element.granularity is not Granularity.TENSOR
+                and not isinstance(op, BiasedContractionOp)
+                and shape_of(op.results[0]) != shape_of(op.operands[0])
+            ):
+                raise at.error("sums values that have parameters of their own, which training does not follow")
+            if isinstance(op, AveragePoolOp | GlobalAveragePoolOp | ReduceMeanOp):
+                return self._sums_of_mean(at, op, operand)
+            if isinstance(op, ClipOp):  # its bounds are those of the result
+                return operand.floats(at, self._widest(op)), operand.beside(at), np.ones((), np.int64)
+            element = f64 if isinstance(op, ReduceSumOp) else self._widest(op)
+            made = self._cloned(at, op, self._integers(at, op, element), element)
+            return Term(at, made.results[0]), operand.beside(at), np.ones((), np.int64)
+        if isinstance(op, EinsumOp):
+            raise at.error("has no form on floats yet: exclude it")
+        x, w = (each for each in known[:2] if each is not None)
+        terms = 1
+        if isinstance(op, ContractionOp):
+            terms = op.multiply_adds() // max(volume(shape_of(op.results[0])), 1)
+        is_narrow = terms * x.largest() * w.largest() < EXACT_IN_F32
+        element = f32 if is_narrow else f64
+        operands: list[SSAValue | None] = [each.floats(at, element).value for each in (x, w)]
+        made = self._cloned(at, op, operands, element)
+        sums = Term(at, made.results[0])
+        if not isinstance(op, ContractionOp):
+            return sums, x.beside(at) * w.beside(at), np.ones((), np.int64)
+        scale = Term(at, x.scale) * Term(at, w.scale)
+        if isinstance(op, ConvTransposeOp) and shape_of(scale.value) and op.group_count > 1:
+            repeats = op.output_channels() // shape_of(scale.value)[0]
+            if repeats > 1:
+                scale = Term(at, at.add(TileOp, scale.value, repeats=[repeats]).result)
+        if isinstance(op, BiasedContractionOp) and op.bias is not None:
+            sums = as_type(sums, f64) + self._laid(op, as_type(self._bias(at, op.bias, scale), f64), rank)
+        return sums, self._laid(op, scale, rank), np.ones((), np.int64)
+
+    @staticmethod
+    def _laid(op: ContractionOp, numbers: Term, rank: int) -> Term:
+        """One number, or one for each channel, in a shape that broadcasts to the result."""
+        if not shape_of(numbers.value):
+            return numbers
+        axis = op.quantization_slots().result_channel_axis
+        assert axis is not None
+        sizes = [1] * rank
+        sizes[axis] = shape_of(numbers.value)[0]
+        return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
+
+    def _take_bias(self, at: Place, op: NnOp, bias: SSAValue) -> None:
+        """The integers of a bias that `op` adds to sums."""
+        sums, element = next(self.found[value] for value in op.operands if value in self.found), quantized_type(bias)
+        assert element is not None
+        scale = beside(Term(at, sums.scale), element, len(shape_of(bias)))
+        self._keep(bias, self._bias(at, bias, scale), sums.scale)
+
+    def _bias(self, at: Place, bias: SSAValue, scale: Term) -> Term:
+        """The integers of a bias in steps of the sums, which broadcast to it."""
+        element = quantized_type(bias)
+        assert element is not None
+        if isinstance(bias.owner, QuantizeCastOp):
+            quotient = Term(at, bias.owner.input) / scale
+            return _saturated(as_type(rounded(quotient), f64), element)
+        stored = constant_array(bias)
+        assert stored is not None
+        held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
+        return Term(at, at.append(held).result)
+
+    def _sums_of_mean(self, at: Place, op: NnOp, operand: Simulated) -> tuple[Term, Term, Array]:
+        """The mean in f64, times its count, is the exact sum but for an error far below 1/2."""
+        made = self._cloned(at, op, self._integers(at, op, f64), f64)
+        mean = Term(at, made.results[0])
+        count = op.divisors()
+        if isinstance(op, AveragePoolOp) and count.size > 1:
+            sizes = shape_of(op.data)[2:]
+            count = covered_elements(op.windows, op.counts(sizes), sizes, bool(op.count_include_pad.value.data))
+        if count.size != 1 and not isinstance(op, AveragePoolOp):
+            raise at.error("takes a mean over sizes that are not known: fix the shapes of the inputs")
+        count = count.reshape(()) if count.size == 1 else count
+        total = mean * Term(at, at.constant(count, mean.value))
+        return rounded(total), Term(at, operand.scale), np.asarray(count)
+
+    def _rescale(self, op: NnOp, sums: Term, scale: Term, count: Array, mode: Mode, ties: Ties) -> None:
+        """The integers of the result of exact sums, which are means over `count` elements."""
+        at, result = sums.at, op.results[0]
+        element = quantized_type(result)
+        assert element is not None
+        if result not in self.scales:  # an accumulator: its scale is that of the sums
+            flat = scale
+            if element.granularity is not Granularity.TENSOR:
+                flat = Term(at, at.reshaped(scale.value, [len(element.scales)]))
+            self._keep(result, _saturated(as_type(sums, f64), element), flat.value)
+            return
+        target = self._own_scale(at, result)
+        if count.size > 1 or count != 1:
+            target = target * Term(at, at.constant(count.astype(np.float32), target.value))
+        multiplier = scale / target
+        if mode is Mode.SHIFT:
+            product = as_type(as_type(sums, f64) * as_type(multiplier, f64), f64)
+        else:
+            product = as_type(sums, f32) * multiplier
+        integers = _saturated(rounded(product, ties), element)
+        if isinstance(op, ClipOp):
+            integers = self._between(op, integers)
+        self._keep(result, as_type(integers, f32 if element.bits <= 16 else f64))
+
+    def _between(self, op: ClipOp, integers: Term) -> Term:
+        """The bounds of a clip, quantized to the type of the result."""
+        for bound, limit in ((op.minimum, MaxOp), (op.maximum, MinOp)):
+            if bound is not None:
+                at = integers.at
+                real = Term(at, at.constant(bound.value.data, self.scales[op.result]))
+                element = quantized_type(op.result)
+                assert element is not None
+                number = _saturated(rounded(real / self._own_scale(at, op.result)), element)
+                integers = integers.apply(limit, as_type(number, element_of(integers.value)))
+        return integers

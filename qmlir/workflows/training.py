@@ -1,0 +1,115 @@
+"""A model that is trained as the integer program that it becomes, and what training found put back into it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.interpreter.samples import Data
+from qmlir.interpreter.sources import Preprocess, preprocessed
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.signature import inputs_of
+from qmlir.ir.verification import verify
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import CLEAN
+from qmlir.quantization.learned import open_parts, parameters_of, set_parameters
+from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.settings import QuantizeSettings, tells_settings
+from qmlir.specialization.inputs import function_of
+from qmlir.workflows.loading import takes_model
+from qmlir.workflows.profiling import profile
+from qmlir.workflows.quantizing import stages_of
+
+
+@dataclass(frozen=True, repr=False)
+class Trainable:
+    """A quantized model on floats that hold its integers, whose parameters are inputs.
+
+    `module` takes the inputs of the model and `parameters`, by their names, and gives its outputs, the integers in
+    between being those that the frozen module computes. `qmlir.gradient` differentiates it.
+    """
+
+    module: ModuleOp
+    parameters: Mapping[str, Array]
+    """What training begins with: weights, biases, and scales or thresholds, f32."""
+
+    _quantized: ModuleOp
+    _scales: str
+    _run: Callable[..., None]
+
+    def freeze(self, parameters: Mapping[str, Array]) -> ModuleOp:
+        """The quantized module of these parameters, as `qmlir.quantize` gives one; others are as they began.
+
+        Raises `DiagnosticError` for a name that is no parameter, for a shape that is not that of the parameter, and
+        for what is not a finite number, or as a scale not above 0.
+        """
+        found = {name: self._checked(name, array) for name, array in parameters.items()}
+        frozen = self._quantized.clone()
+        set_parameters(function_of(frozen, ENTRY), found, self._scales)
+        for op in frozen.walk():
+            op.attributes.pop(TRAINABLE, None)
+        self._run(frozen, "propagate", "raise", "rescale", "store")
+        return frozen
+
+    def _checked(self, name: str, array: Array) -> Array:
+        known = self.parameters.get(name)
+        if known is None:
+            raise text_error(f"no parameter '{name}'{nearest_name(name, list(self.parameters))}")
+        if np.shape(array) != known.shape:
+            raise text_error(f"the parameter '{name}' has the shape {known.shape}, found {np.shape(array)}")
+        if not np.isfinite(array).all():
+            raise text_error(f"the parameter '{name}' has elements that are not finite")
+        if name.endswith(".scale") and not np.all(np.asarray(array) > 0):
+            raise text_error(f"the scale '{name}' is above 0, found {np.min(array)}")
+        return np.asarray(array, np.float32)
+
+    def __repr__(self) -> str:
+        count = sum(array.size for array in self.parameters.values())
+        return f"Trainable({len(self.parameters)} parameters of {count} elements)"
+
+
+@takes_model
+@tells_settings(module="Model", data="Data | None")
+def trainable(
+    module: ModuleOp,
+    data: Data | None = None,
+    *,
+    profiled: Profile | None = None,
+    scales: str = "lsq",
+    only: Sequence[str] = (),
+    preprocess: Preprocess | None = None,
+    **settings: Unpack[QuantizeSettings],
+) -> Trainable:
+    """A model to train as the integer program that `quantize` would make of it by `settings`.
+
+    `data`, or `profiled`, a profile of the lowered model, gives the ranges that training begins with. `scales` says how
+    scales are learned: `lsq` learns them themselves, `tqt` thresholds whose scales are powers of two (schemes
+    `symmetric_pow2` or `asymmetric_pow2`), `fixed` learns none. `only` are patterns of names of parameters (`*` for any
+    text): everything else stays as it is.
+
+    Raises `DiagnosticError` for data or a profile that do not fit, for a pattern that no parameter has, and, naming it
+    with its place in the model, for an operation on integers that has no form on floats.
+    """
+    if (data is None) == (profiled is None):
+        raise text_error("trainable takes samples or a profile, one of them: training begins with their ranges")
+    run = stages_of(settings, module, is_trained=True)
+    quantized = module.clone()
+    run(quantized, "target", "lower")
+    if data is not None:
+        profiled = profile(quantized, preprocessed(data, preprocess))
+    run(quantized, "profile", "mask", "balance", taken=profiled)
+    run(quantized, "decide", "propagate", "rescale")
+    open_parts(function_of(quantized, ENTRY))
+    simulated = quantized.clone()
+    patterns = ",".join(f'"{pattern}"' for pattern in only)
+    run_pipeline(simulated, f"quant-simulate{{scales={scales}{f' only={patterns}' if patterns else ''}}},{CLEAN}")
+    verify(simulated)
+    inputs = {port.name for port in inputs_of(function_of(simulated, ENTRY))}
+    known = parameters_of(function_of(quantized, ENTRY), scales)
+    begun = {each.name: each.initial for each in known if each.name in inputs}
+    return Trainable(simulated, begun, quantized, scales, run)

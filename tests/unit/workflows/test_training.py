@@ -1,0 +1,200 @@
+"""What is trained computes the integers of the module that it becomes, whatever training finds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.signature import inputs_of
+from qmlir.specialization.inputs import function_of
+from qmlir.workflows.training import Trainable
+from tests.support.nets import Net
+
+POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
+NARROW = {"weights": "i4", "activations": "u4", "granularity": "tensor"}
+
+
+def _images(random: np.random.Generator) -> tuple[Net, str]:
+    """Layers of images: a residual sum, a clip, means of windows with padding, slices and their concatenation."""
+    net = Net()
+
+    def weight(*shape: int) -> str:
+        return net.constant((random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32))
+
+    def conv(data: str, to: int, of: int, **attributes: Any) -> str:
+        bias = net.constant(random.standard_normal(to).astype(np.float32) / 4)
+        return net.node("Conv", data, weight(to, of, 3, 3), bias, pads=[1, 1, 1, 1], **attributes)
+
+    x = net.input(random.standard_normal((2, 3, 8, 8)).astype(np.float32))
+    first = net.node("Relu", conv(x, 8, 3))
+    total = net.node("Add", conv(first, 8, 8), first)
+    clipped = net.node("Clip", total, net.constant(np.float32(-0.5)), net.constant(np.float32(2.5)))
+    pooled = net.node("AveragePool", clipped, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    left, right = net.nodes_of("Split", pooled, axis=1, num_outputs=2, outputs=2)
+    joined = net.node("Concat", net.node("Sigmoid", left), right, axis=1)
+    depthwise = net.node("Conv", joined, weight(8, 1, 3, 3), group=8)
+    gated = net.node("Mul", depthwise, net.node("GlobalAveragePool", depthwise))
+    up = net.node("ConvTranspose", gated, weight(8, 4, 2, 2), strides=[2, 2])
+    flat = net.node("Flatten", net.node("MaxPool", up, kernel_shape=[2, 2], strides=[2, 2]))
+    return net, net.node("Gemm", flat, weight(5, 16), net.constant(np.zeros(5, np.float32)), transB=1)
+
+
+def _steps(random: np.random.Generator) -> tuple[Net, str]:
+    """Layers of sequences: a recurrent layer, a softmax over its steps, a product of two activations."""
+    net = Net()
+
+    def weight(*shape: int) -> str:
+        return net.constant((random.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32))
+
+    x = net.input(random.standard_normal((2, 2, 6)).astype(np.float32))
+    first, _ = net.nodes_of("GRU", x, weight(1, 12, 6), weight(1, 12, 4), weight(1, 24), hidden_size=4, outputs=2)
+    second = net.nodes_of(
+        "LSTM", net.node("Squeeze", first, net.constant(np.array([1]))), weight(1, 12, 4), weight(1, 12, 3),
+        weight(1, 24), hidden_size=3, outputs=3,
+    )[0]  # fmt: skip
+    rows = net.node("Transpose", net.node("Squeeze", second, net.constant(np.array([1]))), perm=[1, 0, 2])
+    scores = net.node("MatMul", rows, net.node("Transpose", rows, perm=[0, 2, 1]))
+    return net, net.node("MatMul", net.node("Softmax", scores, axis=-1), rows)
+
+
+def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
+    """What training may find: everything a little elsewhere."""
+    found: dict[str, Array] = {}
+    for name, array in trained.parameters.items():
+        factor = 1 + 0.05 * random.standard_normal(array.shape)
+        shift = 0.4 * random.standard_normal(array.shape) if name.endswith("threshold") else 0.0
+        found[name] = (array * factor + shift).astype(np.float32)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("build", "scales", "settings"),
+    [
+        (_images, "fixed", {"accumulator": "i16"}),
+        (_images, "lsq", {}),
+        (_images, "lsq", NARROW),
+        (_images, "tqt", POWERS),
+        (_steps, "lsq", {"weights": "i4"}),
+        (_steps, "tqt", {**POWERS, "requantize": "shift:even"}),
+    ],
+)
+def test_every_output_is_that_of_the_frozen_module(
+    build: Callable[[np.random.Generator], tuple[Net, str]], scales: str, settings: dict[str, Any]
+) -> None:
+    random = np.random.default_rng(7)
+    net, output = build(random)
+    data = [{"x0": random.standard_normal(net.feeds["x0"].shape).astype(np.float32)} for _ in range(3)]
+    trained = qmlir.trainable(qmlir.load(net.model(output)), data, scales=scales, **settings)
+    for parameters in (trained.parameters, _moved(trained, random)):
+        frozen = trained.freeze(parameters)
+        for feeds in data[:2]:
+            found = qmlir.interpret(trained.module, {**feeds, **parameters})
+            wanted = qmlir.interpret(frozen, feeds)
+            assert all(np.array_equal(found[name], array) for name, array in wanted.items())  # but for the sign of 0
+
+
+def test_what_is_not_trained_freezes_to_what_quantize_gives() -> None:
+    random = np.random.default_rng(3)
+    net, output = _images(random)
+    model, data = qmlir.load(net.model(output)), [net.feeds]
+    assert str(qmlir.trainable(model, data).freeze({})) == str(qmlir.quantize(model, data, validate=False))
+
+
+def _layer(scales: str, **settings: str) -> tuple[Trainable, Array]:
+    """`x w` with three inputs and two outputs, and data."""
+    random = np.random.default_rng(5)
+    net = Net()
+    x = net.input(random.standard_normal((4, 3)).astype(np.float32))
+    model = qmlir.load(
+        net.model(net.node("MatMul", x, net.constant(random.standard_normal((3, 2)).astype(np.float32))))
+    )
+    return qmlir.trainable(model, [net.feeds], scales=scales, granularity="tensor", **settings), net.feeds["x0"]
+
+
+def _gradients(trained: Trainable, values: dict[str, Array]) -> dict[str, Array]:
+    module = qmlir.gradient(trained.module, list(trained.parameters))
+    values |= qmlir.interpret(module, values, function="forward")
+    (output,) = (port.name for port in inputs_of(function_of(module, "backward")) if port.name.startswith("gradient_"))
+    values[output] = np.ones((4, 2), np.float32)
+    reads = [port.name for port in inputs_of(function_of(module, "backward"))]
+    return dict(qmlir.interpret(module, {name: values[name] for name in reads}, function="backward"))
+
+
+def test_gradients_of_scales_and_weights_are_those_of_lsq() -> None:
+    """By the formulas of the paper in f64: `r(v) - v` inside, the limits outside, without its factor."""
+    trained, x = _layer("lsq", scheme="symmetric", weights="i8")
+    weight, data, result = _names(trained)
+    moved = {name: array * np.float32(1.003) for name, array in trained.parameters.items()}  # from ties
+    given = {name: array.astype(np.float64) for name, array in moved.items()}
+    s_x, s_w, s_y = given[data], given[f"{weight}.scale"], given[result]
+
+    def quantized(values: Array, scale: Array) -> tuple[Array, Array, Array]:
+        steps = np.rint(values / scale)
+        inside = (steps >= -128) & (steps <= 127)
+        codes = np.clip(steps, -128, 127)
+        return codes * scale, np.where(inside, steps - values / scale, codes), inside
+
+    x_hat, x_slope, x_inside = quantized(x.astype(np.float64), s_x)
+    w_hat, w_slope, w_inside = quantized(given[weight], s_w)
+    _, y_slope, y_inside = quantized(x_hat @ w_hat, s_y)
+    of_w, of_x = x_hat.T @ y_inside, y_inside @ w_hat.T
+    assert x_inside.all()
+    found = _gradients(trained, {"x0": x, **moved})
+    for name, wanted in {
+        weight: of_w * w_inside,
+        f"{weight}.scale": (of_w * w_slope).sum(),
+        data: (of_x * x_slope).sum(),
+        result: y_slope.sum(),
+    }.items():
+        np.testing.assert_allclose(found[f"gradient_{name}"], wanted, rtol=1e-4, atol=1e-4)
+
+
+def _names(trained: Trainable) -> tuple[str, str, str]:
+    """The weight, and the scales of the data and of the result."""
+    weight = next(name for name in trained.parameters if not name.endswith(".scale"))
+    data, result = (name for name in trained.parameters if name.endswith(".scale") and not name.startswith(weight))
+    return weight, data, result
+
+
+def test_only_what_a_pattern_names_is_trained() -> None:
+    random = np.random.default_rng(3)
+    net, output = _images(random)
+    trained = qmlir.trainable(qmlir.load(net.model(output)), [net.feeds], only=["c0", "*Gemm*.scale"])
+    assert "c0" in trained.parameters
+    assert all(name == "c0" or "Gemm" in name for name in trained.parameters)
+    assert repr(trained).startswith(f"Trainable({len(trained.parameters)} parameters of ")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"c1": np.zeros(3)}, r"no parameter 'c1'.*did you mean 'c0'"),
+        ({"c0": np.zeros(3)}, r"'c0' has the shape \(3, 2\), found \(3,\)"),
+        ({"c0": np.full((3, 2), np.nan)}, "'c0' has elements that are not finite"),
+        ({"x0.scale": np.float32(0)}, "the scale 'x0.scale' is above 0, found 0.0"),
+    ],
+)
+def test_what_does_not_freeze(parameters: dict[str, Any], message: str) -> None:
+    trained, _ = _layer("lsq")
+    with pytest.raises(DiagnosticError, match=message):
+        trained.freeze(parameters)
+
+
+def test_what_is_not_made_trainable() -> None:
+    net = Net()
+    x = net.input(np.ones((2, 3), np.float32))
+    model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
+    with pytest.raises(DiagnosticError, match="trainable takes samples or a profile"):
+        qmlir.trainable(model)
+    with pytest.raises(DiagnosticError, match=r"scales are one of fixed, lsq, tqt, found 'lqs', did you mean 'lsq'"):
+        qmlir.trainable(model, [net.feeds], scales="lqs")
+    with pytest.raises(DiagnosticError, match="has nothing to train that is called 'conv1'"):
+        qmlir.trainable(model, [net.feeds], only=["conv1"])
+    with pytest.raises(DiagnosticError, match="requantizes by single_round, which is not trained"):
+        qmlir.trainable(model, [net.feeds], requantize="single_round")
+    with pytest.raises(DiagnosticError, match="has a scale for each block, which is not trained yet"):
+        qmlir.trainable(model, [net.feeds], granularity="block:3")
