@@ -100,15 +100,15 @@ METHODS: Mapping[str, ScaleMethod | None] = {
 
 
 @dataclass
-class Groups:
+class ScaleGroups:
     """Which values have one scale: the first value of each group stands for it."""
 
     _first: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @staticmethod
-    def of(function: FuncOp) -> "Groups":
+    def of(function: FuncOp) -> "ScaleGroups":
         """The groups of the values of `function` that have scales of their own."""
-        groups = Groups()
+        groups = ScaleGroups()
         alike: dict[tuple[object, ...], SSAValue] = {}
         for op in function.walk():
             for place, value in enumerate(op.results):
@@ -187,7 +187,7 @@ class _Names:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class LearnedParameter:
     """What training learns, by the name of its place in the model, and what it begins with."""
 
     name: str
@@ -199,19 +199,19 @@ class Parameter:
     """How a scale is learned; `None` for a constant."""
 
 
-def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[Parameter]:
+def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedParameter]:
     """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
     names, method = _Names([port.name for port in inputs_of(function)]), METHODS[scales]
     for op in function.walk():
         if isinstance(op, ConstantOp) and TRAINABLE in op.attributes:
             array = constant_array(op.result)
             if array is not None:
-                yield Parameter(names.of(op.result), array, [op.result])
-    for value, members in Groups.of(function).members().items() if method is not None else ():
+                yield LearnedParameter(names.of(op.result), array, [op.result])
+    for value, members in ScaleGroups.of(function).members().items() if method is not None else ():
         element = quantized_type(value)
         assert element is not None
         assert method is not None
-        yield Parameter(names.of(value, f".{method.suffix}"), method.initial(element), members, method)
+        yield LearnedParameter(names.of(value, f".{method.suffix}"), method.initial(element), members, method)
 
 
 def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:

@@ -31,7 +31,7 @@ from qmlir.dialects.nn.ops.expansion import TileOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.ops.reduction import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, ratios
-from qmlir.dialects.nn.terms import Place, Term
+from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -109,15 +109,15 @@ class Simulated:
     scale: SSAValue
     element: UniformQuantizedType
 
-    def floats(self, at: Place, element: Attribute) -> Term:
+    def floats(self, at: Site, element: Attribute) -> Term:
         """The integers in floats of type `element`."""
         return as_type(Term(at, self.integers), element)
 
-    def beside(self, at: Place) -> Term:
+    def beside(self, at: Site) -> Term:
         """The scale in a shape that broadcasts to the integers."""
         return beside(Term(at, self.scale), self.element, len(shape_of(self.integers)))
 
-    def real(self, at: Place) -> Term:
+    def real(self, at: Site) -> Term:
         """What the values stand for, as `quant.dcast` computes it."""
         return self.beside(at) * self.floats(at, f32)
 
@@ -184,7 +184,7 @@ class Simulation:
         """Put what computes on floats before `op`, if that has quantized values."""
         if not any(quantized_type(value) is not None for value in (*op.operands, *op.results)):
             return
-        at = Place(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
+        at = Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
         match op:
             case QuantizeCastOp():
                 if not is_bias(op.result):
@@ -212,7 +212,7 @@ class Simulation:
         integers.value.name_hint = value.name_hint
         self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
 
-    def _own_scale(self, at: Place, value: SSAValue) -> Term:
+    def _own_scale(self, at: Site, value: SSAValue) -> Term:
         element = quantized_type(value)
         assert element is not None
         return beside(Term(at, self.scales[value]), element, len(shape_of(value)))
@@ -223,7 +223,7 @@ class Simulation:
         assert element is not None
         return _saturated(rounded(real / self._own_scale(real.at, value)), element)
 
-    def _constant(self, at: Place, op: ConstantOp) -> None:
+    def _constant(self, at: Site, op: ConstantOp) -> None:
         stored, element = constant_array(op.result), quantized_type(op.result)
         if stored is None or element is None:
             raise at.error("its elements are not known")
@@ -243,7 +243,7 @@ class Simulation:
 
     # Operations
 
-    def _compute(self, at: Place, op: NnOp) -> None:
+    def _compute(self, at: Site, op: NnOp) -> None:
         attribute = op.requantize
         mode, ties = (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
         if mode not in (Mode.F32, Mode.SHIFT) or ties is Ties.AWAY:
@@ -262,7 +262,7 @@ class Simulation:
         else:
             self._rescale(op, *self._sums(at, op), mode, ties)
 
-    def _cloned(self, at: Place, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute) -> Operation:
+    def _cloned(self, at: Site, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute) -> Operation:
         """`op` on other operands, without those that are `None`, and with float results of a type."""
         kept = [value for value in operands if value is not None]
         properties = {name: each for name, each in op.properties.items() if name != REQUANTIZE}
@@ -279,7 +279,7 @@ class Simulation:
                 old.replace_all_uses_with(new)
         return made
 
-    def _integers(self, at: Place, op: NnOp, element: Attribute) -> list[SSAValue | None]:
+    def _integers(self, at: Site, op: NnOp, element: Attribute) -> list[SSAValue | None]:
         """The operands, those that are quantized as integers in floats of type `element`."""
         return [self.found[value].floats(at, element).value if value in self.found else value for value in op.operands]
 
@@ -287,7 +287,7 @@ class Simulation:
         widths = {element_of(self.found[value].integers) for value in op.operands if value in self.found}
         return f64 if f64 in widths else f32
 
-    def _move(self, at: Place, op: NnOp) -> None:
+    def _move(self, at: Site, op: NnOp) -> None:
         """Movement, pools of the largest, choice: the integers go where the values go."""
         element = self._widest(op)
         made = self._cloned(at, op, self._integers(at, op, element), element)
@@ -300,7 +300,7 @@ class Simulation:
                 raise at.error("moves slices that have parameters of their own, which training does not follow")
             self._keep(old, Term(at, new), first.scale)
 
-    def _through_reals(self, at: Place, op: NnOp, element: Attribute, ties: Ties = Ties.EVEN) -> None:
+    def _through_reals(self, at: Site, op: NnOp, element: Attribute, ties: Ties = Ties.EVEN) -> None:
         operands: list[SSAValue | None] = []
         for value in op.operands:
             known = self.found.get(value)
@@ -324,7 +324,7 @@ class Simulation:
         scales = {self.found[value].scale for value in op.operands if value in self.found}
         return len(scales) == 1
 
-    def _sums(self, at: Place, op: NnOp) -> tuple[Term, Term, Array]:
+    def _sums(self, at: Site, op: NnOp) -> tuple[Term, Term, Array]:
         """The exact integers of `op`, their scale in a shape that broadcasts to them, and what a mean divides by."""
         for value in op.operands:
             if op.accumulator is Accumulator.COMMON and value not in self.found:
@@ -378,14 +378,14 @@ class Simulation:
         sizes[axis] = shape_of(numbers.value)[0]
         return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
 
-    def _take_bias(self, at: Place, op: NnOp, bias: SSAValue) -> None:
+    def _take_bias(self, at: Site, op: NnOp, bias: SSAValue) -> None:
         """The integers of a bias that `op` adds to sums."""
         sums, element = next(self.found[value] for value in op.operands if value in self.found), quantized_type(bias)
         assert element is not None
         scale = beside(Term(at, sums.scale), element, len(shape_of(bias)))
         self._keep(bias, self._bias(at, bias, scale), sums.scale)
 
-    def _bias(self, at: Place, bias: SSAValue, scale: Term) -> Term:
+    def _bias(self, at: Site, bias: SSAValue, scale: Term) -> Term:
         """The integers of a bias in steps of the sums, which broadcast to it."""
         element = quantized_type(bias)
         assert element is not None
@@ -397,7 +397,7 @@ class Simulation:
         held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
         return Term(at, at.append(held).result)
 
-    def _sums_of_mean(self, at: Place, op: NnOp, operand: Simulated) -> tuple[Term, Term, Array]:
+    def _sums_of_mean(self, at: Site, op: NnOp, operand: Simulated) -> tuple[Term, Term, Array]:
         """The mean in f64, times its count, is the exact sum but for an error far below 1/2."""
         made = self._cloned(at, op, self._integers(at, op, f64), f64)
         mean = Term(at, made.results[0])

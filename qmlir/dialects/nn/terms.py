@@ -26,7 +26,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 
 @dataclass(frozen=True)
-class Place:
+class Site:
     """Where operations are added that stand for the nodes of `op`, in the role `ROLE` of each."""
 
     ROLE: ClassVar[str] = ""
@@ -145,7 +145,7 @@ class Place:
 class Term:
     """A value in a formula, with the operators of Python; a number beside it is a constant of its type."""
 
-    at: Place
+    at: Site
     value: SSAValue
 
     def apply(self, operation: type[NnOp], *others: Term | float) -> Term:

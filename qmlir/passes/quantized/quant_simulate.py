@@ -15,13 +15,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.terms import Place, Term
+from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.signature import NAME
 from qmlir.ir.statistics import count
-from qmlir.quantization.learned import FIXED, METHODS, Groups, Parameter, open_parts, parameters_of
+from qmlir.quantization.learned import FIXED, METHODS, LearnedParameter, ScaleGroups, open_parts, parameters_of
 from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.simulation import Simulation, quantized_type
 from qmlir.specialization.inputs import function_of
@@ -38,7 +38,7 @@ class _Arguments:
         self.unused = set(self.only)
         self.entries = list(self.function.arg_attrs or [DictionaryAttr({})] * len(self.function.body.block.args))
 
-    def take(self, parameter: Parameter) -> SSAValue | None:
+    def take(self, parameter: LearnedParameter) -> SSAValue | None:
         """An argument for `parameter`, where a pattern of those that were given wants it; all do where none was."""
         wanting = {pattern for pattern in self.only if fnmatchcase(parameter.name, pattern)}
         self.unused -= wanting
@@ -86,13 +86,13 @@ class QuantSimulate(ModulePass):
     After:
 
     ```mlir
-    func.func @main(%x: tensor<2xf32> {nn.name = "x"}, %s: tensor<f32> {nn.name = "in.scale",
+    func.func @main(%x: tensor<2xf32> {nn.name = "x"}, %in.scale: tensor<f32> {nn.name = "in.scale",
                     nn.trainable = dense<5.000000e-01> : tensor<f32>}) -> (tensor<2xf32> {nn.name = "y"}) {
-      %0 = nn.div %x, %s : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32> {origin = "in"}
+      %0 = nn.div %x, %in.scale : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32> {origin = "in"}
       %1 = nn.round %0 : tensor<2xf32> {origin = "in"}
       %2 = calib.straight_through %1 for %0 {origin = "in"} : tensor<2xf32>
-      %3 = nn.clip %2 {maximum = 1.300000e+02 : f32, minimum = -1.250000e+02 : f32} : tensor<2xf32> {origin = "in"}
-      %4 = nn.mul %s, %3 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+      %3 = nn.clip %2 {minimum = -125.0, maximum = 130.0} : tensor<2xf32> {origin = "in"}
+      %4 = nn.mul %in.scale, %3 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
       func.return %4 : tensor<2xf32>
     }
     ```
@@ -130,7 +130,7 @@ class QuantSimulate(ModulePass):
         first = function.body.block.first_op
         assert first is not None
         scales: dict[SSAValue, SSAValue] = {}
-        groups = Groups.of(function).members()
+        groups = ScaleGroups.of(function).members()
         for parameter in list(parameters_of(function, self.scales)):
             value, argument = parameter.values[0], arguments.take(parameter)
             if argument is None:
@@ -153,11 +153,11 @@ class QuantSimulate(ModulePass):
         return scales
 
     @staticmethod
-    def _place(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, Place]:
+    def _place(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, Site]:
         """The type of `value`, and the place before everything else where its scale is computed."""
         element, op = quantized_type(value), value.owner
         assert element is not None
         assert isinstance(op, Operation)
         if element.granularity is Granularity.BLOCK:
             raise op_error(op, "has a scale for each block, which is not trained yet")
-        return element, Place(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(first)))
+        return element, Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(first)))

@@ -14,7 +14,7 @@ from typing import ClassVar, overload
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.terms import Place, Term
+from qmlir.dialects.nn.terms import Site, Term
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 
@@ -24,7 +24,7 @@ Rule = Callable[..., Gradients]
 
 
 @dataclass(frozen=True)
-class Backward(Place):
+class Backward(Site):
     """Adds the operations of the gradient of `op`, which stand for its nodes in the role `gradient`."""
 
     ROLE: ClassVar[str] = "gradient"
