@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -20,15 +20,18 @@ from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, Running, find_target
+from qmlir.targets.cpu.any_batch import OpenBatch, Shapes, batch_plan
 from qmlir.targets.cpu.compiler import Program, load_program, module_bytes, module_of_bytes, open_port, saved_whole
-from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
+from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
+from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
 from qmlir.targets.lowering import Runnable, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of
@@ -89,6 +92,24 @@ class StaticProgram:
         pairs = zip(outputs_of(self.function), operands, strict=True)
         return {port.name: values[operand] for port, operand in pairs}
 
+    @cached_property
+    def any_batch(self) -> AnyBatch:
+        """What runs it on any number of images."""
+        function = self.function
+        ports = ([open_port(function, port) for port in side] for side in (inputs_of(function), outputs_of(function)))
+        return AnyBatch(batch_plan(without_calls(self.module), 1, function.sym_name.data), *ports)
+
+    def run_into(self, arrays: Sequence[Array], targets: Sequence[Array]) -> None:
+        """Compute outputs into arrays that fit them."""
+        for target, found in zip(targets, self.run(arrays).values(), strict=True):
+            target[...] = found
+
+
+def without_calls(module: ModuleOp) -> ModuleOp:
+    """A clone of a module with its parts in the function that calls them, of which it is known what they compute."""
+    with without_remarks():  # the parts of devices stay in the module
+        return run_pipeline(module.clone(), "inline")
+
 
 class HybridProgram:
     """A compiled model of several targets: call it with arrays by name, or in order; it gives its outputs by name.
@@ -103,11 +124,13 @@ class HybridProgram:
         self._name = function
         self._ports = [open_port(self._function, port) for port in inputs_of(self._function)]
         self._chains: dict[tuple[tuple[int, ...], ...], StaticProgram] = {}
+        self._batch: OpenBatch | None = None
         self._lock = Lock()
         if not any(map(is_open, self._function.function_type.inputs)):
             self._only = StaticProgram(module, function, make)
         else:
             self._only = None
+            self._batch = OpenBatch.of(without_calls(module), function, self._ports)
 
     def __reduce__(self) -> "tuple[Callable[..., HybridProgram], tuple[Any, ...]]":
         running = self._running
@@ -141,10 +164,11 @@ class HybridProgram:
     def _chain(self, arrays: Sequence[Array]) -> StaticProgram:
         if self._only is not None:
             return self._only
-        shapes = tuple(array.shape for array in arrays)
+        named: Shapes = {port.name: array.shape for port, array in zip(self._ports, arrays, strict=True)}
         with self._lock:  # two threads with one new shape: one compiles
+            named = named if self._batch is None else self._batch.piece(named)
+            shapes = tuple(named.values())
             if shapes not in self._chains:
-                named = {port.name: shape for port, shape in zip(self._ports, shapes, strict=True)}
                 special = specialize(self._module, named, function=self._name)
                 self._chains[shapes] = StaticProgram(special, self._name, self._make)
             return self._chains[shapes]
@@ -157,10 +181,20 @@ class HybridProgram:
         Raises `InputError`, one line, for what does not fit.
         """
         given = runtime.by_name(self._ports, inputs)
-        arrays = [runtime.checked(port, value) for port, value in zip(self._ports, given, strict=True)]
+        try:
+            arrays = list(map(runtime.checked, self._ports, given))
+        except runtime.InputError:
+            count = None if self._only is None else self._only.any_batch.count(given)
+            if self._only is None or count is None:
+                raise
+            return self._only.any_batch(given, count, outputs, self._only.run_into)
+        chain = self._chain(arrays)
+        count = None if self._batch is None else chain.any_batch.count(arrays)
+        if count is not None:
+            return chain.any_batch(arrays, count, outputs, chain.run_into)
         if outputs is not None:
             runtime.check_outputs(outputs, [port.name for port in outputs_of(self._function)])
-        found = self._chain(arrays).run(arrays)
+        found = chain.run(arrays)
         targets = {
             name: runtime.check_target(name, array, found[name].dtype, found[name].shape)
             for name, array in (outputs or {}).items()

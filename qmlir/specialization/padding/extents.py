@@ -146,6 +146,55 @@ def reshaped(before: Sequence[Extent], after: Sequence[Size]) -> tuple[Extent, .
     return tuple(found) if all(factor == 1 for factor in pending) else None
 
 
+def _take_sized(size: int, pending: list[Factor], capacities: Mapping[str, int]) -> list[Factor] | None:
+    """The first factors of `pending`, which are taken out, that are `size` places where open sizes have capacities."""
+    taken: list[Factor] = []
+    while pending:
+        factor = pending[0]
+        number = capacities[factor] if isinstance(factor, str) else factor
+        if size == 1 and (taken or number != 1):
+            break
+        if isinstance(factor, int) and factor % size == 0:  # the rest of it is for the axes that follow
+            taken.append(size)
+            pending[0], size = factor // size, 1
+        elif number and size % number == 0:
+            taken.append(pending.pop(0))
+            size //= number
+        else:
+            return None
+        if pending and pending[0] == 1:
+            pending.pop(0)
+    return taken if size == 1 else None
+
+
+def reshaped_sized(
+    before: Sequence[Extent], shape: Sequence[int], capacities: Mapping[str, int]
+) -> tuple[Extent, ...] | None:
+    """The extents of `before` in a `shape` that has the capacities of open sizes; `None` where they lie across axes.
+
+    An open size of the capacity 1 could be in any axis where it stands: it goes to one of one place, and otherwise to
+    the axis that follows it, but not to the last one after another, along which products and norms are computed.
+    """
+    if 0 in shape:
+        return None
+    pending: list[Factor] = [factor for extent in before for factor in extent.factors]
+    found: list[list[Factor]] = []
+    for place, size in enumerate(shape):
+        taken = _take_sized(size, pending, capacities)
+        if taken is None:
+            return None
+        found.append(taken)
+        follows = shape[place + 1 :]
+        while pending and isinstance(pending[0], str) and capacities[pending[0]] == 1 and _is_one_row(follows):
+            taken.append(pending.pop(0))
+    return None if pending else tuple(Extent.of(*each) for each in found)
+
+
+def _is_one_row(shape: Sequence[int]) -> bool:
+    """Whether no axis is left, or one of several places."""
+    return not shape or (len(shape) == 1 and shape[0] != 1)
+
+
 Content = npt.NDArray[Any]
 """The elements of a list of sizes: an array of objects, `Extent` or `int`."""
 

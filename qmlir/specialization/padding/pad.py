@@ -45,7 +45,7 @@ def outline(module: ModuleOp, name: str = "main") -> Outline:
     clone = module.clone()
     function = function_of(clone, name)
     capacities = dict.fromkeys(open_sizes(module, name), 2)
-    _check_function(function, capacities)
+    check_function(function, capacities)
     region_dce(function.body)
     inputs = open_inputs(function)
     walk = PaddingWalk(function, capacities)
@@ -62,7 +62,7 @@ def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "m
     function is left in parts.
     """
     function = function_of(module, name)
-    _check_function(function, capacities)
+    check_function(function, capacities)
     region_dce(function.body)
     inputs = open_inputs(function)
     sizes = {size: number for size, number in capacities.items() if number != 1}
@@ -80,7 +80,8 @@ def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:
     return Extent.of(*(factor if isinstance(factor, int) or factor in sizes else 1 for factor in axis.factors))
 
 
-def _check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
+def check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
+    """Raise `DiagnosticError` for a function that is not one list of operations, or has not these open sizes."""
     if len(function.body.blocks) > 1:
         raise op_error(function, "has several blocks, and is padded along one")
     for op in function.walk():

@@ -21,6 +21,7 @@ from qmlir.dialects.nn.ops import (
     movement,
     normalization,
     pooling,
+    recurrent,
     reduction,
     resizing,
     softmax,
@@ -108,6 +109,18 @@ def _images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     if is_open or any(size < 0 for shape in results for size in shape):
         return None
     return [PaddedValue((data[0], *extents(shape))) for shape in results]
+
+
+def _recurrent(op: recurrent.HiddenStateOp | recurrent.LstmOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """What computes sequence by sequence: only the number of sequences may be open."""
+    steps, sequences, width = walk.axes(op.data)
+    states = [op.initial_hidden, op.initial_cell if isinstance(op, recurrent.LstmOp) else None]
+    given = [walk.axes(state)[1] for state in states if state is not None]
+    given += [] if op.lengths is None else walk.axes(op.lengths)
+    if steps.names or width.names or broadcast(op, walk, (sequences,), *((each,) for each in given)) != (sequences,):
+        return None
+    results = [shape_of(result) for result in op.results]
+    return [PaddedValue((*extents(shape[:-2]), sequences, *extents(shape[-1:]))) for shape in results]
 
 
 def _resize(op: resizing.ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
@@ -330,6 +343,9 @@ RULES: dict[type[Operation], Rule] = {
     pooling.PoolOp: _images,
     pooling.MaxPoolWithIndicesOp: _counted_images,
     pooling.GlobalPoolOp: _images,
+    recurrent.RnnOp: _recurrent,
+    recurrent.GruOp: _recurrent,
+    recurrent.LstmOp: _recurrent,
     resizing.ResizeOp: _resize,
     movement.BlocksOp: _images,
 }

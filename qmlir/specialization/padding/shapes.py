@@ -24,6 +24,7 @@ from qmlir.specialization.padding.extents import (
     extents,
     product,
     reshaped,
+    reshaped_sized,
     sizes_in,
 )
 from qmlir.specialization.padding.rows import broadcast, elementwise
@@ -197,15 +198,24 @@ def _moved_zeros(zeros: frozenset[int], before: Axes, after: Axes) -> frozenset[
     return frozenset(found)
 
 
+def _reshape_sizes(op: movement.ReshapeOp, walk: PaddingWalk) -> list[Size]:
+    if op.shape is None:
+        return [-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    sizes = _numbers(op, walk, op.shape, None, "its shape")
+    if op.allow_zero.value.data:
+        return sizes
+    axes = walk.axes(op.input)
+    return [axes[axis] if size == 0 else size for axis, size in enumerate(sizes)]
+
+
 def _reshape(op: movement.ReshapeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     facts = walk.facts(op.input)
-    if op.shape is None:
-        sizes: list[Size] = [-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    if walk.is_sized:
+        sizes: list[Size] = list(shape_of(op.result))
+        after = reshaped_sized(facts.axes, shape_of(op.result), walk.capacities)
     else:
-        sizes = _numbers(op, walk, op.shape, None, "its shape")
-        if not op.allow_zero.value.data:
-            sizes = [facts.axes[axis] if size == 0 else size for axis, size in enumerate(sizes)]
-    after = reshaped(facts.axes, sizes)
+        sizes = _reshape_sizes(op, walk)
+        after = reshaped(facts.axes, sizes)
     if after is None:
         found, wanted = (", ".join(map(str, each)) for each in (facts.axes, sizes))
         walk.decline(op, f"joins or splits axes of open sizes where padding lies between: [{found}] to [{wanted}]")
@@ -239,12 +249,17 @@ def _transpose(op: movement.TransposeOp, walk: PaddingWalk) -> Sequence[PaddedVa
     return [PaddedValue(tuple(facts.axes[axis] for axis in op.order), zeros)]
 
 
+def _least_whole(walk: PaddingWalk, extent: Extent) -> int:
+    """The least end of a slice that is known to be that of all places."""
+    return extent.at(walk.capacities) if walk.is_sized else np.iinfo(np.int32).max
+
+
 def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, end: Size, step: Size) -> Extent:
     """The extent of a slice along one axis."""
     if extent.number is not None and all(isinstance(each, int) for each in (start, end, step)):
         return Extent.of(len(slice_indices(extent.number, int(str(start)), int(str(end)), int(str(step)))))
     if start == 0 and step == 1:
-        if end == extent or (isinstance(end, int) and end >= np.iinfo(np.int32).max):
+        if end == extent or (isinstance(end, int) and end >= _least_whole(walk, extent)):
             return extent
         if extent.number is not None and isinstance(end, Extent):
             walk.count(op, end)
@@ -271,6 +286,9 @@ def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     walk.data(op)
     values = [walk.axes(value) for value in op.inputs]
     axis = normalized_axis(op.axis.value.data, len(values[0]))
+    if walk.is_sized:  # by the types, what has one place has as many as the others: it is joined to each image
+        shared = broadcast(op, walk, *((*axes[:axis], Extent(), *axes[axis + 1 :]) for axes in values))
+        values = [(*shared[:axis], axes[axis], *shared[axis + 1 :]) for axes in values]
     parts = [axes[axis] for axes in values]
     for place, extent in enumerate(values[0]):
         if place != axis and any(axes[place] != extent for axes in values):

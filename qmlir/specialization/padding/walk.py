@@ -101,7 +101,8 @@ def open_inputs(function: FuncOp) -> dict[str, Axes]:
 class PaddingWalk:
     """One walk over a function; rules ask it for facts and masks."""
 
-    def __init__(self, function: FuncOp, capacities: Mapping[str, int]):
+    def __init__(self, function: FuncOp, capacities: Mapping[str, int], *, is_sized: bool = False):
+        """`is_sized` says that the types in the function have the capacities in the place of open sizes."""
         self._function = function
         self._block = function.body.block
         self._facts: dict[SSAValue, PaddedValue] = {}
@@ -111,11 +112,13 @@ class PaddingWalk:
         self._sizes: dict[Extent, SSAValue] = {}
         self._masks: dict[tuple[Extent, int], SSAValue] = {}
         self._taken = {port.name for port in inputs_of(function)}
+        self._op: Operation | None = None
         self.capacities = capacities
+        self.is_sized = is_sized
         self.size_inputs: dict[str, str] = {}
         """The input that takes each open size that is needed in a run."""
-        self.mixed: set[str] = set()
-        """The open sizes along which places have to do with each other, or count."""
+        self.mixed: dict[str, Operation] = {}
+        """The open sizes along which places have to do with each other, or count, with an operation that says so."""
         self.outputs: dict[str, Axes] = {}
 
     # --- The walk -----------------------------------------------------------------------------------------------------
@@ -133,7 +136,7 @@ class PaddingWalk:
             ports = outputs_of(self._function)
             self.outputs = {port.name: self.axes(value) for port, value in zip(ports, op.operands, strict=True)}
             return
-        rule = rule_of(op)
+        self._op, rule = op, rule_of(op)
         found = None if rule is None else rule(op, self)
         if found is None and not any(self.facts(value).is_open for value in op.operands):
             found = [PaddedValue(self._closed(op, result)) for result in op.results]
@@ -144,9 +147,18 @@ class PaddingWalk:
             self._count_places(op)
         is_fixed = reads_shapes_only(op) or all(map(self.is_fixed, op.operands))
         for result, facts in zip(op.results, found, strict=True):
+            self._check_sizes(op, result, facts.axes)
             self._facts[result] = facts
             if is_fixed:
                 self._fixed.add(result)
+
+    def _check_sizes(self, op: Operation, result: SSAValue, axes: Axes) -> None:
+        """Decline where the type of a result has the capacities, and they lie elsewhere than in `axes`."""
+        type_ = ranked_tensor(result.type) if self.is_sized else None
+        if type_ is not None and type_.has_static_shape():
+            shape = tuple(axis.at(self.capacities) for axis in axes)
+            if shape != type_.get_shape():
+                self.decline(op, f"gives {result.type}: where in it the open size lies is not known")
 
     def _count_places(self, op: Operation) -> None:
         """Places that `op` computes with must be the same whatever the capacity."""
@@ -197,7 +209,9 @@ class PaddingWalk:
 
     def mix(self, *axes: Extent) -> None:
         """Record that places along `axes` have to do with each other."""
-        self.mixed.update(name for axis in axes for name in axis.names)
+        assert self._op is not None
+        for name in (name for axis in axes for name in axis.names):
+            self.mixed.setdefault(name, self._op)
 
     def count(self, op: Operation, axis: Extent) -> None:
         """Record that `op` counts places along `axis`: they must be the same whatever the capacity."""

@@ -38,6 +38,7 @@ from qmlir.specialization.padding.pad import outline
 from qmlir.specialization.specialize import specialize
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
+from qmlir.targets.cpu.any_batch import OpenBatch, Shapes
 from qmlir.targets.cpu.any_length import (
     Lengths,
     all_capacities,
@@ -47,7 +48,7 @@ from qmlir.targets.cpu.any_length import (
     read_lengths,
     write_lengths,
 )
-from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
+from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
@@ -204,6 +205,7 @@ class Program:
         self._ports = inputs_of(function_of(module, function))
         self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
+        self._batch = None if self._parameters else OpenBatch.of(module, function, self._open)
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._lock = Lock()
         self._only = self._make({}, {}) if self._is_closed() else None
@@ -265,7 +267,9 @@ class Program:
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
-        shapes = {name: np.shape(value) for name, value in values.items() if name not in known}
+        shapes: Shapes = {name: np.shape(value) for name, value in values.items() if name not in known}
+        if self._batch is not None:
+            shapes = self._batch.piece(shapes)
         key = (
             tuple(sorted(shapes.items())),
             tuple((name, array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(known.items())),
@@ -280,6 +284,13 @@ class Program:
         with suppress(KeyError):  # another thread may have dropped it just now
             self._made.move_to_end(key)
         return made
+
+    def _for_one(self) -> _Made | None:
+        """The program of one image, if it takes any number, and nothing else is open."""
+        one = None if self._batch is None else self._batch.one({port.name: port.shape for port in self._open})
+        if one is None:
+            return None
+        return self._made_for({port.name: np.empty(one[port.name], port.dtype) for port in self._open})
 
     def _drop_the_longest_unused(self) -> None:
         """A call in progress keeps its code alive; the next call reads it from the cache."""
@@ -342,6 +353,8 @@ class Program:
             shutil.copytree(self._only.folder, folder, ignore=ignored)
         elif self._any_length is not None:
             write_lengths(folder, self._any_length, self._folders, ignored)
+        elif (made := self._for_one()) is not None:
+            shutil.copytree(made.folder, folder, ignore=ignored)
         else:
             raise text_error(
                 "a program whose shapes are open can't be saved: give `compile` the largest `lengths`, or `load` the "

@@ -3,6 +3,7 @@
 `compiler` imports this when a program is not in the cache: a program that is there starts without it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.memref import GlobalOp
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.targets.cpu.any_batch import batch_plan
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.package import write_package
 from qmlir.targets.cpu.target import TARGET
@@ -34,11 +36,11 @@ def constants_of(module: ModuleOp) -> dict[str, Array]:
 
 def write_program(module: ModuleOp, isa: str, threads: int, folder: Path, tuned: Tuned = UNTUNED) -> str:
     """Lower a static module and write its package into `folder`; the source of its kernels."""
-    return write_loops(lowered(module, isa, threads, tuned), folder)
+    return write_loops(lowered(module, isa, threads, tuned), folder, vars(batch_plan(module, threads)))
 
 
-def write_loops(loops: ModuleOp, folder: Path) -> str:
+def write_loops(loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None = None) -> str:
     """Write the package of a module of loops into `folder`; the source of its kernels."""
     source = emit_module(loops)
-    write_package(folder, source, constants_of(loops))
+    write_package(folder, source, constants_of(loops), batch)
     return source

@@ -54,6 +54,7 @@ from .runtime.program import CompiledModule
 __all__ = ["InputError", "program"]
 
 CONSTANTS_DIGEST = "{digest}"
+BATCH = {batch!r}
 
 _FOLDER = Path(__file__).parent
 
@@ -67,6 +68,7 @@ program = CompiledModule(
     mapped(_FOLDER / "constants.safetensors", CONSTANTS_DIGEST),
     _emitted,
     __name__,
+    BATCH,
 )
 '''
 
@@ -103,14 +105,16 @@ def _in_lines(data: bytes) -> bytes:
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
 
 
-def write_package(folder: Path, source: str, constants: Mapping[str, Array]) -> None:
-    """Write the package of an emitted module into `folder`, which exists."""
+def write_package(
+    folder: Path, source: str, constants: Mapping[str, Array], batch: Mapping[str, Any] | None = None
+) -> None:
+    """Write the package of an emitted module into `folder`, which exists; `batch` is what its `BatchPlan` says."""
     (folder / KERNELS).write_text(source, encoding="utf-8")
     arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
     data = _in_lines(importlib.import_module("safetensors.numpy").save(arrays))
     (folder / CONSTANTS).write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
-    (folder / INIT).write_text(_INIT.format(digest=digest), encoding="utf-8")
+    (folder / INIT).write_text(_INIT.format(digest=digest, batch=batch), encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qmlir.targets.cpu.emitters.numba.runtime.helper import claimed
-from qmlir.targets.cpu.emitters.numba.runtime.team import available_cores
+from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
 from qmlir.targets.cpu.variables import number_in
 
 PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"

@@ -19,7 +19,7 @@ from qmlir.registry.faults import fault_listener, one_line
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
-from qmlir.targets.cpu.emitters.numba.runtime.team import available_cores
+from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
 from qmlir.targets.cpu.host import host_features, host_isa
 from qmlir.targets.peers.packages import TITLES, installed_version, is_installed
 from qmlir.tools.frame import Command, Session

@@ -9,7 +9,7 @@ import pytest
 
 from qmlir import registry
 from qmlir.registry import Contribution
-from qmlir.targets.cpu.emitters.numba.runtime.team import available_cores
+from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands import doctor
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .program import OPEN, Array, ArrayPort, CompiledModule, by_name, check_outputs, check_target, checked, program_of
+from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target, checked
+from .program import CompiledModule, program_of
+from .spreading import spread
 
 Axes = Sequence[Sequence[int | str]]
 """For each axis its factors, numbers and names of open sizes, the outermost first."""
@@ -95,7 +97,7 @@ class PieceRun:
         return feeds
 
     def __call__(self, arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
-        """Write the outputs of this piece into `results`."""
+        """Write the outputs of this piece into `results`, contiguous arrays."""
         try:
             buffers = self.bucket.buffers.pop()
         except IndexError:  # none yet, or another thread has them
@@ -104,11 +106,7 @@ class PieceRun:
         found = self.bucket.call(self.feeds(arrays, buffers), whole or None)
         self.bucket.buffers.append(buffers)
         for each in self.placed:
-            result = results[each.name]
-            aside = result.reshape(each.factors)  # a copy if the caller's array does not lie in one run
-            aside[each.target] = found[each.name].reshape(each.held)[each.valid]
-            if not np.may_share_memory(aside, result):
-                result[...] = aside.reshape(result.shape)
+            results[each.name].reshape(each.factors)[each.target] = found[each.name].reshape(each.held)[each.valid]
 
 
 @dataclass(frozen=True)
@@ -241,8 +239,7 @@ class AnyLength:
         arrays = list(map(checked, prepared.inputs, values))
         if outputs is None:
             results = {port.name: np.empty(port.shape, port.dtype) for port in prepared.outputs}
-            for run in prepared.runs:
-                run(arrays, results)
+            self._run_all(prepared.runs, arrays, results)
             return results
         check_outputs(outputs, [port.name for port in self.outputs])
         targets: dict[str, Array] = {}
@@ -251,13 +248,17 @@ class AnyLength:
             own = outputs.get(name)
             targets[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
             is_read = own is not None and any(np.may_share_memory(targets[name], each) for each in arrays)
-            aside[name] = np.empty(shape, dtype) if is_read else targets[name]  # a later piece reads that memory
-        for run in prepared.runs:
-            run(arrays, aside)
+            is_ready = targets[name].flags.carray and not is_read  # a later piece reads that memory
+            aside[name] = targets[name] if is_ready else np.empty(shape, dtype)
+        self._run_all(prepared.runs, arrays, aside)
         for name, target in targets.items():
             if aside[name] is not target:
                 target[...] = aside[name]
         return targets
+
+    def _run_all(self, runs: Sequence[PieceRun], arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
+        threads = next(iter(self._buckets.values())).call.batches.plan.threads
+        spread(len(runs), threads, lambda number: runs[number](arrays, results))
 
 
 def described(description: Mapping[str, Any], programs: Sequence[CompiledModule], package: str = "") -> AnyLength:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .entry import entry
+from .spreading import available_cores, runs_alone
 
 Array = npt.NDArray[Any]
 
@@ -134,11 +135,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _teams().clear())  # their threads stayed with the parent
 
 
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class TeamRunner:
     """Runs the steps of a program on some threads, or as many as there are cores.
 
@@ -153,11 +149,12 @@ class TeamRunner:
 
     def __call__(self, steps: int, *arrays: Array) -> None:
         """Run the code at the address `steps` on arrays."""
-        idle = _teams()[self._count]
+        count = 1 if runs_alone() else self._count
+        idle = _teams()[count]
         try:
             team = idle.pop()
         except IndexError:
-            team = Team(self._count, self._serve)
+            team = Team(count, self._serve)
         try:
             team.run(self._lead, steps, arrays, self._owner)
         finally:

@@ -1,0 +1,145 @@
+"""Any batch by a program for one image, or for some: piece by piece, on several threads; part of saved programs.
+
+Whether images have nothing to do with each other was decided when the program was made: a plan says along which axes
+they lie, or why they can't be told apart.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+from .ports import Array, ArrayPort, check_outputs, check_target, checked, shape_text
+from .spreading import spread
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """The axis of the batch of each input and output that has one; others are the same for every image."""
+
+    inputs: Mapping[str, int] = field(default_factory=dict[str, int])
+    outputs: Mapping[str, int] = field(default_factory=dict[str, int])
+    reason: str = ""
+    """Why there is none."""
+
+    threads: int = 1
+    """How many pieces run at once at most."""
+
+
+RunPiece = Callable[[Sequence[Array], Sequence[Array]], None]
+"""Computes outputs from inputs; both are contiguous, and fit the ports."""
+
+
+def _piece(array: Array, axis: int, start: int, stop: int) -> Array:
+    return array[(slice(None),) * axis + (slice(start, stop),)]
+
+
+def _resized(port: ArrayPort, axis: int | None, size: int) -> ArrayPort:
+    shape = port.shape
+    return port if axis is None else replace(port, shape=(*shape[:axis], size, *shape[axis + 1 :]))
+
+
+class AnyBatch:
+    """Runs a program for some images on any number of them."""
+
+    def __init__(self, plan: BatchPlan, inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> None:
+        self.plan = plan
+        self._inputs, self._outputs = inputs, outputs
+        self._held = next((port.shape[plan.inputs[port.name]] for port in inputs if port.name in plan.inputs), 0)
+
+    def count(self, values: Sequence[Any]) -> int | None:
+        """The images in values for the inputs that fit but for their number; `None` where they do not fit.
+
+        Raises `InputError` where inputs have several numbers of images, and where another number can't be run.
+        """
+        if not self.plan.inputs and not self.plan.reason:
+            return None
+        axes = self.plan.inputs or {port.name: 0 for port in self._inputs if port.shape}
+        found: dict[int, str] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for port, value in zip(self._inputs, values, strict=True):
+            try:
+                shape = shapes[port.name] = np.shape(value)
+            except Exception:  # whatever the conversion of a user's class raises: it is no array
+                return None
+            axis = axes.get(port.name)
+            if axis is not None and len(shape) == len(port.shape):
+                found.setdefault(shape[axis], port.name)
+                shape = (*shape[:axis], port.shape[axis], *shape[axis + 1 :])
+            if shape != port.shape:
+                return None
+        port = next((port for port in self._inputs if shapes[port.name] != port.shape), None)
+        if port is not None and self.plan.reason:
+            raise InputError(
+                f"input '{port.name}' has the shape {shape_text(port.shape)}, found {shape_text(shapes[port.name])}, "
+                f"and a batch can't be divided: {self.plan.reason}; load the model with shapes={shapes}"
+            )
+        if port is None or len(found) < 2:
+            return None if port is None else next(iter(found))
+        (one, its), (other, others) = list(found.items())[:2]
+        raise InputError(f"inputs have one number of images, found {one} of '{its}' and {other} of '{others}'")
+
+    def __call__(
+        self, values: Sequence[Any], count: int, outputs: Mapping[str, Array] | None, run: RunPiece
+    ) -> dict[str, Array]:
+        """The outputs of `count` images by name; those that `outputs` has arrays for are written there."""
+        if not count and len(self.plan.outputs) < len(self._outputs):
+            raise InputError("a batch of no images has no outputs that are the same for each: give 1 or more")
+        takes, gives = self.plan.inputs, self.plan.outputs
+        resized = [_resized(port, takes.get(port.name), count) for port in self._inputs]
+        arrays = list(map(checked, resized, values))
+        if outputs is not None:
+            check_outputs(outputs, [port.name for port in self._outputs])
+        results: dict[str, Array] = {}
+        written: list[Array] = []
+        for port in self._outputs:
+            axis = gives.get(port.name)
+            whole = _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held)
+            own = None if outputs is None else outputs.get(port.name)
+            made = np.empty(whole.shape, port.dtype) if own is None else own
+            results[port.name] = check_target(port.name, made, port.dtype, whole.shape)
+            is_ready = own is None or (own.flags.carray and not _meets(own, [*arrays, *written]))
+            written.append(results[port.name] if is_ready else np.empty(whole.shape, port.dtype))
+        self._run_all(arrays, written, count, run)
+        for target, found in zip(results.values(), written, strict=True):
+            if target is not found:
+                target[...] = found
+        return results
+
+    def _run_all(self, arrays: Sequence[Array], results: Sequence[Array], count: int, run: RunPiece) -> None:
+        held = self._held
+        ins = [(port, self.plan.inputs.get(port.name), each) for port, each in zip(self._inputs, arrays, strict=True)]
+        outs = [
+            (port, self.plan.outputs.get(port.name), each) for port, each in zip(self._outputs, results, strict=True)
+        ]
+
+        def work(number: int) -> None:
+            start, stop = held * number, min(held * (number + 1), count)
+            given: list[Array] = []
+            for port, axis, array in ins:
+                piece = array if axis is None else _piece(array, axis, start, stop)
+                if axis is not None and stop - start < held:
+                    filled = np.zeros(port.shape, port.dtype)
+                    _piece(filled, axis, 0, stop - start)[...] = piece
+                    piece = filled
+                given.append(np.ascontiguousarray(piece) if axis else piece)
+            made: list[Array] = []
+            targets: list[Array] = []
+            for port, axis, array in outs:
+                each = 1 if axis is None else port.shape[axis] // held
+                target = array if axis is None else _piece(array, axis, start * each, stop * each)
+                is_own = axis == 0 and stop - start == held
+                made.append(target if is_own else np.empty(port.shape, port.dtype))
+                targets.append(target)
+            run(given, made)
+            for (_, axis, _), found, target in zip(outs, made, targets, strict=True):
+                if found is not target and (axis is not None or not number):
+                    target[...] = found if axis is None else _piece(found, axis, 0, target.shape[axis])
+
+        spread(-(-count // held), self.plan.threads, work)
+
+
+def _meets(array: Array, others: Iterable[Array]) -> bool:
+    return any(np.may_share_memory(array, each) for each in others)

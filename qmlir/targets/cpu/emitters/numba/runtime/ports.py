@@ -1,0 +1,209 @@
+"""What a compiled program takes and gives, and the checks of what callers give; part of saved programs."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InputError
+
+Array = npt.NDArray[Any]
+
+OPEN = -1
+"""A size that any array may have."""
+
+
+@dataclass(frozen=True)
+class ArrayPort:
+    """One input or output: its name, the NumPy type and the shape of its array, and whether NaN is refused.
+
+    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of elements that do not fill
+    their NumPy type, 0 for all others: of integers, which have a sign where it has one, and of floats of fewer bits.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    is_quantized: bool = False
+    has_rank: bool = True
+    bits: int = 0
+
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits; or
+        one bit with a sign, -1 and 0, which kernels hold as 1 and 0."""
+        return self.bits > 0 and (self.dtype.kind != "i" or self.bits == 1)
+
+    @cached_property
+    def memory(self) -> np.dtype[Any] | None:
+        """How kernels see elements that are not as they see them: without regard to sign, bytes for Booleans, short
+        and small floats as their bits."""
+        if self.dtype.kind in "ub" or (self.dtype.itemsize == 1 and self.dtype.kind != "i"):
+            return np.dtype(f"i{self.dtype.itemsize}")
+        return np.dtype(np.uint16) if self.dtype.itemsize == 2 and self.dtype.kind != "i" else None
+
+    @cached_property
+    def limits(self) -> tuple[int, int] | None:
+        """The smallest and the largest element, where the NumPy type holds more: of Booleans their bytes."""
+        if self.dtype == np.bool_:
+            return 0, 1
+        if not self.bits:
+            return None
+        return (
+            (0, (1 << self.bits) - 1) if self.dtype.kind != "i" else (-(1 << self.bits - 1), (1 << self.bits - 1) - 1)
+        )
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """`1x3x32x32`."""
+    return "x".join("?" if size == OPEN else str(size) for size in shape) or "scalar"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    folded = {each.lower(): each for each in names}
+    matches = difflib.get_close_matches(name.lower(), folded, n=1)
+    return f", did you mean '{folded[matches[0]]}'?" if matches else ""
+
+
+def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
+    return len(shape) == len(found) and all(size in (OPEN, given) for size, given in zip(shape, found, strict=True))
+
+
+def _check_limits(port: ArrayPort, array: Array) -> None:
+    """Raise `InputError` where the bytes of an element hold what is not a value of its type."""
+    if port.limits is None or not array.size:
+        return
+    # A Boolean of NumPy is a byte, which another library may have filled with anything; a small float is one too.
+    numbers = array if array.dtype.kind in "iu" else array.view(np.uint8)
+    low, high = port.limits
+    if int(numbers.min()) >= low and int(numbers.max()) <= high:
+        return
+    place = np.argwhere((numbers < low) | (numbers > high))[0]
+    found = int(numbers[tuple(place)])
+    raise InputError(f"input '{port.name}' holds {low} to {high}, found {found} at {[int(each) for each in place]}")
+
+
+def _has_nan(array: Array) -> bool:
+    """Whether a contiguous array of floats holds NaN, which is the largest element where it is there."""
+    if not array.size:
+        return False
+    largest = array.item(array.argmax())
+    return bool(largest != largest)
+
+
+def checked(port: ArrayPort, value: Any) -> Array:
+    """`value` as a contiguous, aligned array in native byte order. Raises `InputError` where it does not fit `port`.
+
+    The layout and the byte order of an array do not matter, its type and shape do.
+    """
+    # What callers give nearly always is ready for kernels, and small models feel each test.
+    if type(value) is np.ndarray and value.dtype is port.dtype and value.shape == port.shape and not port.limits:
+        flags = value.flags
+        array = value if flags.c_contiguous and flags.aligned else _converted(port, value)
+    else:
+        array = _converted(port, value)
+    if port.is_quantized and _has_nan(array):
+        place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
+        raise InputError(f"input '{port.name}' is NaN at {place}: a quantized model takes numbers")
+    return array
+
+
+def _variable(port: ArrayPort) -> str:
+    return port.name if port.name.isidentifier() else "x"
+
+
+def _typed(port: ArrayPort, found: np.dtype[Any]) -> str:
+    """What to type for an array of other numbers, the end of a message."""
+    if port.bits or port.dtype.kind not in "iuf" or found.kind not in "iuf":
+        return ""
+    scaled = ", in the range of the samples of calibration" if found.kind != "f" and port.dtype.kind == "f" else ""
+    return f": type {_variable(port)}.astype(np.{port.dtype}){scaled}"
+
+
+def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
+    """What to type for one image without its batch, or with its channels elsewhere, the end of a message."""
+    one, rank = _variable(port), len(found)
+    if rank and _fits(port.shape[1:], found) and port.shape[0] in (1, OPEN):
+        return f": type {one}[np.newaxis] for one image"
+    for order in ((0, 3, 1, 2), (0, 2, 3, 1), (2, 0, 1), (1, 2, 0)):
+        moved = [found[axis] for axis in order] if len(order) == rank else []
+        is_single = rank == 3 and port.shape[:1] in ((1,), (OPEN,))
+        if moved and _fits(port.shape[1:], moved[1:] if rank == 4 else moved) and (rank == 4 or is_single):
+            added = "[np.newaxis]" if is_single else ""
+            return f": type {one}.transpose{order}{added}, channels lie elsewhere"
+    return ""
+
+
+def _converted(port: ArrayPort, value: Any) -> Array:
+    """Any value that fits `port` as an array that kernels can read."""
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # whatever the conversion of a user's class raises
+        raise InputError(f"input '{port.name}' is not an array: {error}") from error
+    is_bool = port.dtype == np.bool_ and array.dtype == np.int8
+    if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
+        hint = _typed(port, array.dtype)
+        raise InputError(f"input '{port.name}' has elements of {port.dtype}, found {array.dtype}{hint}")
+    if port.has_rank and not _fits(port.shape, array.shape):
+        found = f"{shape_text(array.shape)}{_shaped(port, array.shape)}"
+        raise InputError(f"input '{port.name}' has the shape {shape_text(port.shape)}, found {found}")
+    _check_limits(port, array)
+    return np.require(array, port.dtype, ("C", "A"))
+
+
+def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+    """The values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
+    given: Any = inputs
+    if given.__class__ is dict and len(given) == len(ports):
+        try:  # as almost every call has them; what is wrong otherwise is told below
+            return [given[port.name] for port in ports]
+        except KeyError:
+            pass
+    names = [port.name for port in ports]
+    if hasattr(inputs, "__array__"):  # one array, of NumPy or another library
+        inputs = [inputs]
+    if not isinstance(cast(Any, inputs), Mapping | Sequence) or isinstance(inputs, str | bytes):
+        raise InputError(f"the program takes arrays by name, or in order, found {type(inputs).__name__}")
+    if not isinstance(inputs, Mapping):
+        if len(inputs) != len(names):
+            raise InputError(f"the program takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
+        return list(inputs)
+    check_names("input", inputs, names)
+    missing = [name for name in names if name not in inputs]
+    if missing:
+        raise InputError(f"the program lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+    return [inputs[name] for name in names]
+
+
+def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
+    """Raise `InputError` where one of the names that are given is none of the program's inputs or outputs."""
+    for name in given:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise InputError(f"the program has no {kind} '{name}'{_nearest(str(name), names)} (it has: {known})")
+
+
+def check_outputs(given: Any, names: Sequence[str]) -> None:
+    """Raise `InputError` where what is given for outputs is not a mapping of some of their names."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"outputs are written into arrays by name, found {type(given).__name__}")
+    check_names("output", cast(Mapping[Any, Any], given), names)
+
+
+def check_target(name: str, given: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """What is given for an output as an array. Raises `InputError` where the output can't be written there."""
+    if not isinstance(given, np.ndarray):
+        raise InputError(f"output '{name}' is written into an array, found {type(given).__name__}")
+    array: Array = np.asarray(cast(Array, given))
+    if array.dtype != dtype or array.shape != shape:
+        raise InputError(
+            f"output '{name}' is {dtype} of the shape {shape_text(shape)}, "
+            f"found {array.dtype} of {shape_text(array.shape)}"
+        )
+    if not array.flags.writeable:
+        raise InputError(f"output '{name}' is read-only")
+    return array

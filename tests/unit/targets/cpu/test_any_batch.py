@@ -1,0 +1,186 @@
+"""One program for any number of images: equal to one after the other, and never divided where images meet."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.specialization.padding.batch import batch_of
+from qmlir.target import PART
+from qmlir.targets.cpu.compiler import Program
+from qmlir.targets.cpu.emitters.numba.runtime.spreading import runs_alone, spread
+from qmlir.text.parsing import parse_module
+
+ROWS = np.random.default_rng(0).integers(-128, 128, (40, 4)).astype(np.int8)
+
+
+def module_of(count: str) -> ModuleOp:
+    """A layer, and what is the same for every row."""
+    return parse_module(
+        default_environment().new_context(),
+        f"""
+        !x = !quant.uniform<i8:f32, 0.25>
+        !w = !quant.uniform<i8:f32, 0.5>
+        func.func @main(%x: tensor<{count}x4x!x> {{nn.name = "x"}})
+            -> (tensor<{count}x2x!x> {{nn.name = "y"}}, tensor<2xf32> {{nn.name = "known"}}) {{
+          %w = nn.constant dense<[[1, -2, 3, 4], [5, 6, -7, 8]]> : tensor<2x4xi8> -> tensor<2x4x!w>
+          %c = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+          %0 = nn.fully_connected %x, %w : (tensor<{count}x4x!x>, tensor<2x4x!w>) -> tensor<{count}x2x!x>
+          func.return %0, %c : tensor<{count}x2x!x>, tensor<2xf32>
+        }}""",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def program(request: pytest.FixtureRequest) -> Program:
+    """For three rows, on one thread or two."""
+    return qmlir.compile(module_of("3"), isa="generic", threads=request.param)
+
+
+def wanted(count: int) -> Array:
+    """`clamp(rne(x w / 2))`, by the formula of the layer: the scales are 1/4, 1/2 and 1/4."""
+    weight = np.array([[1, -2, 3, 4], [5, 6, -7, 8]])
+    return np.clip(np.rint(ROWS[:count] @ weight.T / 2), -128, 127).astype(np.int8)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 40])
+def test_any_number_of_rows(program: Program, count: int) -> None:
+    found = program(ROWS[:count])
+    np.testing.assert_array_equal(found["y"], wanted(count), strict=True)
+    np.testing.assert_array_equal(found["known"], np.array([1, 2], np.float32), strict=True)
+
+
+def test_outputs_of_the_caller(program: Program) -> None:
+    memory = np.zeros((4, 7), np.int8)
+    strided = memory[::2].T  # in no run, and its memory is that of the caller
+    for own in (np.zeros((7, 2), np.int8), strided):
+        assert program(ROWS[:7], {"y": own})["y"] is own
+        np.testing.assert_array_equal(own, wanted(7))
+    over = ROWS.copy()
+    program(over, {"y": over[:, :2]})
+    np.testing.assert_array_equal(over[:, :2], wanted(40))
+
+
+def test_saved_copied_and_pickled(program: Program, tmp_path: Path) -> None:
+    program.save(tmp_path / "saved")
+    saved: Any = qmlir.load_program(tmp_path / "saved")
+    for each in (saved, pickle.loads(pickle.dumps(saved)), pickle.loads(pickle.dumps(program))):
+        np.testing.assert_array_equal(each(ROWS)["y"], wanted(40), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (ROWS[0], "input 'x' has the shape 3x4, found 4"),
+        (ROWS[:, :3], "input 'x' has the shape 3x4, found 40x3"),
+        (ROWS.astype(np.uint8), "input 'x' has elements of int8, found uint8: type x.astype(np.int8)"),
+        (ROWS[:0], "a batch of no images has no outputs that are the same for each: give 1 or more"),
+    ],
+)
+def test_what_does_not_fit(program: Program, given: Array, message: str) -> None:
+    with pytest.raises(qmlir.InputError) as raised:
+        program(given)
+    assert str(raised.value) == message
+
+
+def test_an_open_batch_is_compiled_for_few_sizes(tmp_path: Path) -> None:
+    program = qmlir.compile(module_of("?"), isa="generic")
+    for count in (1, 2, 31, 32, 40):
+        np.testing.assert_array_equal(program(ROWS[:count])["y"], wanted(count), strict=True)
+    assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 4), (16, 4)]
+    program.save(tmp_path / "saved")
+    np.testing.assert_array_equal(qmlir.load_program(tmp_path / "saved")(ROWS)["y"], wanted(40), strict=True)
+
+
+def test_parts_of_several_targets() -> None:
+    module = parse_module(
+        default_environment().new_context(),
+        f"""
+        func.func private @inner(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {{{PART} = "interpreter"}} {{
+          %0 = nn.relu %x : tensor<1x4xf32>
+          func.return %0 : tensor<1x4xf32>
+        }}
+        func.func @main(%x: tensor<1x4xf32> {{nn.name = "x"}}) -> (tensor<1x4xf32> {{nn.name = "y"}}) {{
+          %0 = func.call @inner(%x) : (tensor<1x4xf32>) -> tensor<1x4xf32>
+          func.return %0 : tensor<1x4xf32>
+        }}""",
+    )
+    rows = ROWS.astype(np.float32)
+    np.testing.assert_array_equal(qmlir.compile(module)(rows)["y"], np.maximum(rows, 0), strict=True)
+
+
+_SAME, _SOFT = "tensor<2x4xf32>", "'nn.softmax' op (op) computes across the images of a batch"
+
+
+@pytest.mark.parametrize(
+    ("form", "result", "expected"),
+    [
+        ("nn.softmax %x {axis = 0} : tensor<2x4xf32>", _SAME, _SOFT),
+        ("nn.softmax %x {axis = 1} : tensor<2x4xf32>", _SAME, 0),
+        (
+            "nn.reduce_sum %x {axes = [0]} : (tensor<2x4xf32>) -> tensor<1x4xf32>",
+            "tensor<1x4xf32>",
+            "'nn.reduce_sum' op (op) computes across the images of a batch",
+        ),
+        ("nn.transpose %x {permutation = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32>", "tensor<4x2xf32>", 1),
+        ("nn.reshape %x : (tensor<2x4xf32>) -> tensor<8xf32>", "tensor<8xf32>", 0),
+        (
+            "nn.reshape %x : (tensor<2x4xf32>) -> tensor<1x2x4xf32>",
+            "tensor<1x2x4xf32>",
+            1,
+        ),
+        (
+            "nn.concat %x, %x {axis = 0} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>",
+            "tensor<4x4xf32>",
+            "'nn.concat' op (op) joins tensors along an open size: padding would lie between them",
+        ),
+    ],
+)
+def test_what_is_divided(form: str, result: str, expected: int | str) -> None:
+    module = parse_module(
+        default_environment().new_context(),
+        f"""func.func @main(%x: tensor<2x4xf32> {{nn.name = "x"}}) -> ({result} {{nn.name = "y"}}) {{
+          %0 = {form} {{origin = "op"}}
+          func.return %0 : {result}
+        }}""",
+    )
+    if isinstance(expected, int):
+        assert batch_of(module).outputs == {"y": expected}
+        return
+    with pytest.raises(DiagnosticError) as raised:
+        batch_of(module)
+    assert raised.value.diagnostic.message == expected
+
+
+def test_a_batch_that_meets_is_one_line() -> None:
+    module = parse_module(
+        default_environment().new_context(),
+        """func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}) -> (tensor<1x4xf32> {nn.name = "y"}) {
+          %0 = nn.softmax %x {axis = 0} : tensor<1x4xf32> {origin = "mix"}
+          func.return %0 : tensor<1x4xf32>
+        }""",
+    )
+    program = qmlir.compile(module, isa="generic")
+    with pytest.raises(qmlir.InputError) as raised:
+        program(ROWS.astype(np.float32))
+    assert str(raised.value) == (
+        "input 'x' has the shape 1x4, found 40x4, and a batch can't be divided: 'nn.softmax' op (mix) computes across "
+        "the images of a batch; load the model with shapes={'x': (40, 4)}"
+    )
+
+
+def test_an_error_on_a_thread_is_raised_once() -> None:
+    def work(number: int) -> None:
+        if number == 3:
+            raise ValueError(number)
+
+    with pytest.raises(ValueError, match="3"):
+        spread(100, 2, work)
+    assert not runs_alone()
