@@ -1,8 +1,78 @@
 """Running and inspecting a model: `qmlir.interpret` and `qmlir.inspect` take paths, too."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter import run
+from qmlir.interpreter.machine import Listener
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.specialization.inputs import function_of
+from qmlir.targets.cpu.any_batch import batch_plan
+from qmlir.targets.cpu.compiler import open_port
+from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
+from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
+from qmlir.targets.cpu.emitters.numba.runtime.ports import by_name
+from qmlir.targets.hybrid import without_calls
 from qmlir.workflows.inspection import inspecting
 from qmlir.workflows.loading import takes_model
 
-interpret = takes_model(run.interpret)
+Inputs = Mapping[str, Any] | Sequence[Any]
+
+
+@takes_model
+def interpret(
+    module: ModuleOp,
+    inputs: Inputs = (),
+    *,
+    function: str = "main",
+    listeners: Sequence[Listener] = (),
+) -> dict[str, Array]:
+    """The outputs of a function by name, computed by the reference interpreter.
+
+    `inputs` are arrays by name, or in the order of the arguments, or the only one: stored integers for a quantized
+    input, strings of Python for one of text, a list of arrays for a sequence. Each must have the NumPy type and the
+    shape of its argument, but for the number of images, where these are known to be independent. Raises
+    `DiagnosticError` for inputs that do not fit, and for an operation that cannot be computed. An output that is a
+    sequence is a list of arrays too.
+    """
+    inputs = [inputs] if hasattr(inputs, "__array__") else inputs
+    try:
+        return run.interpret(module, inputs, function=function, listeners=listeners)
+    except DiagnosticError:
+        found = _in_pieces(module, inputs, function, listeners)
+        if found is None:
+            raise
+        return found
+
+
+def _in_pieces(
+    module: ModuleOp, inputs: Inputs, function: str, listeners: Sequence[Listener]
+) -> dict[str, Array] | None:
+    """What is computed of another number of images than a function has; `None` where something else is wrong."""
+    called = function_of(module, function)
+    try:
+        takes, gives = ([open_port(called, port) for port in side] for side in (inputs_of(called), outputs_of(called)))
+        values = by_name(takes, inputs)
+        batch = AnyBatch(batch_plan(without_calls(module), 1, function), takes, gives)
+        count = batch.count(values)
+    except (DiagnosticError, InputError):
+        return None
+
+    def run_piece(arrays: Sequence[Array], targets: Sequence[Array]) -> None:
+        results = run.interpret(module, arrays, function=function, listeners=listeners)
+        for target, result in zip(targets, results.values(), strict=True):
+            target[...] = result
+
+    if count is None:
+        return None
+    try:
+        return batch(values, count, None, run_piece)
+    except InputError as error:
+        raise text_error(str(error)) from error
+
+
 inspect = takes_model(inspecting.inspect)

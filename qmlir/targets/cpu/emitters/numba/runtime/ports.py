@@ -127,8 +127,9 @@ def _typed(port: ArrayPort, found: np.dtype[Any]) -> str:
 def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
     """What to type for one image without its batch, or with its channels elsewhere, the end of a message."""
     one, rank = _variable(port), len(found)
-    if rank and _fits(port.shape[1:], found) and port.shape[0] in (1, OPEN):
-        return f": type {one}[np.newaxis] for one image"
+    added = len(port.shape) - rank
+    if rank and added > 0 and _fits(port.shape[added:], found) and set(port.shape[:added]) <= {1, OPEN}:
+        return f": type {one}[{', '.join(['np.newaxis'] * added)}] for one image"
     for order in ((0, 3, 1, 2), (0, 2, 3, 1), (2, 0, 1), (1, 2, 0)):
         moved = [found[axis] for axis in order] if len(order) == rank else []
         is_single = rank == 3 and port.shape[:1] in ((1,), (OPEN,))
@@ -170,7 +171,9 @@ def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any
         raise InputError(f"the program takes arrays by name, or in order, found {type(inputs).__name__}")
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):
-            raise InputError(f"the program takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
+            stacked = ": np.stack(images) makes one array of images" if len(names) == 1 and len(inputs) else ""
+            listed = f"the program takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}"
+            raise InputError(f"{listed}{stacked}")
         return list(inputs)
     check_names("input", inputs, names)
     missing = [name for name in names if name not in inputs]
@@ -190,7 +193,8 @@ def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
 def check_outputs(given: Any, names: Sequence[str]) -> None:
     """Raise `InputError` where what is given for outputs is not a mapping of some of their names."""
     if not isinstance(given, Mapping):
-        raise InputError(f"outputs are written into arrays by name, found {type(given).__name__}")
+        what = type(given).__name__
+        raise InputError(f"outputs are written into arrays by name, found {what}: several inputs go into one list")
     check_names("output", cast(Mapping[Any, Any], given), names)
 
 

@@ -55,6 +55,9 @@ LEAD = ("int64", "value index", "value index")
 SERVE = ("int64", "value index")
 """What the code of the others takes: the team, and the number of the thread."""
 
+STEPS_TAKE = ("int64", "value index", "int64")
+"""What the steps of a program take: the team, the number of the thread, and the table of a job."""
+
 _SHARED = "qmlir_teams_2"
 """The module with what all programs of a process share: each saved one has a copy of this file. The number is that of
 the words of a team."""
@@ -149,12 +152,14 @@ class TeamRunner:
 
     def __call__(self, steps: int, *arrays: Array) -> None:
         """Run the code at the address `steps` on arrays."""
-        count = 1 if runs_alone() else self._count
-        idle = _teams()[count]
+        if runs_alone():
+            entry(steps, STEPS_TAKE, self._owner)(new_words(1), 0, np.array(addresses_of(arrays), np.int64))
+            return
+        idle = _teams()[self._count]
         try:
             team = idle.pop()
         except IndexError:
-            team = Team(count, self._serve)
+            team = Team(self._count, self._serve)
         try:
             team.run(self._lead, steps, arrays, self._owner)
         finally:
