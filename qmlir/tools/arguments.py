@@ -196,8 +196,18 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         "shapes": arguments.shape,
         "keep_casts": getattr(arguments, "keep_casts", False),
         "fallback": not arguments.no_fallback,
-        **{end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS},
+        **_cuts(arguments),
     }
+
+
+def _cuts(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS}
+
+
+def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -> ModuleOp | str:
+    """A model for what takes paths: a module where it comes from stdin, or is cut by `--inputs` and `--outputs`."""
+    cuts = _cuts(arguments)
+    return load_model(model, session, **cuts) if model == "-" or any(cuts.values()) else model
 
 
 def load_model(

@@ -3,13 +3,15 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
 from qmlir.ir.diagnostics import LINES, printable
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import add_model, add_options, data_in, load_model
+from qmlir.tools.arguments import add_model, add_options, data_in, model_or_path
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
@@ -42,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, metavar="N", help="run at most N samples")
     add("--sort", choices=SORTS, default=SORTS[0], help="in the model's order (the default), or the worst first")
     add("--worst", type=int, metavar="N", help="show the N worst values only")
-    add_options(parser, "--shape")
+    add_options(parser, "--shape", "--inputs", "--outputs")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -50,8 +52,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.worst is not None and arguments.worst < 1:
         raise UsageError(f"qmlir compare: error: --worst is at least 1, found {arguments.worst}\n")
     found = compare(
-        _side(arguments.reference, session),
-        None if arguments.candidate is None else _side(arguments.candidate, session),
+        model_or_path(arguments.reference, session, arguments),
+        _candidate(arguments, session),
         data_in(arguments),
         level=arguments.level,
         parts=arguments.parts,
@@ -73,8 +75,12 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 1 if below else 0
 
 
-def _side(text: str, session: Session) -> Side:
-    return load_model(text, session) if text == "-" else text
+def _candidate(arguments: argparse.Namespace, session: Session) -> Side | None:
+    """What is compared: cut as the reference is where it is an ONNX model; what was quantized of a cut one is as is."""
+    given: str | None = arguments.candidate
+    if given is None or (given != "-" and Path(given).suffix not in ONNX_SUFFIXES):
+        return given
+    return model_or_path(given, session, arguments)
 
 
 def _number(value: float) -> str:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import add_model, add_options, add_output, data_in, labels_beside_data, load_model
+from qmlir.tools.arguments import add_model, add_options, add_output, data_in, labels_beside_data, model_or_path
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.reporting.making import SAMPLES, report
@@ -28,13 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, metavar="N", help="run at most N samples in the interpreter (default: 8)")
     add("--no-time", action="store_true", help="compile nothing: no times, no kernels")
     add("--title", default="", metavar="TEXT", help="the title of the page (default: the model's name)")
-    add_options(parser, "--shape", "--threads", "--isa")
+    add_options(parser, "--shape", "--inputs", "--outputs", "--threads", "--isa")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Make a report and write it. Raises `DiagnosticError`."""
     output = Path(arguments.output or OUTPUT)
-    model = load_model(arguments.model, session) if arguments.model == "-" else arguments.model
+    model = model_or_path(arguments.model, session, arguments)
     with labels_beside_data(arguments):
         found = report(
             model,

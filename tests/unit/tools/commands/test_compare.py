@@ -152,3 +152,11 @@ def test_data_under_another_name(folder: Path) -> None:
 def test_no_model_alone(folder: Path) -> None:
     code, _, err = run(folder, MODEL)
     assert (code, err.startswith("error: one model can't be compared alone: give a second model")) == (1, True)
+
+
+def test_both_models_are_cut(folder: Path) -> None:
+    code, out, err = run(folder, MODEL, MODEL, "--outputs", "hidden")
+    assert (code, err) == (0, "")
+    assert "output hidden: inf dB" in out
+    code, _, err = run(folder, folder, "--outputs", "hidden")
+    assert (code, err) == (1, f"error: --inputs and --outputs cut an ONNX model, and '{folder}' is none\n")
