@@ -330,12 +330,14 @@ class Program:
     ) -> tuple[KernelTime, ...]:
         """The time of every call of a kernel in a run on `inputs`, in order, the shortest of some `rounds`.
 
+        Of inputs that are run in pieces, it is the first one that is timed.
+
         Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
         """
         call, known = self._chosen(inputs)
         with _LOADING, numba_caches_beside_the_source():
             call.load_emitted()
-        return time_steps(call, known, rounds)
+        return time_steps(call, call.first(known), rounds)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the program as a Python package of its own: NumPy and numba run it, qmlir is not needed.

@@ -108,6 +108,26 @@ class AnyBatch:
                 target[...] = found
         return results
 
+    def first(self, values: Sequence[Any], count: int) -> list[Array]:
+        """What the run of the first piece of `count` images takes."""
+        axes = [self.plan.inputs.get(port.name) for port in self._inputs]
+        stop = min(self._held, count)
+        return [
+            self._taken(port, axis, checked(_resized(port, axis, count), value), 0, stop)
+            for port, axis, value in zip(self._inputs, axes, values, strict=True)
+        ]
+
+    def _taken(self, port: ArrayPort, axis: int | None, array: Array, start: int, stop: int) -> Array:
+        """The images of a piece, filled with zeros up to those of the port."""
+        if axis is None:
+            return array
+        piece = _piece(array, axis, start, stop)
+        if stop - start == self._held:
+            return np.ascontiguousarray(piece) if axis else piece
+        filled = np.zeros(port.shape, port.dtype)
+        _piece(filled, axis, 0, stop - start)[...] = piece
+        return filled
+
     def _run_all(self, arrays: Sequence[Array], results: Sequence[Array], count: int, run: RunPiece) -> None:
         held = self._held
         ins = [(port, self.plan.inputs.get(port.name), each) for port, each in zip(self._inputs, arrays, strict=True)]
@@ -117,14 +137,7 @@ class AnyBatch:
 
         def work(number: int) -> None:
             start, stop = held * number, min(held * (number + 1), count)
-            given: list[Array] = []
-            for port, axis, array in ins:
-                piece = array if axis is None else _piece(array, axis, start, stop)
-                if axis is not None and stop - start < held:
-                    filled = np.zeros(port.shape, port.dtype)
-                    _piece(filled, axis, 0, stop - start)[...] = piece
-                    piece = filled
-                given.append(np.ascontiguousarray(piece) if axis else piece)
+            given = [self._taken(port, axis, array, start, stop) for port, axis, array in ins]
             made: list[Array] = []
             targets: list[Array] = []
             for port, axis, array in outs:

@@ -172,6 +172,12 @@ class CompiledModule:
         changed._arenas = deque()
         return changed
 
+    def first(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any] | Sequence[Any]:
+        """What the first run takes of `inputs`, of several if there are more images than it was compiled for."""
+        values = by_name(self.inputs, inputs)
+        count = self.batches.count(values)
+        return inputs if count is None else self.batches.first(values, count)
+
     def _run(self, inputs: Iterable[Array], outputs: Iterable[Array]) -> None:
         """Compute `outputs` from `inputs`, which fit the ports and lie as kernels have them."""
         try:
