@@ -3,8 +3,10 @@
 import re
 
 from onnx import NodeProto
+from xdsl.utils.exceptions import VerifyException
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.dialects.nn.base import UnsupportedFormError
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, text_error
 
 
 def reason_of(error: Exception) -> str:
@@ -31,3 +33,20 @@ def model_error(message: str) -> DiagnosticError:
 def node_error(node: NodeProto, message: str) -> DiagnosticError:
     """The error, to be raised, about one node."""
     return text_error(f"{describe_node(node)}: {message}")
+
+
+class RefusedNodeError(DiagnosticError):
+    """A sound node of an operator that is imported, in a form that its importer does not take: an island may have it.
+
+    What is wrong with a model is never one.
+    """
+
+    def __init__(self, node: NodeProto, reason: str):
+        super().__init__(Diagnostic(Severity.ERROR, f"{describe_node(node)}: {reason}"))
+        self.node, self.reason = node, reason
+
+
+def verification_error(node: NodeProto, error: VerifyException) -> DiagnosticError:
+    """The error, to be raised, about one node whose operation does not verify."""
+    reason = " ".join(str(error).split())
+    return RefusedNodeError(node, reason) if isinstance(error, UnsupportedFormError) else node_error(node, reason)

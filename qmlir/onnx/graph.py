@@ -165,6 +165,20 @@ class GraphBuilder:
         array = np.array(known, dtype=self.dtype_of(element_of(result))).reshape(shape_of(result))
         return ConstantOp.of(array, tensor(result.type))
 
+    def drop_after(self, last: Operation | None) -> None:
+        """Erase what was added after `last`, by an importer that refused its node in the end."""
+        first = self.block.first_op if last is None else last.next_op
+        dropped: list[Operation] = []
+        while first is not None:
+            dropped.append(first)
+            first = first.next_op
+        values = {result for op in dropped for result in op.results}
+        self._known = {value: known for value, known in self._known.items() if value not in values}
+        self._plain = {value: plain for value, plain in self._plain.items() if values.isdisjoint((value, plain))}
+        self._stored = {key: stored for key, stored in self._stored.items() if values.isdisjoint((key[0], stored))}
+        for op in reversed(dropped):
+            Rewriter.erase_op(op)
+
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
         """`value` with the sizes that only `declared` knows; unchanged where the two do not agree."""
         found = ranked_tensor(value.type)

@@ -27,7 +27,7 @@ from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
@@ -35,13 +35,21 @@ from qmlir.ir.verification import verify
 from qmlir.onnx import export
 from qmlir.onnx.annotations import take_ranges
 from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
-from qmlir.onnx.errors import describe_node, model_error, node_error, node_name, reason_of
+from qmlir.onnx.errors import (
+    RefusedNodeError,
+    describe_node,
+    model_error,
+    node_error,
+    node_name,
+    reason_of,
+    verification_error,
+)
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_types
-from qmlir.onnx.islands import add_island
+from qmlir.onnx.islands import OPEN_RANK, UnknownRankError, add_island
 from qmlir.onnx.missing import (
     Island,
     Operators,
@@ -49,13 +57,15 @@ from qmlir.onnx.missing import (
     domain_of,
     is_choice,
     island_of,
+    nodes_of,
     operator_key,
+    reason_text,
     shown_names,
     untyped_here,
     with_islands,
 )
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import captured_tensors, needed_nodes
+from qmlir.onnx.order import captured_tensors, needed_nodes, used_tensors
 from qmlir.onnx.ports import (
     declared_name,
     declared_types,
@@ -84,6 +94,35 @@ class _Scope:
 
     call: Origin | None = None
     """The call that the function was inlined for."""
+
+
+class _Refused:
+    """The nodes of a graph that importers refused, or that go with one into its island, and the errors about them."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[NodeProto, RefusedNodeError]] = {}  # by identity: nodes may be equal
+
+    def add(self, node: NodeProto, refusal: RefusedNodeError) -> None:
+        """Note a node, for what is said of it or of one that defines it."""
+        if refusal.node is not node:
+            refusal = RefusedNodeError(node, f"contains the {refusal.diagnostic.message}")
+        self._found[id(node)] = node, refusal
+
+    def places(self, nodes: Iterable[NodeProto]) -> set[int]:
+        """Where in `nodes` they are."""
+        return {place for place, node in enumerate(nodes) if id(node) in self._found}
+
+    def first(self, nodes: Iterable[NodeProto]) -> RefusedNodeError | None:
+        """The error about the first one of `nodes`."""
+        return next((self._found[id(node)][1] for node in nodes if id(node) in self._found), None)
+
+    def reasons(self, nodes: Iterable[NodeProto]) -> Mapping[str, str]:
+        """Why those of `nodes` were refused, one reason for each operator."""
+        found: dict[str, str] = {}
+        for node in nodes:
+            if id(node) in self._found:
+                found.setdefault(operator_key(node), self._found[id(node)][1].reason)
+        return found
 
 
 class _ModelImporter:
@@ -229,27 +268,69 @@ class _ModelImporter:
     def _import_nodes(
         self, nodes: Iterable[NodeProto], scope: _Scope, builder: GraphBuilder, wanted: Collection[str] | None = None
     ) -> None:
-        """Add the operations of nodes in `scope`; `wanted` are the tensors that are used after them, `None` for all."""
-        listed = list(nodes)
-        for node in with_islands(listed, self._missing(listed, scope), wanted):
-            if not isinstance(node, Island) and is_choice(node):
-                self._import_choice(node, scope, builder)
+        """Add the operations of nodes in `scope`; `wanted` are the tensors that are used after them, `None` for all.
+
+        What an importer refuses is known when its turn comes: the nodes that are left are ordered again then.
+        """
+        waiting, refused = list(nodes), _Refused()
+        while waiting:
+            waiting = self._import_until_refused(waiting, refused, scope, builder, wanted)
+
+    def _import_until_refused(
+        self,
+        nodes: Sequence[NodeProto],
+        refused: "_Refused",
+        scope: _Scope,
+        builder: GraphBuilder,
+        wanted: Collection[str] | None,
+    ) -> list[NodeProto]:
+        """The nodes that are left where one joined `refused`; it and what goes with it are among them."""
+        steps = with_islands(nodes, self._missing(nodes, scope) | refused.places(nodes), wanted)
+        for place, step in enumerate(steps):
+            try:
+                if isinstance(step, Island):
+                    self._import_island(step, refused.reasons(step.nodes), scope, builder)
+                elif is_choice(step):
+                    self._import_choice(step, scope, builder)
+                else:
+                    self._import_operation(step, scope, builder)
+            except RefusedNodeError as refusal:
+                if isinstance(step, Island) or not self.operators.may_be_island(step):
+                    raise
+                refused.add(step, refusal)
+            except UnknownRankError as error:
+                assert isinstance(step, Island)
+                left = [node for each in steps[place + 1 :] for node in nodes_of(each)]
+                users = [node for node in left if error.tensor in used_tensors(node)]
+                is_inside = wanted is not None and error.tensor not in wanted
+                if not is_inside or not all(map(self.operators.may_be_island, users)):
+                    raise refused.first(step.nodes) or error from error
+                for user in users:
+                    refused.add(user, RefusedNodeError(user, OPEN_RANK))
+            except DiagnosticError as error:
+                first = refused.first(step.nodes) if isinstance(step, Island) else None
+                raise (first or error) from (error if first else error.__cause__)
+            else:
                 continue
-            if isinstance(node, Island):
-                self._import_island(node, scope, builder)
-                continue
-            inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
-            first = builder.block.last_op
+            return [node for each in steps[place:] for node in nodes_of(each)]
+        return []
+
+    def _import_operation(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
+        """Add the operations of a node by its importer, or by what defines it."""
+        inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
+        first = builder.block.last_op
+        try:
             results = self._import_node(node, inputs, scope, builder)
-            if len(results) < len(node.output) and any(node.output[len(results) :]):
-                raise node_error(node, f"gives {len(results)} outputs, '{node.output[len(results)]}' is not supported")
-            added = builder.block.first_op if first is None else first.next_op
-            results = builder.settle(added, results)
-            for name, value in zip(node.output, results, strict=False):
-                if name and value is not None:
-                    self._enter(node, name, value, scope, builder)
-            if scope.call is None:
-                _name_results(results, node.output)
+        except RefusedNodeError:
+            builder.drop_after(first)
+            raise
+        added = builder.block.first_op if first is None else first.next_op
+        results = builder.settle(added, results)
+        for name, value in zip(node.output, results, strict=False):
+            if name and value is not None:
+                self._enter(node, name, value, scope, builder)
+        if scope.call is None:
+            _name_results(results, node.output)
 
     def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> None:
         """Let `name` be `value`, of the type that the model declares too."""
@@ -271,7 +352,7 @@ class _ModelImporter:
         branch = chosen_branch(node, builder.constant_value(condition))
         if branch is None:
             self.operators.check_choice(node, self.model.name)
-            self._import_island(island_of(node), scope, builder)
+            self._import_island(island_of(node), {}, scope, builder)
             return
         check_branch(branch, scope.opsets, self.functions)
         self.operators.check(branch.node, scope.opsets, self.model.name)
@@ -303,15 +384,15 @@ class _ModelImporter:
         """What the model declares of its tensors, and what ONNX infers."""
         return inferred_types(self.model)
 
-    def _import_island(self, island: Island, scope: _Scope, builder: GraphBuilder) -> None:
-        """Add the operation of nodes that nothing imports."""
+    def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope, builder: GraphBuilder) -> None:
+        """Add the operation of nodes that nothing imports, or that are `refused`: why, by operator."""
         values = {name: self._island_input(name, island, scope, builder) for name in island.inputs}
         proto = self.model.proto
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if island.has_subgraphs else ())
         head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
         declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
         origins = [self._origin(node, scope) for node in island.nodes]
-        results = add_island(island, values, head, builder, origins, declared)
+        results = add_island(island, values, head, builder, origins, declared, reason_text(island, refused))
         for name, value in zip(island.outputs, results, strict=True):
             self._enter(island.nodes[-1], name, value, scope, builder)
         if scope.call is None:
@@ -348,16 +429,18 @@ class _ModelImporter:
                 with faults_from_outside(lambda reason: node_error(node, f"its importer failed: {reason}")):
                     results: Any = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
             except VerifyException as error:  # of a rule that an importer asks before there is an operation
-                raise node_error(node, " ".join(str(error).split())) from error
+                raise verification_error(node, error) from error
             values: Any = [results] if isinstance(results, SSAValue) else results
             if not isinstance(values, Sequence) or not all(isinstance(v, SSAValue | None) for v in cast(Any, values)):
                 what = f"its importer gives {values!r}, no value and no list of values"
                 raise node_error(node, f"{what}{registry.of_package(importer)}")
+            if any(node.output[len(values) :]):
+                raise node_error(node, f"gives {len(values)} outputs, '{node.output[len(values)]}' is not supported")
             return cast(Sequence[SSAValue | None], values)
         types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
         function = definition(node, version, types)
         if function is None:
-            raise node_error(node, "has no importer, and ONNX defines it by others for some inputs only")
+            raise RefusedNodeError(node, "has no importer, and ONNX defines it by others for some inputs only")
         # A definition that depends on its inputs does not always say which operators it is written in: the model's.
         versions = {**scope.opsets, **opsets(function.opset_import)}
         self.operators.check(function.node, versions, self.model.name)

@@ -14,10 +14,10 @@ from qmlir import registry
 from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.checking import is_large, opsets
-from qmlir.onnx.errors import node_error, reason_of
+from qmlir.onnx.errors import describe_node, node_error, reason_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_outputs
@@ -30,8 +30,21 @@ from qmlir.text.elements import dense_dtype
 OLDEST_FORMAT = 8
 """The oldest version of ONNX's format that has functions, and initializers that are no inputs."""
 
-ONE_SAMPLE = 1
-"""The size that stands for an open one where an island is run for the ranks of its results."""
+SIZES_TRIED = (1, 2)
+"""The sizes that stand for open ones where an island is run for the ranks of its results."""
+
+
+OPEN_RANK = "with an input whose rank is known in a run only"
+"""Why a node is in the island that gives its input."""
+
+
+class UnknownRankError(DiagnosticError):
+    """The rank of an output of an island is known in a run only: what takes it belongs to the island."""
+
+    def __init__(self, node: NodeProto, tensor: str):
+        self.tensor = tensor
+        message = f"{describe_node(node)}: the rank of '{tensor}' is known in a run only: declare it in the model"
+        super().__init__(Diagnostic(Severity.ERROR, message))
 
 
 # --- Importing --------------------------------------------------------------------------------------------------------
@@ -44,12 +57,14 @@ def add_island(
     builder: GraphBuilder,
     origins: Sequence[Origin],
     declared: Mapping[str, TypeProto],
+    reason: str,
 ) -> Sequence[SSAValue]:
     """Add the operation of `island`; the values of its outputs.
 
     `values` are those of its inputs, or tensors of the model that only it uses, `head` is what the model says besides
-    its graph, `declared` what it says of types. Small constants become part of the island, whose types may depend on
-    them. Raises `DiagnosticError` where no runtime can run it, and for types that are not known.
+    its graph, `declared` what it says of types, `reason` why it is an island. Small constants become part of the
+    island, whose types may depend on them. Raises `DiagnosticError` where no runtime can run it, and for types that are
+    not known, `UnknownRankError` where the rank of an output is that of a run.
     """
     graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
     graph.output.extend(ValueInfoProto(name=name) for name in island.outputs)
@@ -82,8 +97,6 @@ def add_island(
         registry.table(TABLE)["open"](data)
     except (InterpretationError, DiagnosticError) as error:
         raise node_error(first, f"has no importer, and cannot run as an island: {error}") from error
-    names = ", ".join(island.operators)
-    reason = f"qmlir has no operation for {names}: it runs as an ONNX island"
     types = [_type_of(info, first) for info in model.graph.output]
     return builder.append(OnnxIslandOp.of(data, reason, operands, types), origins).results
 
@@ -121,16 +134,22 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
                 dim.ClearField("dim_param")  # of the model, or made up by the inference
     if all(_is_known(info.type) for info in model.graph.output):
         return
+    runs: list[Sequence[Any]] = []
     try:
         opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
-        results = opened.run([_zeros(info.type) for info in model.graph.input])
+        for size in SIZES_TRIED:
+            runs.append(opened.run([_zeros(info.type, size) for info in model.graph.input]))
     except (InterpretationError, DiagnosticError) as error:
-        raise node_error(
-            node, f"has no importer, and the model does not declare the types that an island needs: {error}"
-        ) from error
-    for info, result in zip(model.graph.output, results, strict=True):
-        if not _is_known(info.type) and isinstance(result, np.ndarray):
-            info.CopyFrom(_info_of_array(info.name, cast(Any, result)))
+        if not runs:
+            raise node_error(
+                node, f"has no importer, and the model does not declare the types that an island needs: {error}"
+            ) from error
+    for info, *results in zip(model.graph.output, *runs, strict=True):
+        if _is_known(info.type) or not isinstance(results[0], np.ndarray):
+            continue
+        if len({np.ndim(result) for result in results}) > 1:
+            raise UnknownRankError(node, info.name)
+        info.CopyFrom(_info_of_array(info.name, cast(Any, results[0])))
 
 
 def _is_known(type_: TypeProto) -> bool:
@@ -139,10 +158,11 @@ def _is_known(type_: TypeProto) -> bool:
     return type_.tensor_type.elem_type != 0 and type_.tensor_type.HasField("shape")
 
 
-def _zeros(type_: TypeProto) -> Any:
+def _zeros(type_: TypeProto, size: int) -> Any:
+    """An input of a type, its open sizes `size`."""
     if type_.HasField("sequence_type"):
         return []
-    sizes = [dim.dim_value if dim.HasField("dim_value") else ONE_SAMPLE for dim in type_.tensor_type.shape.dim]
+    sizes = [dim.dim_value if dim.HasField("dim_value") else size for dim in type_.tensor_type.shape.dim]
     if type_.tensor_type.elem_type == TensorProto.STRING:
         return np.full(sizes, "", dtype=np.object_)
     dtype = np.bool_ if type_.tensor_type.elem_type == TensorProto.BOOL else None

@@ -1,4 +1,4 @@
-"""Nodes of a model that nothing imports: refused with one error, or joined to islands for another runtime."""
+"""Nodes of a model that nothing imports: one error says which, or islands have them, for another runtime."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -76,6 +76,10 @@ class Operators:
         own = {**versions, **opsets(body.opset_import)}
         return all(self.has(inner, own) for inner in body.node)
 
+    def may_be_island(self, node: NodeProto) -> bool:
+        """Whether another runtime may compute a node."""
+        return self.fallback and _may_run(node)
+
     def check_choice(self, node: NodeProto, model: str) -> None:
         """Raise the error about an If whose condition is not known, where it can be no island."""
         if not self.fallback:
@@ -94,21 +98,30 @@ class Operators:
         An exported model may bring islands, whatever is imported.
         """
         missing: dict[str, list[str]] = defaultdict(list)
+        refused: dict[str, list[str]] = defaultdict(list)
         islands = [op for op in module.walk() if isinstance(op, OnnxIslandOp)]
         for island in islands:
             nodes = ModelProto.FromString(island.model_bytes).graph.node
             origins = origins_of(island)
             names = list(map(str, origins)) if len(origins) == len(nodes) else list(map(node_name, nodes))
+            if reason := _refusals_of(island):
+                refused[reason].extend(names)
+                continue
             for node, name in zip(nodes, names, strict=True):
                 missing[operator_key(node)].append(name)
+        if not islands:
+            return
         if missing and not self.fallback:
             raise self._error(missing, model)
-        if islands:
-            message = (
-                f"{model} has {len(islands)} island{'s' if len(islands) > 1 else ''}, which ONNX Runtime or ONNX's "
-                f"reference implementation runs: nothing imports {_shown_operators(missing)}"
-            )
-            emit(Diagnostic(Severity.WARNING, message))
+        causes = [f"nothing imports {_shown_operators(missing)}"] if missing else []
+        causes += [f"{reason} ({shown_names(names)})" for reason, names in refused.items()]
+        if not self.fallback:
+            raise model_error(f"{model} has nodes that only islands take: {'; '.join(causes)}")
+        message = (
+            f"{model} has {len(islands)} island{'s' if len(islands) > 1 else ''}, which ONNX Runtime or ONNX's "
+            f"reference implementation runs: {'; '.join(causes)}"
+        )
+        emit(Diagnostic(Severity.WARNING, message))
 
     @staticmethod
     def _error(missing: Mapping[str, Sequence[str]], model: str) -> DiagnosticError:
@@ -128,7 +141,7 @@ class Operators:
                 if id(function) not in called:
                     called.add(id(function))
                     self._collect(function.node, opsets(function.opset_import), missing, called)
-            elif not self.has(node, versions) and not (self.fallback and _may_run(node)):
+            elif not self.has(node, versions) and not self.may_be_island(node):
                 missing[operator_key(node)].append(node_name(node))
 
 
@@ -138,7 +151,7 @@ def _may_run(node: NodeProto) -> bool:
 
 @dataclass(frozen=True)
 class Island:
-    """Nodes that nothing imports, in order, and the tensors that go in and out."""
+    """Nodes for another runtime, in order, and the tensors that go in and out."""
 
     nodes: tuple[NodeProto, ...]
     inputs: tuple[str, ...]
@@ -156,6 +169,30 @@ class Island:
         for node in self.nodes:
             found[operator_key(node)].append(node_name(node))
         return found
+
+
+_NO_OPERATION, _RUNS = "qmlir has no operation for ", ": it runs as an ONNX island"
+
+
+def reason_text(island: Island, refused: Mapping[str, str]) -> str:
+    """Why nodes are an island: of which operators there is no operation, and why others are `refused`."""
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for key, reason in refused.items():
+        by_reason[reason].append(key)
+    causes = [f"{', '.join(keys)} {reason}" for reason, keys in by_reason.items()]
+    missing = ", ".join(key for key in island.operators if key not in refused)
+    return "; ".join([*causes, f"{_NO_OPERATION}{missing}"] if missing else causes) + _RUNS
+
+
+def _refusals_of(island: OnnxIslandOp) -> str:
+    """What its reason says of refused nodes; empty where there are none."""
+    reason = island.reason.data
+    return "" if reason.startswith(_NO_OPERATION) else reason.removesuffix(_RUNS)
+
+
+def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
+    """The nodes of a step of an order."""
+    return step.nodes if isinstance(step, Island) else (step,)
 
 
 def island_of(node: NodeProto) -> Island:

@@ -25,10 +25,10 @@ from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
-from qmlir.onnx.errors import node_error
+from qmlir.onnx.errors import RefusedNodeError, node_error, verification_error
 from qmlir.onnx.signatures import attribute_kind, schema_of
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
@@ -71,6 +71,10 @@ class Node:
         """The error, to be raised, that names this node."""
         return node_error(self.proto, message)
 
+    def unsupported(self, reason: str) -> DiagnosticError:
+        """The error, to be raised, about a form of this node that its importer does not take, though ONNX has it."""
+        return RefusedNodeError(self.proto, reason)
+
     def part(self, role: str) -> Node:
         """This node, the operations of which stand for its part `role`: a profile tells its values from the others."""
         return replace(self, origin=self.origin.within(role))
@@ -104,7 +108,8 @@ class Node:
         """Input `index`, a tensor, as it is; `None` where it is left out."""
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is not None and ranked_tensor(value.type) is None:
-            raise self.error(f"takes a tensor as input {index}, found {value.type}")
+            fault = self.error if unranked_tensor(value.type) is None else self.unsupported
+            raise fault(f"takes a tensor as input {index}, found {value.type}")
         return value
 
     def optional(self, index: int) -> SSAValue | None:
@@ -209,7 +214,7 @@ class Node:
                     raise
                 op = built(plain)
         except VerifyException as error:
-            raise self.error(" ".join(str(error).split())) from error
+            raise verification_error(self.proto, error) from error
         for result in op.results:
             if (fault := shape_fault(shape_of(result))) is not None:
                 op.drop_all_references()
@@ -254,7 +259,7 @@ class Node:
         """The element type of an ONNX data type. Raises `DiagnosticError` for one that `nn` has not."""
         element = ELEMENT_TYPES.get(data_type)
         if element is None:
-            raise self.error(f"elements of {data_type_name(data_type)} are not supported")
+            raise self.unsupported(f"elements of {data_type_name(data_type)} are not supported")
         return element
 
 

@@ -167,6 +167,6 @@ class QParams:
             return value
         size = layout.shape[place]
         if size == DYNAMIC_INDEX:
-            raise node.error(f"blocks along axis {place} need a known size: fix the shape of the input")
+            raise node.unsupported(f"blocks along axis {place} need a known size: fix the shape of the input")
         block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // layout.block, i64)
         return node.add(GatherOp, value, block_of_each, axis=place).result

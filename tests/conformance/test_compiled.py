@@ -16,6 +16,8 @@ import qmlir
 from qmlir import registry
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
+from qmlir.targets.cpu.compiler import Program
+from qmlir.targets.hybrid import HybridProgram
 from tests.conformance.backend import QmlirBackend, QmlirRep, given
 from tests.conformance.cases import Case, node_cases
 from tests.conformance.test_onnx_backend import NOT_PASSING, is_outside, read_reasons
@@ -50,8 +52,8 @@ def _assert_agree(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
             np.testing.assert_allclose(*reals, rtol=bound, atol=bound, equal_nan=True, err_msg=name)
 
 
-def run_compiled(case: Case, *, fallback: bool = False) -> None:
-    """Import, compile, run and compare. Raises what goes wrong."""
+def run_compiled(case: Case, *, fallback: bool = False) -> Program | HybridProgram:
+    """Import, compile, run and compare; the program. Raises what goes wrong."""
     prepared = QmlirBackend.prepare(case.model, fallback=fallback)
     program = qmlir.compile(prepared.module)
     names = [port.name for port in inputs_of(function_of(prepared.module, "main"))]
@@ -61,6 +63,7 @@ def run_compiled(case: Case, *, fallback: bool = False) -> None:
         _assert_agree(found, qmlir.interpret(prepared.module, values))
         outputs = tuple(QmlirRep.as_declared(found[name], element) for name, element in prepared.outputs)
         Runner.assert_similar_outputs(expected, outputs, case.rtol, case.atol)
+    return program
 
 
 def _parameters() -> Iterator[Any]:

@@ -71,6 +71,13 @@ def computing_type(element: Attribute) -> Attribute:
     return f32 if isinstance(element, AnyFloat) and not isinstance(element, Float64Type) else element
 
 
+class UnsupportedFormError(VerifyException):
+    """An operation that may be sound, in a form that the dialect does not have.
+
+    Its elements are of a type that it does not take, or what decides the types of its results is known in a run only.
+    """
+
+
 class Kind(Flag):
     """A kind of element type; the kinds that an operation accepts are joined with `|`."""
 
@@ -341,7 +348,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         for value in self.data_operands():
             kind = kind_of(element_of(value))
             if kind is None or kind not in self.ACCEPTS:
-                raise VerifyException(
+                raise UnsupportedFormError(
                     f"operand of type {value.type} is not accepted; its elements may be {self.ACCEPTS}"
                 )
             kinds.setdefault(kind, value)

@@ -56,7 +56,7 @@ def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilat
     for size, taps, stride, dilation in zip(node.shape()[2:], kernel, strides, dilations, strict=True):
         extent = (taps - 1) * dilation + 1
         if taps == DYNAMIC_INDEX or (size == DYNAMIC_INDEX and stride != 1):
-            raise node.error(
+            raise node.unsupported(
                 f"auto_pad {mode} with strides needs known sizes, found {node.quantized().type}: "
                 "fix the shape of the input"
             )
@@ -138,7 +138,9 @@ def _paddings(
         return [extent + more - stride for extent, more, stride in zip(extents, added, strides, strict=True)]
     wanted = wanted[-len(kernel) :]  # some models give the batch and the channels too
     if DYNAMIC_INDEX in (*sizes, *kernel):
-        raise node.error(f"output_shape needs known sizes, found {node.quantized().type}: fix the shape of the input")
+        raise node.unsupported(
+            f"output_shape needs known sizes, found {node.quantized().type}: fix the shape of the input"
+        )
     return [
         stride * (size - 1) + more + extent - target
         for stride, size, more, extent, target in zip(strides, sizes, added, extents, wanted, strict=True)
@@ -149,7 +151,7 @@ def _scaled(node: Node, value: SSAValue, factor: float) -> SSAValue:
     if factor == 1:
         return value
     if isinstance(element_of(value), IntegerType) and not float(factor).is_integer():
-        raise node.error(f"multiplies integers by {factor}: whole numbers are supported")
+        raise node.unsupported(f"multiplies integers by {factor}: whole numbers are supported")
     return node.add(elementwise.MulOp, value, node.scalar(factor, value)).result
 
 

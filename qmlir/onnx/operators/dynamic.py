@@ -65,7 +65,7 @@ def _bits_of(packed: Array, bits: int) -> Array:
 def _known(node: Node, index: int, name: str) -> Array:
     found = node.constant(index)
     if found is None:
-        raise node.error(f"takes {name} as a constant, input {index} is known at run time only")
+        raise node.unsupported(f"takes {name} as a constant, input {index} is known at run time only")
     return found
 
 
@@ -84,9 +84,9 @@ def _matmul_n_bits(node: Node) -> SSAValue:
     if min(block, inputs, outputs) < 1:
         raise node.error("lacks the attributes K, N or block_size")
     if node.optional(4) is not None:
-        raise node.error("has g_idx, an order of the groups: weights in their own order are supported")
+        raise node.unsupported("has g_idx, an order of the groups: weights in their own order are supported")
     if bits not in (2, 4, 8):
-        raise node.error(f"has weights of {bits} bits: 2, 4 and 8 are supported")
+        raise node.unsupported(f"has weights of {bits} bits: 2, 4 and 8 are supported")
     if block * bits % 8:
         raise node.error(f"has blocks of {block} weights of {bits} bits: a block fills bytes")
     blocks = -(-inputs // block)
@@ -96,7 +96,7 @@ def _matmul_n_bits(node: Node) -> SSAValue:
     points = np.full((outputs, blocks), 1 << (bits - 1), np.int64)
     if node.optional(3) is not None:
         if element_of(node.input(3)) != UI8:
-            raise node.error(f"has zero points of {element_of(node.input(3))}: packed ones of u8 are supported")
+            raise node.unsupported(f"has zero points of {element_of(node.input(3))}: packed ones of u8 are supported")
         given = _rows(node, 3, "its zero points", outputs, -(-blocks * bits // 8))
         points = _bits_of(given, bits)[:, :blocks].astype(np.int64)
     storage = IntegerType(bits, Signedness.UNSIGNED)

@@ -64,7 +64,9 @@ def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQua
 def _check_constants(node: Node, *places: int) -> None:
     for place in places:
         if node.optional(place) is not None and node.constant(place) is None:
-            raise node.error(f"takes its scales and zero points as constants, input {place} is known at run time only")
+            raise node.unsupported(
+                f"takes its scales and zero points as constants, input {place} is known at run time only"
+            )
 
 
 def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
@@ -101,7 +103,9 @@ def _repeats(node: Node, left: Sequence[int], right: Sequence[int]) -> bool:
     sizes = zip(reversed(left), reversed(right), strict=False) if left and right else [(left[-1] if left else 1, 1)]
     for own, other in sizes:
         if DYNAMIC_INDEX in (own, other) and own < 2:
-            raise node.error("adds in an order that depends on the size of the last axis: fix the shapes of the inputs")
+            raise node.unsupported(
+                "adds in an order that depends on the size of the last axis: fix the shapes of the inputs"
+            )
         if max(own, other) > 1:
             return own == 1
     return True
@@ -140,11 +144,11 @@ def _softmax(node: Node) -> SSAValue:
     shape = shape_of(value)
     tail = shape[axis % rank :]
     if DYNAMIC_INDEX in (tail if opset < 13 else tail[:1]):
-        raise node.error(f"makes its table for a known number of elements: fix the sizes of {value.type}")
+        raise node.unsupported(f"makes its table for a known number of elements: fix the sizes of {value.type}")
     if opset >= 13 or len(tail) == 1:
         return node.add(softmax.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
     if DYNAMIC_INDEX in shape:
-        raise node.error(f"takes axes together, of which all sizes are known: fix those of {value.type}")
+        raise node.unsupported(f"takes axes together, of which all sizes are known: fix those of {value.type}")
     flattened = node.reshaped(value, [*shape[: axis % rank], int(np.prod(tail))])
     found = node.add(softmax.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
     return node.reshaped(found, shape)

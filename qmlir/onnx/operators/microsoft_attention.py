@@ -37,7 +37,7 @@ def _refuse_inputs(node: Node, **inputs: int) -> None:
     """Raise `DiagnosticError` where one of the inputs is given, by name and place."""
     for name, place in inputs.items():
         if node.optional(place) is not None:
-            raise node.error(f"has {name}, which is not supported")
+            raise node.unsupported(f"has {name}, which is not supported")
 
 
 def _add(node: Node, left: SSAValue, right: SSAValue) -> SSAValue:
@@ -69,7 +69,7 @@ def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_star
     sizes, batch = shape_of(mask), shape_of(queries)[0]
     if len(sizes) == 1:
         if DYNAMIC_INDEX in (sizes[0], batch) and has_starts:
-            raise node.error(f"has a mask {mask.type}, of ends or of ends and starts: fix the size of the batch")
+            raise node.unsupported(f"has a mask {mask.type}, of ends or of ends and starts: fix the size of the batch")
         if sizes[0] in (batch, DYNAMIC_INDEX):
             kept = _kept_before(node, mask, keys)
         elif has_starts and sizes[0] == 2 * batch:
@@ -77,13 +77,13 @@ def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_star
             starts = _spread(node, node.cast(_cut(node, mask, batch, 2 * batch, 0), i64), 1, 2, 3)
             kept = node.add(logic.AndOp, kept, node.add(elementwise.GreaterOrEqualOp, keys, starts).result).result
         else:
-            raise node.error(f"has a mask {mask.type} of cumulated lengths, which is not supported")
+            raise node.unsupported(f"has a mask {mask.type} of cumulated lengths, which is not supported")
     elif len(sizes) in (2, 3):
         zero = node.scalar(0, mask)
         kept = node.add(elementwise.GreaterOp, mask, zero).result
         kept = _spread(node, kept, 1, 2) if len(sizes) == 2 else _spread(node, kept, 1)
     else:
-        raise node.error(f"has a mask {mask.type}: masks of 1 to 3 axes are supported")
+        raise node.unsupported(f"has a mask {mask.type}: masks of 1 to 3 axes are supported")
     filtered = node.scalar(node.attribute("mask_filter_value", _MASKED), queries)
     return node.add(elementwise.WhereOp, kept, node.scalar(0, queries), filtered).result
 
@@ -104,7 +104,7 @@ def _attended(node: Node, heads: _Heads, mask: int, bias: int, *, has_starts: bo
     is_causal = bool(node.attribute("unidirectional", 0))
     queries, keys = shape_of(heads.query)[2], shape_of(heads.key)[2]
     if is_causal and DYNAMIC_INDEX not in (queries, keys) and queries != keys:
-        raise node.error(f"is unidirectional with {keys} new keys for {queries} queries: as many are supported")
+        raise node.unsupported(f"is unidirectional with {keys} new keys for {queries} queries: as many are supported")
     parts = [heads.key] if heads.past_key is None else [heads.past_key, heads.key]
     found = _mask(node, mask, heads.query, _places_in_all(node, parts), has_starts=has_starts)
     added = node.optional(bias)
@@ -161,7 +161,7 @@ def _multi_head_attention(node: Node) -> list[SSAValue | None]:
     """The bias is added to query, key and value; keys of an axis of heads are a cache, which has its bias already."""
     _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
     if wanted(node, 3):
-        raise node.error("gives its scores as output 3, which is not supported")
+        raise node.unsupported("gives its scores as output 3, which is not supported")
     count = node.attribute("num_heads")
     values = _multi_head_inputs(node, count)
     bias = node.optional(3)
@@ -183,7 +183,7 @@ def _with_bias(node: Node, values: Sequence[SSAValue], bias: SSAValue, heads: in
     for role, value in zip(_ROLES, values, strict=False):
         size = shape_of(value)[3]
         if size == DYNAMIC_INDEX:
-            raise node.error(f"has a bias and heads of a size that is not known: {value.type}")
+            raise node.unsupported(f"has a bias and heads of a size that is not known: {value.type}")
         part = node.reshaped(_cut(node, bias, start, start + heads * size, 0), [heads, 1, size])
         found.append(_add(node.part(role), value, part))
         start += heads * size
@@ -199,7 +199,7 @@ def _attention(node: Node) -> list[SSAValue | None]:
     refuse_attributes(node, do_rotary=0, past_present_share_buffer=0)
     count, width = node.attribute("num_heads"), node.shape(1)[-1]
     if width == DYNAMIC_INDEX:
-        raise node.error(f"needs the number of columns of its weights, found {node.input(1).type}")
+        raise node.unsupported(f"needs the number of columns of its weights, found {node.input(1).type}")
     sizes = node.attribute("qkv_hidden_sizes", None) or [width // 3] * 3
     if len(sizes) != 3 or sum(sizes) != width or any(size % count for size in sizes):
         raise node.error(f"has weights of {width} columns for query, key and value of {sizes}, in {count} heads")
@@ -360,7 +360,7 @@ def _turned_by_length(node: Node, values: list[SSAValue], lengths: _Lengths, has
         found = node.add(ExpandOp, found, sizes).result
     cosines, sines = node.input(7), node.input(8)
     if DYNAMIC_INDEX in (shape_of(cosines)[-1], shape_of(values[0])[-1]):
-        raise node.error(
+        raise node.unsupported(
             f"turns the part of each head that cos_cache is for: fix the sizes of {cosines.type} and heads"
         )
     interleaved = bool(node.attribute("rotary_interleaved", 0))
@@ -416,7 +416,9 @@ def _scores(node: Node) -> str:
         return ""
     mode = node.attribute("qk_output", 0)
     if mode not in (1, 2) or _has_sink(node):
-        raise node.error(f"gives scores with qk_output = {mode}: 1 and 2 are supported, without sinks of the softmax")
+        raise node.unsupported(
+            f"gives scores with qk_output = {mode}: 1 and 2 are supported, without sinks of the softmax"
+        )
     return _QK_OUTPUT[mode]
 
 

@@ -36,7 +36,7 @@ def refuse_attributes(node: Node, **accepted: Any) -> None:
     for name, value in accepted.items():
         found = node.attribute(name, value)
         if found != value:
-            raise node.error(f"{name} is {found}, only {value} is supported")
+            raise node.unsupported(f"{name} is {found}, only {value} is supported")
 
 
 # --- Activations ------------------------------------------------------------------------------------------------------
@@ -104,7 +104,9 @@ def _skip_layer_norm(node: Node) -> list[SSAValue | None]:
 def _skip_rms_norm(node: Node) -> list[SSAValue | None]:
     """The same without a mean."""
     if wanted(node, 1):
-        raise node.error("gives a mean, which this normalization does not have: its inverse deviation is output 2")
+        raise node.unsupported(
+            "gives a mean, which this normalization does not have: its inverse deviation is output 2"
+        )
     total, epsilon = _sum_with(node, node.optional(3)), node.attribute("epsilon", 1e-12)
     result = node.add(RmsNormOp, total, node.input(2), axis=-1, epsilon=epsilon).result
     return [result, None, _inverse_rms(node, total, epsilon, [-1]) if wanted(node, 2) else None, total]
@@ -180,7 +182,7 @@ def _rotary_embedding(node: Node) -> SSAValue:
     if is_flat:
         width, half = node.shape()[-1], node.shape(2)[-1]
         if not heads and DYNAMIC_INDEX in (width, half):
-            raise node.error("needs num_heads, or known sizes of its data and its cos_cache")
+            raise node.unsupported("needs num_heads, or known sizes of its data and its cos_cache")
         data = split_heads(node, data, heads or width // (2 * half))
     if len(shape_of(positions)) == 1:
         positions = node.add(elementwise.AddOp, positions, places(node, data, 2)).result

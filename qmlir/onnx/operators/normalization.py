@@ -96,7 +96,7 @@ def _with_elements_as_channels(
     """`spatial = 0`, before version 9: every element of an instance has parameters of its own, as a channel has."""
     shape = shape_of(data)
     if DYNAMIC_INDEX in shape[1:]:
-        raise node.error(f"spatial = 0 needs static sizes after the batch, found {data.type}")
+        raise node.unsupported(f"spatial = 0 needs static sizes after the batch, found {data.type}")
     count = math.prod(shape[1:])
     return node.reshaped(data, (shape[0], count)), [node.reshaped(value, (count,)) for value in parameters]
 

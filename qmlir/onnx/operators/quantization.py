@@ -58,7 +58,7 @@ def _float(node: Node, element: Attribute) -> AnyFloat:
         return f32
     if isinstance(element, AnyFloat) and as_small_float(element) is None:
         return element
-    raise node.error(f"no quantization of elements of {element}")
+    raise node.unsupported(f"no quantization of elements of {element}")
 
 
 def _float_attribute(node: Node, name: str) -> AnyFloat | None:
@@ -80,7 +80,7 @@ def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
     stored = storage_element(element)
     found = as_integer(stored) or as_small_float(stored)
     if found is None or isinstance(found, Float8E8M0FNUType):
-        raise node.error(f"quantizes to integers and to floats of 8 bits and fewer, found {element}")
+        raise node.unsupported(f"quantizes to integers and to floats of 8 bits and fewer, found {element}")
     return found
 
 

@@ -76,7 +76,7 @@ def recurrent(
         data = node.input()
         hidden_size = node.attribute("hidden_size") or shape_of(node.input(2))[-1]
         if hidden_size == DYNAMIC_INDEX:
-            raise node.error(f"needs hidden_size, which {node.input(2).type} does not tell")
+            raise node.unsupported(f"needs hidden_size, which {node.input(2).type} does not tell")
         direction = node.attribute("direction") or "forward"
         if direction not in ops.DIRECTIONS:
             raise node.error(f"direction is '{direction}', known are {list(ops.DIRECTIONS)}")

@@ -13,8 +13,9 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import DiagnosticError
 
 
-def load(text: str, opset: int = 21) -> ModuleOp:
-    return qmlir.load(parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> g {text}'))
+def load(text: str, opset: int = 21, *, fallback: bool = True) -> ModuleOp:
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> g {text}')
+    return qmlir.load(model, fallback=fallback)
 
 
 def operations(module: ModuleOp) -> list[NnOp]:
@@ -83,7 +84,7 @@ def test_constant(attribute: str, expected: object) -> None:
 
 def test_constant_of_text() -> None:
     with pytest.raises(DiagnosticError, match="gives its value as 'value_string': a dense tensor, floats or integers"):
-        load('(float[2] x) => (y) { y = Constant <value_string = "a"> () }')
+        load('(float[2] x) => (y) { y = Constant <value_string = "a"> () }', fallback=False)
 
 
 def test_dropout_keeps_every_element() -> None:
@@ -129,4 +130,4 @@ def test_split_that_does_not_divide() -> None:
 
 def test_reshape_to_a_list_of_unknown_length() -> None:
     with pytest.raises(DiagnosticError, match="the number of sizes must be known"):
-        load("(float[5] x, int64[N] sizes) => (y) { y = Reshape (x, sizes) }")
+        load("(float[5] x, int64[N] sizes) => (y) { y = Reshape (x, sizes) }", fallback=False)

@@ -287,7 +287,7 @@ def test_sizes_that_are_not_known() -> None:
         np.testing.assert_array_equal(net.run(q)[0], np.uint8([[2, 2], [6, 4], [10, 6]]))
     blocks = net.node("QuantizeLinear", x, net.input(np.ones((3, 2), np.float32)), block_size=2)
     with pytest.raises(DiagnosticError, match="blocks along axis 1 need a known size: fix the shape of the input"):
-        qmlir.load(net.model(blocks))
+        qmlir.load(net.model(blocks), fallback=False)
 
 
 def test_onnx_type_of_a_quantized_value() -> None:

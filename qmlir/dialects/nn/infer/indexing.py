@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import shapes_agree
+from qmlir.dialects.nn.base import UnsupportedFormError, shapes_agree
 from qmlir.dialects.nn.infer.operands import shape_text
 
 
@@ -33,7 +33,7 @@ def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -
         )
     length = indices[-1]
     if length == DYNAMIC_INDEX:
-        raise VerifyException("the length of the index tuples, the last size of the indices, must be known")
+        raise UnsupportedFormError("the length of the index tuples, the last size of the indices, must be known")
     if not 0 <= batch_dims < min(len(data), len(indices)):
         raise VerifyException(f"batch_dims is {batch_dims}, the ranks are {len(data)} and {len(indices)}")
     if not shapes_agree(data[:batch_dims], indices[:batch_dims]):

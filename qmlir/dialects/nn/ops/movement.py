@@ -29,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree
+from qmlir.dialects.nn.base import Kind, NnOp, UnsupportedFormError, kind_of, shapes_agree
 from qmlir.dialects.nn.infer.movement import (
     check_reshape,
     concatenated_shape,
@@ -70,7 +70,7 @@ def known_length(value: SSAValue, name: str) -> int:
     """The length of the list of `name`, which must be known."""
     count = list_length(value)
     if count == DYNAMIC_INDEX:
-        raise VerifyException(f"the number of {name} must be known")
+        raise UnsupportedFormError(f"the number of {name} must be known")
     if count > MAX_AXES:
         raise VerifyException(f"a tensor has up to {MAX_AXES} axes, found a list of {count} {name}")
     return count
@@ -191,7 +191,7 @@ class SqueezeOp(AxesOp):
         named = self.integers("axes", axes)
         if named is None:
             if DYNAMIC_INDEX in shape:
-                raise VerifyException(f"names no axes, and which have size 1 is not known of {self.input.type}")
+                raise UnsupportedFormError(f"names no axes, and which have size 1 is not known of {self.input.type}")
             return tuple(axis for axis, size in enumerate(shape) if size == 1)
         gone = normalized_axes(named, len(shape))
         if any(shape[axis] not in (1, DYNAMIC_INDEX) for axis in gone):

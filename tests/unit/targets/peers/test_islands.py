@@ -65,6 +65,10 @@ def _islands(module: ModuleOp) -> list[OnnxIslandOp]:
     return [op for op in module.walk() if isinstance(op, OnnxIslandOp)]
 
 
+def _nodes(island: OnnxIslandOp) -> list[str]:
+    return [node.op_type for node in ModelProto.FromString(island.model_bytes).graph.node]
+
+
 @pytest.fixture(scope="module")
 def detector() -> ModuleOp:
     return _loaded(_detector())[0]
@@ -174,6 +178,27 @@ def test_without_onnx_runtime_the_reference_runs(monkeypatch: pytest.MonkeyPatch
     found = qmlir.interpret(module, x)
     np.testing.assert_array_equal(found["chosen"], expected[1])
     islands.open_island.cache_clear()
+
+
+def test_what_an_importer_refuses_runs_too() -> None:
+    """A Squeeze of axes that only a run tells, and what takes its result: compiled around it, at any size."""
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        net (float[5, 4] x, int64[n, 1] column) => (float[n, 4] y) <float[n, 4] r>
+        { places = Squeeze (column) r = Gather (x, places) y = Neg (r) }
+        """)
+    module, said = _loaded(model)
+    assert [len(_nodes(each)) for each in _islands(module)] == [2]
+    assert "Squeeze names no axes" in said[0].message
+    program = qmlir.compile(module)
+    for rows in ([0, 3], [4, 2, 1]):
+        x = {"x": RNG.standard_normal((5, 4)).astype(np.float32), "column": np.int64(rows)[:, None]}
+        (expected,) = ReferenceEvaluator(model).run(None, x)
+        np.testing.assert_array_equal(program(x)["y"], expected)
+    again, _ = _loaded(qmlir.export_onnx(module))
+    assert str(again) == str(module)
+    with pytest.raises(DiagnosticError, match="has nodes that only islands take: Squeeze names no axes"):
+        qmlir.load(qmlir.export_onnx(module), fallback=False)
 
 
 def test_values_that_modules_have_not_stay_inside() -> None:
