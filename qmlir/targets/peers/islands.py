@@ -22,7 +22,7 @@ from qmlir.interpreter.values import check_value, value_dtype
 from qmlir.ir.builtin_types import tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.types import DATA_TYPES
-from qmlir.targets.peers.onnx_runtime import PACKAGE, OrtOptions, OrtSession
+from qmlir.targets.peers.onnx_runtime import BY_BYTES, PACKAGE, OrtOptions, OrtSession
 from qmlir.targets.peers.packages import TITLES, imported, is_installed
 
 REFERENCE = "ONNX's reference implementation"
@@ -124,11 +124,10 @@ def open_island(model: bytes) -> OpenIsland:
 
 
 def _has_narrow_types(model: ModelProto) -> bool:
-    """Whether values have types that NumPy alone has not, which ONNX Runtime takes from Python in no array."""
-    types = (each.type.tensor_type.elem_type for each in (*model.graph.input, *model.graph.output))
-    return any(
-        type_ and type_ != TensorProto.STRING and helper.tensor_dtype_to_np_dtype(type_).kind == "V" for type_ in types
-    )
+    """Whether values have types of less than 8 bits and the like, which ONNX Runtime takes from Python in no form."""
+    types = {each.type.tensor_type.elem_type for each in (*model.graph.input, *model.graph.output)}
+    known = {TensorProto.UNDEFINED, TensorProto.STRING, *BY_BYTES.values()}
+    return any(helper.tensor_dtype_to_np_dtype(type_).kind == "V" for type_ in types - known)
 
 
 def _element(type_: Attribute) -> Attribute:

@@ -1,12 +1,14 @@
 """ONNX Runtime: a session with every option that changes numbers or times stated, called with arrays by name."""
 
 from collections.abc import Mapping, Sequence
+from ctypes import string_at
 from dataclasses import dataclass
 from inspect import isclass
 from os import PathLike, fspath
 from typing import Any, cast
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
@@ -21,6 +23,15 @@ OPTIMIZATIONS: Mapping[str, str] = {
     "all": "ORT_ENABLE_ALL",
 }
 """Our names of the levels of graph optimization, and ONNX Runtime's."""
+
+BY_BYTES: Mapping[str, int] = {
+    "tensor(bfloat16)": TensorProto.BFLOAT16,
+    "tensor(float8e4m3fn)": TensorProto.FLOAT8E4M3FN,
+    "tensor(float8e4m3fnuz)": TensorProto.FLOAT8E4M3FNUZ,
+    "tensor(float8e5m2)": TensorProto.FLOAT8E5M2,
+    "tensor(float8e5m2fnuz)": TensorProto.FLOAT8E5M2FNUZ,
+}
+"""Types that NumPy alone does not have: ONNX Runtime takes them as bytes with a type of ONNX."""
 
 _FATAL = 4
 
@@ -74,8 +85,11 @@ class OrtSession:
             raise text_error(f"ONNX Runtime cannot run the model: {' '.join(str(error).split())}") from error
         self.input_names: tuple[str, ...] = tuple(each.name for each in self._session.get_inputs())
         outputs: Sequence[Any] = self._session.get_outputs()
+        self._runtime = runtime
+        self._input_types = {each.name: each.type for each in self._session.get_inputs()}
         self.output_names: tuple[str, ...] = tuple(each.name for each in outputs)
         self.output_types: tuple[str, ...] = tuple(each.type for each in outputs)
+        self._by_bytes = any(each in BY_BYTES for each in (*self._input_types.values(), *self.output_types))
 
     def __call__(self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs by name, or those of them that `outputs` names.
@@ -86,6 +100,32 @@ class OrtSession:
         # An element of an array is no array to it; a sequence is a list.
         given = {name: np.asarray(each) if isinstance(each, np.generic) else each for name, each in inputs.items()}
         try:
-            return dict(zip(names, self._session.run(names, given), strict=True))
-        except (RuntimeError, ValueError, *_errors()) as error:  # RuntimeError: of bfloat16, which it has no array of
+            found = self._run_on_values(names, given) if self._by_bytes else self._session.run(names, given)
+            return dict(zip(names, found, strict=True))
+        except (RuntimeError, ValueError, *_errors()) as error:
             raise text_error(f"ONNX Runtime refuses the inputs: {' '.join(str(error).split())}") from error
+
+    def _run_on_values(self, names: Sequence[str], given: Mapping[str, Array]) -> list[Array]:
+        """A run on its own values, for types that it takes from no array."""
+        values = {name: self._value(name, array) for name, array in given.items()}
+        return [_array(value) for value in self._session.run_with_ort_values(names, values)]
+
+    def _value(self, name: str, array: Array) -> Any:
+        kind = BY_BYTES.get(self._input_types.get(name, ""))
+        plain = np.asarray(array, order="C")
+        if kind is None:
+            return self._runtime.OrtValue.ortvalue_from_numpy(plain)
+        if plain.dtype != helper.tensor_dtype_to_np_dtype(kind):
+            raise ValueError(f"'{name}' is a {self._input_types[name]}, found an array of {plain.dtype}")
+        bits = plain.view(f"u{plain.dtype.itemsize}")
+        return self._runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)
+
+
+def _array(value: Any) -> Array:
+    """A value of ONNX Runtime as an array."""
+    kind = BY_BYTES.get(value.data_type())
+    if kind is None:
+        return value.numpy()
+    size = value.tensor_size_in_bytes()
+    data = string_at(value.data_ptr(), size) if size else b""
+    return np.frombuffer(data, helper.tensor_dtype_to_np_dtype(kind)).reshape(value.shape())
