@@ -317,6 +317,9 @@ class _ModelImporter:
 
     def _import_operation(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
         """Add the operations of a node by its importer, or by what defines it."""
+        for name in node.input:
+            if self._is_text(name, scope):
+                raise RefusedNodeError(node, f"takes '{name}', a constant of text, which modules have not")
         inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
         first = builder.block.last_op
         try:
@@ -400,10 +403,15 @@ class _ModelImporter:
 
     def _island_input(self, name: str, island: Island, scope: _Scope, builder: GraphBuilder) -> SSAValue | TensorProto:
         """The value of a tensor, or the tensor of the model itself, where it is text."""
-        held = scope.initializers.get(name)
-        if name not in scope.values and held is not None and held.data_type == TensorProto.STRING:
-            return held
+        if self._is_text(name, scope):
+            return scope.initializers[name]
         return self._value(name, scope, builder, island.nodes[0])
+
+    @staticmethod
+    def _is_text(name: str, scope: _Scope) -> bool:
+        """Whether a name is that of a constant of text."""
+        held = scope.initializers.get(name)
+        return name not in scope.values and held is not None and held.data_type == TensorProto.STRING
 
     def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> SSAValue:
         declared, found = scope.declared[name], ranked_tensor(value.type)
@@ -434,9 +442,10 @@ class _ModelImporter:
             if not isinstance(values, Sequence) or not all(isinstance(v, SSAValue | None) for v in cast(Any, values)):
                 what = f"its importer gives {values!r}, no value and no list of values"
                 raise node_error(node, f"{what}{registry.of_package(importer)}")
-            if any(node.output[len(values) :]):
-                raise node_error(node, f"gives {len(values)} outputs, '{node.output[len(values)]}' is not supported")
-            return cast(Sequence[SSAValue | None], values)
+            found = cast(Sequence[SSAValue | None], values)
+            if any(node.output[len(found) :]):
+                raise node_error(node, f"gives {len(found)} outputs, '{node.output[len(found)]}' is not supported")
+            return found
         types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
         function = definition(node, version, types)
         if function is None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto, helper, shape_inference
 
 from qmlir.onnx.checking import is_large
+from qmlir.onnx.errors import reason_of
 from qmlir.onnx.reading import OnnxModel
 
 
@@ -44,6 +45,15 @@ def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
     except (RuntimeError, ValueError, shape_inference.InferenceError):
         return found  # of a model that is wrong, which its importer says better
     return found | {name: info.type for name, info in declared_infos(graph).items()}
+
+
+def type_fault(model: ModelProto) -> str | None:
+    """Which node takes elements of a type that its operator does not take; `None` where all are sound."""
+    try:
+        shape_inference.infer_shapes(model, check_type=True)
+    except shape_inference.InferenceError as error:
+        return reason_of(error)
+    return None
 
 
 def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:

@@ -20,7 +20,7 @@ from qmlir.onnx.checking import is_large, opsets
 from qmlir.onnx.errors import describe_node, node_error, reason_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
-from qmlir.onnx.inference import inferred_outputs
+from qmlir.onnx.inference import inferred_outputs, type_fault
 from qmlir.onnx.missing import Island, domain_of
 from qmlir.onnx.order import subgraphs
 from qmlir.onnx.reading import inlined
@@ -91,6 +91,8 @@ def add_island(
         graph=graph,
     )  # fmt: skip
     first = island.nodes[0]
+    if fault := type_fault(model):  # ONNX's reference implementation opens such a model, too
+        raise node_error(first, fault)
     _type_outputs(model, declared, first)
     data = model.SerializeToString(deterministic=True)
     try:

@@ -161,7 +161,14 @@ TREE = Contribution(
         "symmetric_pow2": "qmlir.arithmetic.schemes:SYMMETRIC_POW2",
     },
     importers=_onnx_rows(
-        "IMPORTERS", "dynamic", "microsoft", "microsoft_attention", "microsoft_layers", "text", "training"
+        "IMPORTERS",
+        "dynamic",
+        "machine_learning",
+        "microsoft",
+        "microsoft_attention",
+        "microsoft_layers",
+        "text",
+        "training",
     ),
     exporters=(*_onnx_rows("EXPORTERS", "calibration"), "qmlir.onnx.islands:EXPORTERS"),
     targets={"cpu": "qmlir.targets.cpu.target:TARGET", "interpreter": "qmlir.targets.interpreted:TARGET"},

@@ -61,6 +61,16 @@ def parameter_values(function: FuncOp) -> set[SSAValue]:
     return values_behind(value for op in _parametric(function) for value in op.parameter_operands())
 
 
+def depends_on_data(function: FuncOp, op: Operation) -> bool:
+    """Whether elements that a run gives decide what `op` computes: it is unknown when `function` is specialized.
+
+    What a function is specialized by, shapes and the values of parameters, is no data.
+    """
+    parameters = parameter_values(function)
+    arguments = (value for value in values_behind(op.operands) if isinstance(value, BlockArgument))
+    return any(argument not in parameters or not _is_list(argument) for argument in arguments)
+
+
 def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...]:
     """The inputs on whose values it depends what an operation does: sizes, axes, bounds of slices, diagonals.
 

@@ -7,9 +7,11 @@ from typing import IO
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.ir.diagnostics import text_error, without_remarks
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.supports import why_not
+from qmlir.specialization.flow import depends_on_data
 from qmlir.target import HOST, INTERPRETER, TARGETS, Running, find_target, find_targets, set_targets
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.any_length import Lengths
@@ -48,8 +50,9 @@ def with_islands_apart(module: ModuleOp) -> ModuleOp:
     """
     target = find_target(INTERPRETER)
     functions = (op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None)
-    if not any(why_not(target, op) is None for function in functions for op in function.walk()):
-        return module
+    supported = ((function, op) for function in functions for op in function.walk() if why_not(target, op) is None)
+    if not any(isinstance(op, OnnxIslandOp) or depends_on_data(function, op) for function, op in supported):
+        return module  # results whose sizes follow from shapes are known when a program is made for these
     clone = module.clone()
     before = clone.attributes.pop(TARGETS, None)
     set_targets(clone, (target.description, find_target(HOST).description))

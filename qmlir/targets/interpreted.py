@@ -1,4 +1,4 @@
-"""The target of what has no compiled form: islands of ONNX nodes, which the interpreter hands to ONNX Runtime."""
+"""The target of what has no compiled form: islands of ONNX nodes, and results whose sizes depend on the data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,8 +20,8 @@ def execute(
 
 TARGET = Target(
     INTERPRETER,
-    summary="this machine, not compiled: islands of ONNX nodes, in ONNX Runtime or ONNX's reference implementation",
-    supports=(Support("nn.onnx_island"),),
+    summary="this machine, not compiled: islands of ONNX nodes, and results whose sizes depend on the data",
+    supports=(Support("nn.onnx_island"), Support("nn.non_zero"), Support("nn.unique")),
     execute="qmlir.targets.interpreted:execute",
 )
-"""It takes part by itself where a module has an island."""
+"""It takes part by itself where a module has operations for it: see `compile`."""

@@ -1,7 +1,8 @@
 """How many of ONNX's node tests are interpreted, and how many compiled: `python -m tests.conformance.count`.
 
-Tests that draw random numbers, or run what training runs, are counted apart: they have no one result. Every other one
-is run as `test_compiled.py` runs it, with islands where an operator has no importer, and counted by what computed it.
+Tests that draw random numbers, or run what training runs, are counted apart: they have no one result. The figures are
+those of the lists of exceptions, which `make conformance` holds both ways. With `--run` every test is run instead, with
+islands where nothing imports an operator, and counted by what computed it.
 """
 
 import argparse
@@ -21,7 +22,8 @@ from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.targets.hybrid import HybridProgram
 from tests.conformance.backend import QmlirBackend
 from tests.conformance.cases import Case, node_cases
-from tests.conformance.test_compiled import run_compiled
+from tests.conformance.test_compiled import NOT_COMPILED, run_compiled
+from tests.conformance.test_islands import NOT_HERE, OUTSIDE
 
 RANDOM = frozenset({
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
@@ -86,6 +88,14 @@ def outcome_of(name: str) -> Outcome:
     return Outcome(name, ISLANDS if has_island else OWN, compiled)
 
 
+def listed(name: str) -> Outcome:
+    """What the lists of exceptions say of one test."""
+    if name not in OUTSIDE:
+        return Outcome(name, OWN, NOT_COMPILED.get(name, OWN))
+    reason = NOT_HERE.get(name, ISLANDS)
+    return Outcome(name, ISLANDS if reason.startswith("compiled programs") else reason, reason)
+
+
 def _shown(title: str, found: dict[str, str]) -> None:
     """Print how many tests each runtime passes, and the others by reason."""
     passed = Counter(each for each in found.values() if each in (OWN, ISLANDS))
@@ -99,18 +109,24 @@ def _shown(title: str, found: dict[str, str]) -> None:
         print(f"  {len(names):4} {reason[:150]}: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}")
 
 
+def _run(names: Sequence[str], file: Path, processes: int) -> list[Outcome]:
+    found: list[Outcome] = []
+    with ProcessPoolExecutor(processes) as pool, file.open("w") as rows:
+        for each in pool.map(outcome_of, names):
+            found.append(each)
+            print(json.dumps(asdict(each)), file=rows, flush=True)
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.count", description=__doc__)
     parser.add_argument("names", nargs="*", help="only these tests")
+    parser.add_argument("--run", type=Path, metavar="FILE", help="run them, and write a row of JSON for each there")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many at once")
-    parser.add_argument("--output", type=Path, help="write what became of each test here, as JSON")
     options = parser.parse_args(arguments)
     names = options.names or sorted(name for name, case in node_cases().items() if is_counted(case))
-    with ProcessPoolExecutor(options.processes) as pool:
-        found = list(pool.map(outcome_of, names, chunksize=8))
-    if options.output:
-        options.output.write_text(json.dumps([asdict(each) for each in found], indent=1))
+    found = list(map(listed, names)) if options.run is None else _run(names, options.run, options.processes)
     apart = sum(not is_counted(case) for case in node_cases().values())
     print(f"{len(node_cases())} node tests, {apart} of them of random numbers and training")
     _shown("interpreted", {each.name: each.interpreted for each in found})

@@ -23,7 +23,7 @@ from qmlir.specialization.inputs import function_of
 from tests.conformance.backend import QmlirBackend, given
 from tests.conformance.cases import Case, node_cases
 from tests.conformance.test_onnx_backend import NOT_PASSING, read_reasons
-from tests.conformance.test_specialized import REFUSED, specialized
+from tests.conformance.test_specialized import OPEN, REFUSED, specialized
 
 REASONS = Path(__file__).with_name("not_lowered.txt")
 SAMPLE = 15
@@ -47,7 +47,7 @@ def run_lowered(case: Case) -> None:
 
 
 def _parameters() -> Iterator[Any]:
-    names = sorted(set(node_cases()) - set(NOT_PASSING) - set(REFUSED))
+    names = sorted(set(node_cases()) - set(NOT_PASSING) - set(REFUSED) - OPEN)
     for place, name in enumerate(names):
         yield pytest.param(name, marks=() if place % SAMPLE == 0 else pytest.mark.conformance)
 

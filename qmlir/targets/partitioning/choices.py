@@ -15,7 +15,7 @@ from xdsl.traits import SymbolTable, is_side_effect_free
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.quant.sizes import bytes_of, elements_of
 from qmlir.dialects.target.description import Description
-from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, SizesKnownInRun
 from qmlir.quantization.supports import why_not
 from qmlir.target import HOST, PART
 from qmlir.targets.partitioning.graph import CostGraph, graph_of
@@ -48,6 +48,8 @@ def is_free(op: Operation) -> bool:
     """Whether `op` computes no new number: it is wherever the least goes over borders."""
     if isinstance(op, CastOperation):
         return True
+    if op.has_trait(SizesKnownInRun, value_if_unregistered=False):
+        return False
     return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
 
 

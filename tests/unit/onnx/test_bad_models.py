@@ -69,7 +69,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "string initializer": (
         model_of([ADD], initializers=[numpy_helper.from_array(np.array(["a"], np.object_), "w")]),
-        "tensor 'w' has elements of STRING, not supported",
+        "takes 'w', a constant of text, which modules have not",
     ),
     "initializer of complex numbers": (
         model_of([ADD], initializers=[helper.make_tensor("w", TensorProto.COMPLEX64, [1], [1.0])]),

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, shapes_agree
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots
+from qmlir.ir.interfaces import QuantizationSlots, SizesKnownInRun
 
 
 @irdl_op_definition
@@ -55,6 +55,8 @@ class NonZeroOp(OneOperandOp):
     name = "nn.non_zero"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
 
+    traits = traits_def(SizesKnownInRun())
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(i64, [len(shape_of(self.input)), DYNAMIC_INDEX])]
 
@@ -79,6 +81,8 @@ class UniqueOp(NnOp):
 
     axis = opt_prop_def(IntegerAttr)
     sorted_values = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+
+    traits = traits_def(SizesKnownInRun())
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = list(shape_of(self.input))

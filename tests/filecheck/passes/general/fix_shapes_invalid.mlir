@@ -31,12 +31,6 @@ func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}, %sizes: tensor<2xi64> {nn.n
   func.return %0 : tensor<?x?xf32>
 }
 // -----
-func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<2x?xi64> {
-  // expected-error @+1 {{'nn.non_zero' op (node) gives tensor<2x?xi64>, whose size depends on the data: it must be known to be compiled}}
-  %0 = nn.non_zero %x : (tensor<?x?xf32>) -> tensor<2x?xi64> {origin = "node"}
-  func.return %0 : tensor<2x?xi64>
-}
-// -----
 func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x?xf32> {
   %0 = nn.cast %x : (tensor<?x?xf32>) -> tensor<?x?xi64>
   %1 = nn.reduce_max %0 {axes = [0], keep_dims = false} : (tensor<?x?xi64>) -> tensor<?xi64>
