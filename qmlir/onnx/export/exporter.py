@@ -40,6 +40,7 @@ from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import ValueNames, hint_of, names_of
 from qmlir.onnx.export.unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
+from qmlir.onnx.order import subgraphs, used_tensors
 from qmlir.quantization.profiles.attached import STATS
 
 NEWEST_OPSET = defs.onnx_opset_version()
@@ -142,11 +143,17 @@ class _ModuleExporter:
         names: Mapping[SSAValue, str],
     ) -> None:
         said = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
+        # ONNX Runtime infers the types in branches that these sizes may never take, and refuses what they do not fit:
+        # such inputs are written with open sizes.
+        in_branches = {name for node in graph.node if subgraphs(node) for name in used_tensors(node)}
         for argument, port, entry in zip(function.body.block.args, inputs, said, strict=True):
             if not has_onnx_type(argument.type):
                 raise text_error(f"the input '{port.name}' is a {argument.type}, which ONNX has not")
             info = value_info(port.name, argument.type, port.dims)
             metadata.write(info, _said_of(port.name, argument, metadata.stats_of(entry.data.get(STATS), 0)))
+            if port.name in in_branches:
+                for dim in info.type.tensor_type.shape.dim:
+                    dim.ClearField("dim_value")
             graph.input.append(info)
         terminator = function.body.block.last_op
         assert isinstance(terminator, ReturnOp)

@@ -70,8 +70,24 @@ def _checked_model(data: bytes) -> ModelProto:
     return model
 
 
+def _session(model: ModelProto) -> OrtSession:
+    """A session of an island. Where ONNX Runtime refuses it, of the same one with open sizes.
+
+    It infers the types in branches that are never taken with the sizes at hand, and refuses what these do not fit.
+    """
+    try:
+        return OrtSession(model.SerializeToString(), OrtOptions())
+    except DiagnosticError:
+        opened = ModelProto()
+        opened.CopyFrom(model)
+        for info in opened.graph.input:
+            for dim in info.type.tensor_type.shape.dim:
+                dim.Clear()
+        return OrtSession(opened.SerializeToString(), OrtOptions())
+
+
 def _in_onnx_runtime(model: ModelProto) -> OpenIsland:
-    session = OrtSession(model.SerializeToString(), OrtOptions())
+    session = _session(model)
     names = [each.name for each in model.graph.input]
 
     def run(values: Sequence[Any]) -> Sequence[Any]:

@@ -236,6 +236,25 @@ def test_sequences_go_in_and_out() -> None:
     np.testing.assert_array_equal(found["t"], [[1, 2], [3, 4]])
 
 
+def test_a_branch_that_sizes_never_take_stops_nothing() -> None:
+    """ONNX Runtime infers both branches: with four columns it refuses the product of three, which is not computed."""
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        net (bool c, float[1, 4] x) => (float[1, 2] y) <float[3, 2] three = {1, 1, 1, 1, 1, 1},
+          float[4, 2] four = {1, 2, 1, 2, 1, 2, 1, 2}>
+        {
+          y = If (c) <then_branch = t () => (float[1, 2] a) { a = MatMul (x, three) },
+                      else_branch = e () => (float[1, 2] b) { b = MatMul (x, four) }>
+        }
+        """)
+    island = islands.open_island(model.SerializeToString())
+    assert island.runtime == "ONNX Runtime"
+    (found,) = island.run([np.array(False), np.ones((1, 4), np.float32)])
+    np.testing.assert_array_equal(found, [[4, 8]])
+    exported = OrtSession(qmlir.export_onnx(_loaded(model)[0]).SerializeToString())
+    np.testing.assert_array_equal(exported({"c": np.array(False), "x": np.ones((1, 4), np.float32)})["y"], [[4, 8]])
+
+
 # Security
 
 
