@@ -58,24 +58,32 @@ _STRUCTURED = frozenset({"kernel", "linalg", "arith", "math"})
 _TENSORS = (TensorType, UnrankedTensorType)
 _BUFFERS = (MemRefType, UnrankedMemRefType)
 
+_CONTROL = frozenset(
+    {
+        "scf.for", "scf.if", "scf.while", "scf.yield", "scf.condition", "arith.constant", "arith.index_cast",
+        "tensor.extract",
+    }
+)  # fmt: skip
+"""Choices and loops around operations on whole tensors, with what their bounds and conditions are made of."""
+
 LEVELS: dict[str, Level] = {
     level.name: level
     for level in (
         Level(
             "graph", _EVERYWHERE | {"nn"}, Element.PLAIN, "ONNX import",
-            "one operation for each ONNX node, whose name is its provenance",
+            "one operation for each ONNX node, whose name is its provenance", operations=_CONTROL,
         ),
         Level(
             "primitive", _EVERYWHERE | {"nn"}, Element.PLAIN, "nn-decompose",
-            "primitives, and composites that the target keeps", composites=False,
+            "primitives, and composites that the target keeps", composites=False, operations=_CONTROL,
         ),
         Level(
             "profiled", _EVERYWHERE | {"nn", "calib"}, Element.PLAIN | Element.CALIBRATED, "calib-apply-profile",
-            "every float value has a recorded range",
+            "every float value has a recorded range", operations=_CONTROL,
         ),
         Level(
             "quantized", _EVERYWHERE | {"nn", "quant"}, Element.PLAIN | Element.CALIBRATED | Element.QUANTIZED,
-            "quant-assign-types, quant-propagate-types", "the same operations on quantized types",
+            "quant-assign-types, quant-propagate-types", "the same operations on quantized types", operations=_CONTROL,
         ),
         Level(
             "integer", _EVERYWHERE | _STRUCTURED | {"scf", "tensor"}, Element.PLAIN, "convert-nn-to-kernel",

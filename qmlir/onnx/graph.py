@@ -43,6 +43,13 @@ class GraphBuilder:
         self._plain: dict[SSAValue, SSAValue] = {}
         self._stored: dict[tuple[SSAValue, StoredType | UniformFloatType], SSAValue] = {}
 
+    def inside(self, block: Block) -> "GraphBuilder":
+        """The builder of a block inside an operation of this one's block, which knows what is known here."""
+        builder = GraphBuilder(block, self.directory)
+        builder.batch_dependent = self.batch_dependent
+        builder._known, builder._plain, builder._stored = dict(self._known), dict(self._plain), dict(self._stored)
+        return builder
+
     def append(self, op: OperationT, origins: Sequence[Origin]) -> OperationT:
         """Add `op`, which stands for `origins`."""
         set_origins(op, origins)

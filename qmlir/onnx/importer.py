@@ -35,6 +35,7 @@ from qmlir.ir.verification import verify
 from qmlir.onnx import export
 from qmlir.onnx.annotations import take_ranges
 from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
+from qmlir.onnx.control import STRUCTURED, Control, NoForm
 from qmlir.onnx.errors import (
     RefusedNodeError,
     describe_node,
@@ -55,7 +56,7 @@ from qmlir.onnx.missing import (
     Operators,
     chosen_branch,
     domain_of,
-    is_choice,
+    is_structured,
     island_of,
     nodes_of,
     operator_key,
@@ -65,7 +66,7 @@ from qmlir.onnx.missing import (
     with_islands,
 )
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import captured_tensors, needed_nodes, used_tensors
+from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
 from qmlir.onnx.ports import (
     declared_name,
     declared_types,
@@ -290,8 +291,8 @@ class _ModelImporter:
             try:
                 if isinstance(step, Island):
                     self._import_island(step, refused.reasons(step.nodes), scope, builder)
-                elif is_choice(step):
-                    self._import_choice(step, scope, builder)
+                elif is_structured(step):
+                    self._import_structured(step, scope, builder)
                 else:
                     self._import_operation(step, scope, builder)
             except RefusedNodeError as refusal:
@@ -349,23 +350,45 @@ class _ModelImporter:
         scope.values[name] = value
         _suggest_name(value, name)
 
-    def _import_choice(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
-        """Import an If: the nodes of its branch where the condition is known, otherwise an island."""
-        condition = self._value(node.input[0], scope, builder, node)
-        branch = chosen_branch(node, builder.constant_value(condition))
-        if branch is None:
-            self.operators.check_choice(node, self.model.name)
-            self._import_island(island_of(node), {}, scope, builder)
-            return
-        check_branch(branch, scope.opsets, self.functions)
-        self.operators.check(branch.node, scope.opsets, self.model.name)
-        for name in captured_tensors(branch):  # what both branches use, or other nodes, is one value
-            self._value(name, scope, builder, node)
-        initializers = {each.name: each for each in branch.initializer}
-        inner = _Scope(scope.opsets, dict(scope.values), initializers, call=self._origin(node, scope))
-        self._import_nodes(branch.node, inner, builder, {each.name for each in branch.output})
-        values = [self._value(each.name, inner, builder, node) for each in branch.output]
-        for name, value in zip(node.output, values, strict=True):
+    def _import_structured(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
+        """Import a node with graphs: as regions, an If whose condition is known as its branch, the rest as islands."""
+        inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
+        graphs = subgraphs(node)
+        condition = inputs[0] if node.op_type == "If" else None
+        if condition is not None and (branch := chosen_branch(node, builder.constant_value(condition))) is not None:
+            graphs = [branch]
+        for graph in graphs:
+            for name in captured_tensors(graph):  # what several graphs use, or other nodes, is one value
+                self._value(name, scope, builder, node)
+        origin = self._origin(node, scope)
+
+        def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
+            check_branch(graph, scope.opsets, self.functions)
+            self.operators.check(graph.node, scope.opsets, self.model.name)
+            if graph.sparse_initializer:
+                raise NoForm(f"has the sparse tensor '{graph.sparse_initializer[0].values.name}' inside")
+            own = dict(zip((each.name for each in graph.input), given, strict=True))
+            initializers = {each.name: each for each in graph.initializer}
+            declared = declared_types(graph) if scope.declared else {}
+            inner = _Scope(scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
+            self._import_nodes(graph.node, inner, builder, {each.name for each in graph.output})
+            return [self._value(each.name, inner, builder, node) for each in graph.output]
+
+        if condition is not None and len(graphs) == 1:
+            values: Sequence[SSAValue] = import_graph(graphs[0], builder, [])
+        else:
+            control = Control(node, scope.opsets[""], inputs, builder, origin, import_graph)
+            try:
+                values = STRUCTURED[node.op_type](control)
+            except (NoForm, DiagnosticError) as refused:
+                if not self.operators.fallback and isinstance(refused, NoForm):
+                    raise node_error(node, f"{refused}: it is one that nothing imports") from refused
+                if not self.operators.fallback:
+                    raise
+                reason = reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
+                self._import_island(island_of(node), {operator_key(node): reason}, scope, builder)
+                return
+        for name, value in zip(node.output, values, strict=False):
             if name:
                 self._enter(node, name, value, scope, builder)
         if scope.call is None:

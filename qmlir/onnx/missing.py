@@ -14,6 +14,7 @@ from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.provenance import origins_of
 from qmlir.onnx.checking import opsets
+from qmlir.onnx.control import STRUCTURED
 from qmlir.onnx.errors import model_error, node_name
 from qmlir.onnx.functions import Functions, fixed_definition, is_defined_by_function
 from qmlir.onnx.order import producers_of, subgraphs, used_tensors
@@ -32,9 +33,9 @@ def operator_key(node: NodeProto) -> str:
     return f"{node.domain}::{node.op_type}" if domain_of(node) else node.op_type
 
 
-def is_choice(node: NodeProto) -> bool:
-    """Whether a node runs one of two graphs: that one is imported in its place, where it is known which."""
-    return node.op_type == "If" and not domain_of(node)
+def is_structured(node: NodeProto) -> bool:
+    """Whether a node has graphs that are imported as regions, or in its place."""
+    return node.op_type in STRUCTURED and not domain_of(node)
 
 
 def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None:
@@ -67,8 +68,11 @@ class Operators:
 
     def has(self, node: NodeProto, versions: Mapping[str, int]) -> bool:
         """Whether a node becomes operations of its own."""
-        if self.functions.find(node) is not None or operator_key(node) in self.importers or is_choice(node):
+        if self.functions.find(node) is not None or operator_key(node) in self.importers:
             return True
+        if is_structured(node):  # of an If, one branch may be imported alone
+            nodes = (inner for graph in subgraphs(node) for inner in graph.node)
+            return node.op_type == "If" or all(self.has(inner, versions) for inner in nodes)
         version = versions.get(domain_of(node), 0)
         body = fixed_definition(node, version)
         if body is None:
@@ -79,11 +83,6 @@ class Operators:
     def may_be_island(self, node: NodeProto) -> bool:
         """Whether another runtime may compute a node."""
         return self.fallback and _may_run(node)
-
-    def check_choice(self, node: NodeProto, model: str) -> None:
-        """Raise the error about an If whose condition is not known, where it can be no island."""
-        if not self.fallback:
-            raise self._error({operator_key(node): [node_name(node)]}, model)
 
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
         """Raise one error that lists every operator that nothing imports, and that no island can have."""

@@ -6,7 +6,7 @@ parameter says becomes the operation's own (a property, a result type), a size b
 from constants is computed here, within a bound (see `qmlir.specialization.folding`).
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -24,6 +24,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
+from qmlir.ir.control import HandedOn, handed_on
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import HasParameters, InferResultTypes, Replacement, SizesKnownInRun
@@ -192,6 +193,9 @@ class _Specializer:
         if isinstance(op, CallOp):
             self._call(op)
             return
+        if any(handed_on(op)):
+            self._control(op)
+            return
         if isinstance(op, HasParameters):
             replacement = _by_parameters(op)
             if replacement is not None:
@@ -231,6 +235,29 @@ class _Specializer:
             self._follow(result, retype(result, type_))
         self.late.update(result for result in op.results if is_open(result.type))
 
+    def _control(self, op: Operation) -> None:
+        """Specialize what is in a choice or a loop, for the sizes of what enters it; these stay from step to step."""
+        visited = {op.parent_block()}
+        for region in op.regions:
+            for block in region.blocks:
+                for each in list(handed_on(op)):
+                    if each.taken.owner is block and each.user.parent_block() in visited:
+                        self._hand_on(op, each)
+                visited.add(block)
+                for inner in list(block.ops):
+                    self._visit(inner)
+        for each in list(handed_on(op)):
+            self._hand_on(op, each)
+
+    def _hand_on(self, op: Operation, each: HandedOn) -> None:
+        """Give what a value becomes the sizes of the value."""
+        type_ = refined(each.taken.type, each.given.type)
+        if type_ is None or type_ != each.given.type:
+            raise op_error(op, f"hands {each.given.type} on as {each.taken.type}: a step may change no size")
+        self._follow(each.taken, retype(each.taken, type_))
+        if each.given in self.late and is_open(type_):
+            self.late.update(value for value in (*op.results, *_arguments_in(op)) if is_open(value.type))
+
     def _infer(self, op: Operation) -> None:
         """Give the results of `op` the types that follow from its operands."""
         if not isinstance(op, InferResultTypes):
@@ -268,6 +295,10 @@ class _Specializer:
             old.replace_all_uses_with(new)
         op.detach()
         op.erase()
+
+
+def _arguments_in(op: Operation) -> Iterator[SSAValue]:
+    return (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
 def _by_parameters(op: HasParameters) -> Replacement | None:

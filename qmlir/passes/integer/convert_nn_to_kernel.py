@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -30,6 +31,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, StoredType, holds_nan
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.control import CONTROL
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts, results_given
 from qmlir.ir.evaluation import evaluator_of
@@ -174,7 +176,7 @@ class ConvertNnToKernel(ModulePass):
             if isinstance(function, FuncOp):
                 _state_elements(function)
         types = integer_types()
-        handed_on = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp)
+        handed_on = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp, *CONTROL, ExtractOp)
         legality = Legality(
             illegal_dialects=frozenset({"nn", "quant", "calib"}),
             illegal_operations=(*registry.lowerings(), *registry.decompositions(), *custom_kernels()),

@@ -1,0 +1,89 @@
+"""Structured control flow (`scf`): which values an operation hands on as which others, into its regions and out.
+
+A value of a region and what it is handed on as are one value at different times: they have one type, one range and one
+scale. Passes ask here, and know no loop by name.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, SSAValue, Use
+
+CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
+"""The operations of `scf` that hand values on."""
+
+
+class HandedOn(NamedTuple):
+    """An operand, of the operation or of the end of one of its regions, and what it becomes."""
+
+    user: Operation
+    place: int
+    taken: SSAValue
+    """An argument of a region, or a result."""
+
+    @property
+    def given(self) -> SSAValue:
+        """The value that is handed on."""
+        return self.user.operands[self.place]
+
+
+def _ends(block: Block) -> Operation:
+    end = block.last_op
+    assert end is not None  # the operations of `scf` verify it
+    return end
+
+
+def handed_on(op: Operation) -> Iterator[HandedOn]:
+    """What `op` hands on; nothing for an operation that is no choice and no loop of `scf`.
+
+    What comes in is before what a region makes of it, region by region in the order in which they run.
+    """
+    match op:
+        case scf.ForOp():
+            first = len(op.operands) - len(op.iter_args)
+            end, arguments = _ends(op.body.block), op.body.block.args[1:]
+            for number, (argument, result) in enumerate(zip(arguments, op.results, strict=True)):
+                yield HandedOn(op, first + number, argument)
+                yield HandedOn(end, number, argument)
+                yield HandedOn(end, number, result)
+        case scf.WhileOp():
+            before, after = op.before_region.block, op.after_region.block
+            for number, argument in enumerate(before.args):
+                yield HandedOn(op, number, argument)
+            for number, (argument, result) in enumerate(zip(after.args, op.results, strict=True)):
+                yield HandedOn(_ends(before), 1 + number, argument)  # behind the condition
+                yield HandedOn(_ends(before), 1 + number, result)
+            for number, argument in enumerate(before.args):
+                yield HandedOn(_ends(after), number, argument)
+        case scf.IfOp():
+            for region in op.regions:
+                if region.blocks:
+                    for number, result in enumerate(op.results):
+                        yield HandedOn(_ends(region.block), number, result)
+        case _:
+            pass
+
+
+def together(op: Operation) -> Iterator[tuple[list[HandedOn], list[SSAValue]]]:
+    """The values that `op` hands on as one another: how they are given, and all that they become."""
+    groups: list[tuple[list[HandedOn], list[SSAValue]]] = []
+    for each in handed_on(op):
+        joined = [group for group in groups if each.taken in group[1] or any(_same(each, own) for own in group[0])]
+        merged: tuple[list[HandedOn], list[SSAValue]] = ([], [])
+        for given, taken in (*joined, ([each], [each.taken])):
+            merged[0].extend(one for one in given if not any(_same(one, own) for own in merged[0]))
+            merged[1].extend(value for value in taken if value not in merged[1])
+        groups = [group for group in groups if group not in joined] + [merged]
+    yield from groups
+
+
+def _same(one: HandedOn, other: HandedOn) -> bool:
+    return one.user is other.user and one.place == other.place
+
+
+def is_handed_on(use: Use) -> bool:
+    """Whether a use only hands the value on."""
+    user = use.operation
+    around = user if user.regions else user.parent_op()
+    return around is not None and any(each.user is user and each.place == use.index for each in handed_on(around))

@@ -1,0 +1,398 @@
+"""If, Loop and Scan as `scf`: the graphs of a node become regions, which use values from around them as they are.
+
+A Loop that runs a known number of times, or one that is known before it begins, is an `scf.for`, as is each Scan; a
+Loop whose condition is computed inside is an `scf.while`. A slice of a Scan is an `nn.gather` at the number of the
+step, a stacked output a value that the loop carries and writes at that number (`nn.scatter_nd`). What a region would
+have to give in another type than it takes has no form here: `NoForm` says why, and the node is an island.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from onnx import AttributeProto, GraphProto, NodeProto
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i1, i64
+from xdsl.ir import Block, Region, SSAValue
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, LessOp, SubOp
+from qmlir.dialects.nn.ops.indexing import GatherOp, ScatterNDOp
+from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.ops.logic import AndOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp
+from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.ir.interfaces import HasParameters
+from qmlir.ir.provenance import Origin, origins_of
+from qmlir.onnx.graph import GraphBuilder
+from qmlir.specialization.flow import values_behind
+
+UNBOUNDED = 2**31
+"""A Loop of so many steps ends by its condition: exporters write a large number where there is no bound."""
+
+OLDEST_SCAN = 9
+"""The version of Scan from which on it has no batch of its own."""
+
+ImportGraph = Callable[[GraphProto, GraphBuilder, Sequence[SSAValue]], list[SSAValue]]
+"""Imports a graph of the node into the block of a builder, its inputs the values; gives those of its outputs."""
+
+
+class NoForm(Exception):
+    """Why a node has no form in `scf`: what its message says follows the name of the node."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A node with graphs, and what imports them."""
+
+    node: NodeProto
+    version: int
+    inputs: Sequence[SSAValue | None]
+    builder: GraphBuilder
+    origin: Origin
+    import_graph: ImportGraph
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The attribute `name`, a graph, a number or a list of them."""
+        found = next((each for each in self.node.attribute if each.name == name), None)
+        match None if found is None else found.type:
+            case None:
+                return default
+            case AttributeProto.GRAPH:
+                return cast(AttributeProto, found).g
+            case AttributeProto.INT:
+                return cast(AttributeProto, found).i
+            case _:
+                return list(cast(AttributeProto, found).ints)
+
+    def add(self, builder: GraphBuilder, operation: type[NnOp], *operands: SSAValue, **properties: Any) -> SSAValue:
+        """The result of an `nn` operation that is a part of the node."""
+        made = build(operation, operands, properties)
+        return builder.append(made, [self.origin.within(operation.name.removeprefix("nn."))]).results[0]
+
+    def constant(self, builder: GraphBuilder, number: int) -> SSAValue:
+        """A number of steps as an i64."""
+        made = ConstantOp.of(np.array(number, dtype=np.int64), TensorType(i64, []))
+        return builder.append(made, [self.origin.within("constant")]).result
+
+    def index(self, number: int) -> SSAValue:
+        """A bound of a loop."""
+        return self.builder.append(arith.ConstantOp.from_int_and_width(number, IndexType()), [self.origin]).result
+
+    def scalar(self, builder: GraphBuilder, value: SSAValue) -> SSAValue:
+        """The one element of a tensor."""
+        element, rank = element_of(value), len(shape_of(value))
+        zeros = [
+            builder.append(arith.ConstantOp.from_int_and_width(0, IndexType()), [self.origin]).result
+            for _ in range(rank)
+        ]
+        return builder.append(tensor.ExtractOp(value, zeros, element), [self.origin]).result
+
+    def known_condition(self, value: SSAValue | None) -> bool | None:
+        """What a condition is, `None` where a run says it; one that is left out holds."""
+        if value is None:
+            return True
+        array = self.builder.constant_value(value)
+        return None if array is None or array.size != 1 else bool(array.item())
+
+    def graph_into(self, block: Block, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
+        """The outputs of `graph` at the end of `block`, as tensors. Raises `NoForm`."""
+        builder = self.builder.inside(block)
+        values = self.import_graph(graph, builder, inputs)
+        island = next((op for op in block.walk() if isinstance(op, OnnxIslandOp)), None)
+        if island is not None:
+            raise NoForm(f"has an operator inside that nothing imports ({island.reason.data})")
+        _check_parameters(block)
+        return [builder.plain(_as_tensor(value, each.name)) for value, each in zip(values, graph.output, strict=True)]
+
+
+def _check_parameters(block: Block) -> None:
+    """Raise `NoForm` where a size, or what an operation does, depends on what the block is given."""
+    given = set(block.args)
+    for op in block.walk():
+        if isinstance(op, HasParameters) and not given.isdisjoint(values_behind(op.parameter_operands())):
+            role = origins_of(op)[0].role if origins_of(op) else op.name
+            raise NoForm(f"takes a parameter of '{role}' from the data that it carries")
+
+
+def _as_tensor(value: SSAValue, name: str) -> SSAValue:
+    if ranked_tensor(value.type) is None:
+        raise NoForm(f"hands on '{name}' as {value.type}, and regions hand on tensors")
+    return value
+
+
+def _zeros(type_: AnyTensor) -> ConstantOp:
+    dtype = GraphBuilder.dtype_of(type_.get_element_type())
+    return ConstantOp.of(np.zeros(type_.get_shape(), dtype=dtype), type_)
+
+
+def _region(block: Block, values: Sequence[SSAValue]) -> Region:
+    block.add_op(scf.YieldOp(*values))
+    return Region(block)
+
+
+def _discard(*blocks: Block) -> None:
+    for block in blocks:
+        for op in reversed(list(block.ops)):
+            op.drop_all_references()
+
+
+# --- If ---------------------------------------------------------------------------------------------------------------
+
+
+def import_if(control: Control) -> Sequence[SSAValue]:
+    """An `scf.if`. Raises `NoForm` where the branches give different types."""
+    (condition,) = control.inputs
+    assert condition is not None
+    blocks = Block(), Block()
+    graphs = [control.attribute(name) for name in ("then_branch", "else_branch")]
+    try:
+        then, other = (control.graph_into(block, graph, []) for block, graph in zip(blocks, graphs, strict=True))
+        for one, two, name in zip(then, other, control.node.output, strict=True):
+            if one.type != two.type:
+                raise NoForm(f"gives '{name}' as {one.type} in one branch, as {two.type} in the other")
+    except Exception:
+        _discard(*blocks)
+        raise
+    holds = control.scalar(control.builder, condition)
+    regions = [_region(block, values) for block, values in zip(blocks, (then, other), strict=True)]
+    return control.builder.append(scf.IfOp(holds, [value.type for value in then], *regions), [control.origin]).results
+
+
+# --- Loops ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Loop:
+    """The body of a loop under construction, which carries states, stacked outputs, and the number of the step."""
+
+    control: Control
+    names: Sequence[str]
+    """Of the states."""
+
+    states: list[SSAValue]
+    """With which the first step begins."""
+
+    def __post_init__(self) -> None:
+        self.block = Block(arg_types=[*(value.type for value in self.states), TensorType(i64, [])])
+        self.stacks: list[SSAValue] = []
+        self.written: list[SSAValue] = []
+
+    @property
+    def number(self) -> SSAValue:
+        """The number of the step, counted from 0."""
+        return self.block.args[-1]
+
+    def check(self, after: Sequence[SSAValue]) -> None:
+        """Raise `NoForm` where a state has another type after a step."""
+        for name, before, value in zip(self.names, self.states, after, strict=True):
+            if before.type != value.type:
+                raise NoForm(f"begins with '{name}' as {before.type}, and a step makes it {value.type}")
+
+    def stack(self, value: SSAValue, count: int, place: SSAValue) -> None:
+        """Let the slice number `place` of an output of `count` slices be `value`."""
+        shape = shape_of(value)
+        if DYNAMIC_INDEX in shape:
+            raise NoForm(f"stacks slices of {value.type}, whose size is not known")
+        type_ = TensorType(tensor_type(value.type).get_element_type(), [count, *shape])
+        control, builder = self.control, self.control.builder.inside(self.block)
+        whole = self.block.insert_arg(type_, len(self.states) + len(self.stacks))
+        at = builder.append(ReshapeOp(place, [1]), [control.origin.within("place")]).result
+        self.written.append(control.add(builder, ScatterNDOp, whole, at, value))
+        self.stacks.append(control.builder.append(_zeros(type_), [control.origin.within("empty")]).result)
+
+    def finish(self, after: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue]]:
+        """What the loop begins with and what each step gives; the number of the step where something asks for it."""
+        begins, gives = [*self.states, *self.stacks], [*after, *self.written]
+        if self.number.first_use is None:
+            self.block.erase_arg(self.block.args[-1])
+            return begins, gives
+        control, builder = self.control, self.control.builder.inside(self.block)
+        following = control.add(builder, AddOp, self.number, control.constant(builder, 1))
+        return [*begins, control.constant(control.builder, 0)], [*gives, following]
+
+    def counted(self, count: SSAValue, after: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The results of an `scf.for` of `count` steps: the states, then the stacked outputs."""
+        begins, gives = self.finish(after)
+        self.block.insert_arg(IndexType(), 0)
+        control = self.control
+        bounds = control.index(0), count, control.index(1)
+        loop = scf.ForOp(*bounds, begins, _region(self.block, gives))
+        return control.builder.append(loop, [control.origin]).results[: len(self.states) + len(self.stacks)]
+
+
+def _truth(builder: GraphBuilder, control: Control) -> SSAValue:
+    made = ConstantOp.of(np.array(1, dtype=np.int8), TensorType(i1, []))
+    return builder.append(made, [control.origin.within("condition")]).result
+
+
+def import_loop(control: Control) -> Sequence[SSAValue]:
+    """An `scf.for` where the condition always holds, otherwise an `scf.while`. Raises `NoForm`."""
+    bound, condition, *given = [*control.inputs, None][: max(2, len(control.inputs))]
+    graph: GraphProto = control.attribute("body")
+    states = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(given, control, 2)]
+    loop = _Loop(control, [each.name for each in graph.input[2:]], states)
+    try:
+        # While a step runs, the condition held: what the body is told of it is no question.
+        held = _truth(control.builder.inside(loop.block), control)
+        values = control.graph_into(loop.block, graph, [loop.number, held, *loop.block.args[: len(states)]])
+        goes_on, after, slices = values[0], values[1 : 1 + len(states)], values[1 + len(states) :]
+        loop.check(after)
+        known = None if bound is None else control.builder.constant_value(bound)
+        steps = None if known is None else max(0, int(known.item()))
+        begins, is_counted = control.known_condition(condition), control.known_condition(goes_on) is True
+        steps = 0 if begins is False else steps
+        is_counted = begins is not None and bound is not None and (is_counted or steps == 0)
+        if slices and (not is_counted or steps is None):
+            raise NoForm(f"gives '{control.node.output[len(states)]}' of a length that depends on the data")
+        if is_counted:
+            for value in slices:
+                loop.stack(value, cast(int, steps), loop.number)
+            return loop.counted(_steps(control, bound, steps), after)
+        return _while(loop, goes_on, after, condition, bound, steps)
+    except Exception:
+        _discard(loop.block)
+        raise
+
+
+def _named(values: Sequence[SSAValue | None], control: Control, first: int) -> Sequence[tuple[SSAValue, str]]:
+    names = control.node.input[first:]
+    return [(value, name) for value, name in zip(values, names, strict=True) if value is not None]
+
+
+def _steps(control: Control, bound: SSAValue | None, steps: int | None) -> SSAValue:
+    """The number of steps as an index; a negative one is none."""
+    if steps is not None:
+        return control.index(steps)
+    assert bound is not None
+    number = control.scalar(control.builder, bound)
+    return control.builder.append(arith.IndexCastOp(number, IndexType()), [control.origin]).result
+
+
+def _while(
+    loop: _Loop,
+    goes_on: SSAValue,
+    after: Sequence[SSAValue],
+    condition: SSAValue | None,
+    bound: SSAValue | None,
+    steps: int | None,
+) -> Sequence[SSAValue]:
+    """The results of an `scf.while`, which carries the condition too, in front of the states."""
+    control, block = loop.control, loop.block
+    inside = control.builder.inside(block)
+    is_bounded = bound is not None and (steps is None or steps < UNBOUNDED)
+    if is_bounded:
+        assert bound is not None
+        left = control.add(inside, AddOp, loop.number, control.constant(inside, 1))
+        runs = control.add(inside, LessOp, left, _flat(control, inside, bound))
+        goes_on = control.add(inside, AndOp, _flat(control, inside, goes_on), runs)
+    else:
+        goes_on = _flat(control, inside, goes_on)
+    outside = control.builder
+    begin = _truth(outside, control) if condition is None else _flat(control, outside, condition)
+    if is_bounded:
+        assert bound is not None
+        some = control.add(outside, LessOp, control.constant(outside, 0), _flat(control, outside, bound))
+        begin = control.add(outside, AndOp, begin, some)
+    begins, gives = loop.finish(after)
+    before = Block(arg_types=[begin.type, *(value.type for value in begins)])
+    first, *carried = before.args
+    before.add_op(scf.ConditionOp(control.scalar(outside.inside(before), first), *carried))
+    made = scf.WhileOp(
+        [begin, *begins], [value.type for value in begins], Region(before), _region(block, [goes_on, *gives])
+    )
+    return outside.append(made, [control.origin]).results[: len(loop.states)]
+
+
+def _flat(control: Control, builder: GraphBuilder, value: SSAValue) -> SSAValue:
+    """A value of one element without axes."""
+    if not shape_of(value):
+        return value
+    return builder.append(ReshapeOp(value, []), [control.origin.within("condition")]).result
+
+
+def import_scan(control: Control) -> Sequence[SSAValue]:
+    """An `scf.for` over the slices. Raises `NoForm` where their number is not known."""
+    if control.version < OLDEST_SCAN:
+        raise NoForm(f"is of operator set {control.version}, whose Scan has batches and lengths of its own")
+    graph: GraphProto = control.attribute("body")
+    count: int = control.attribute("num_scan_inputs")
+    values = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(control.inputs, control, 0)]
+    states, sequences = values[: len(values) - count], values[len(values) - count :]
+    zeros = [0] * count
+    axes = [
+        normalized_axis(axis, len(shape_of(each)))
+        for axis, each in zip(control.attribute("scan_input_axes", zeros), sequences, strict=True)
+    ]
+    steps = {shape_of(each)[axis] for each, axis in zip(sequences, axes, strict=True)} - {DYNAMIC_INDEX}
+    if len(steps) != 1:
+        raise NoForm("scans a number of slices that is not known (--shape says it)" if not steps else f"scans {steps}")
+    (total,) = steps
+    loop = _Loop(control, [each.name for each in graph.input][: len(states)], list(states))
+    try:
+        places = _Places(loop, total)
+        inside = control.builder.inside(loop.block)
+        slices = [
+            control.add(inside, GatherOp, each, places.of(is_reversed), axis=axis)
+            for each, axis, is_reversed in zip(
+                sequences, axes, control.attribute("scan_input_directions", zeros), strict=True
+            )
+        ]
+        given = control.graph_into(loop.block, graph, [*loop.block.args[: len(states)], *slices])
+        after, outputs = given[: len(states)], given[len(states) :]
+        loop.check(after)
+        zeros = [0] * len(outputs)
+        for value, is_reversed in zip(outputs, control.attribute("scan_output_directions", zeros), strict=True):
+            loop.stack(value, total, places.of(is_reversed))
+        results = loop.counted(control.index(total), after)
+    except Exception:
+        _discard(loop.block)
+        raise
+    stacked = [
+        _with_front_at(control, value, axis)
+        for value, axis in zip(results[len(states) :], control.attribute("scan_output_axes", zeros), strict=True)
+    ]
+    return [*results[: len(states)], *stacked]
+
+
+@dataclass
+class _Places:
+    """Where a step is in sequences that are walked from the front and from the end."""
+
+    loop: _Loop
+    total: int
+    _from_end: SSAValue | None = None
+
+    def of(self, is_reversed: int) -> SSAValue:
+        """The number of the slice."""
+        if not is_reversed:
+            return self.loop.number
+        if self._from_end is None:
+            control, inside = self.loop.control, self.loop.control.builder.inside(self.loop.block)
+            last = control.constant(inside, self.total - 1)
+            self._from_end = control.add(inside, SubOp, last, self.loop.number)
+        return self._from_end
+
+
+def _with_front_at(control: Control, value: SSAValue, axis: int) -> SSAValue:
+    """`value` with its first axis at the place `axis`."""
+    rank = len(shape_of(value))
+    place = normalized_axis(axis, rank)
+    if not place:
+        return value
+    order = list(range(1, rank))
+    order.insert(place, 0)
+    return control.add(control.builder, TransposeOp, value, permutation=order)
+
+
+STRUCTURED: dict[str, Callable[[Control], Sequence[SSAValue]]] = {
+    "If": import_if,
+    "Loop": import_loop,
+    "Scan": import_scan,
+}
+"""ONNX's operators that have graphs."""

@@ -1,0 +1,114 @@
+"""If, Loop and Scan as `scf`: what ONNX Runtime computes, interpreted and compiled; what has no form is an island."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, helper, parser
+
+import qmlir
+from qmlir.dialects.nn.ops.island import OnnxIslandOp
+
+RNG = np.random.default_rng(3)
+
+
+def _model(text: str) -> ModelProto:
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')
+
+
+def _random(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def _with_constants(model: ModelProto, **arrays: Any) -> ModelProto:
+    for name, array in arrays.items():
+        model.graph.initializer.append(
+            helper.make_tensor(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape, array.tobytes(), True)
+        )
+    return model
+
+
+def scan_cell(directions: str = "0, 0", axes: str = "0, 0") -> ModelProto:
+    """A recurrent cell whose weights are around it, and its states walked a second time by a running sum."""
+    model = _model(f"""
+        net (float[6, 2, 4] x, float[2, 3] h0) => (float[2, 3] hn, float[2, 3] sn, hs, ss) {{
+          ["scan"] hn, sn, hs, ss = Scan <num_scan_inputs = 2, scan_input_directions = [{directions}],
+            scan_output_directions = [0, 1], scan_output_axes = [{axes}],
+            body = cell (float[2, 3] h, float[2, 3] s, float[2, 4] one, float[2, 4] two) => (ha, sa, ho, so) {{
+              a = MatMul (one, w)
+              b = MatMul (h, r)
+              c = Add (a, b)
+              d = Add (c, bias)
+              ha = Tanh (d)
+              ho = Identity (ha)
+              e = MatMul (two, w)
+              sa = Add (s, e)
+              so = Mul (sa, ha)
+            }}> (h0, h0, x, x)
+        }}""")
+    return _with_constants(model, w=_random(4, 3), r=_random(3, 3), bias=_random(3))
+
+
+LOOP = """
+    net (float[2, 3] x) => (float[2, 3] y, float[5, 2, 3] all) <int64 five = {5}, bool yes = {1}> {
+      ["loop"] y, all = Loop (five, yes, x) <
+        body = step (int64 i, bool go, float[2, 3] v) => (bool goes, va, out) {
+          goes = Identity (go)
+          f = Cast <to = 1> (i)
+          a = Mul (v, f)
+          va = Sub (a, x)
+          out = Abs (va)
+        }>
+    }"""
+
+CHOICE = """
+    net (float[2, 3] x, bool c) => (float[2, 3] y) {
+      ["choice"] y = If (c) <
+        then_branch = yes () => (t) { t = Exp (x) },
+        else_branch = no () => (e) { a = Neg (x) e = Mul (a, a) }>
+      }"""
+
+UNTIL = """
+    net (float[3] x, int64 most) => (float[3] y, int64 steps) <bool yes = {1}, int64 none = {0}, float limit = {20}> {
+      ["until"] y, steps = Loop (most, yes, x, none) <
+        body = step (int64 i, bool go, float[3] v, int64 n) => (bool goes, float[3] va, int64 na) <int64 one = {1}> {
+          va = Add (v, v)
+          s = ReduceSum <keepdims = 0> (va)
+          goes = Less (s, limit)
+          na = Add (n, one)
+        }>
+    }"""
+
+MODELS: Mapping[str, tuple[ModelProto, Mapping[str, Any]]] = {
+    "scan": (scan_cell(), {"x": _random(6, 2, 4), "h0": _random(2, 3)}),
+    "scan_reversed": (scan_cell("0, 1", "1, -1"), {"x": _random(6, 2, 4), "h0": _random(2, 3)}),
+    "loop": (_model(LOOP), {"x": _random(2, 3)}),
+    "then": (_model(CHOICE), {"x": _random(2, 3), "c": np.array(True)}),
+    "else": (_model(CHOICE), {"x": _random(2, 3), "c": np.array(False)}),
+    "until": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(9)}),
+    "until_most": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(2)}),
+    "until_none": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(0)}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_onnx_runtime_computes(name: str) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    model, inputs = MODELS[name]
+    module = qmlir.load(model, fallback=False)
+    assert not any(isinstance(op, OnnxIslandOp) for op in module.walk())
+    found = qmlir.interpret(module, inputs)
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for output, expected in zip(session.get_outputs(), session.run(None, inputs), strict=True):
+        assert found[output.name].shape == expected.shape
+        np.testing.assert_allclose(found[output.name], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["scan_reversed", "loop", "then", "else"])
+def test_compiled_bits_are_those_of_the_interpreter(name: str) -> None:
+    model, inputs = MODELS[name]
+    module = qmlir.load(model)
+    program = qmlir.compile(module)
+    for output, expected in qmlir.interpret(module, inputs).items():
+        np.testing.assert_array_equal(program(inputs)[output], expected)
