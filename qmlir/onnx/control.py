@@ -70,10 +70,11 @@ class Control:
             case _:
                 return list(cast(AttributeProto, found).ints)
 
-    def add(self, builder: GraphBuilder, operation: type[NnOp], *operands: SSAValue, **properties: Any) -> SSAValue:
+    def add(
+        self, builder: GraphBuilder, role: str, operation: type[NnOp], *operands: SSAValue, **properties: Any
+    ) -> SSAValue:
         """The result of an `nn` operation that is a part of the node."""
-        made = build(operation, operands, properties)
-        return builder.append(made, [self.origin.within(operation.name.removeprefix("nn."))]).results[0]
+        return builder.append(build(operation, operands, properties), [self.origin.within(role)]).results[0]
 
     def constant(self, builder: GraphBuilder, number: int) -> SSAValue:
         """A number of steps as an i64."""
@@ -160,8 +161,8 @@ def import_if(control: Control) -> Sequence[SSAValue]:
         _discard(*blocks)
         raise
     holds = control.scalar(control.builder, condition)
-    regions = [_region(block, values) for block, values in zip(blocks, (then, other), strict=True)]
-    return control.builder.append(scf.IfOp(holds, [value.type for value in then], *regions), [control.origin]).results
+    choice = scf.IfOp(holds, [value.type for value in then], _region(blocks[0], then), _region(blocks[1], other))
+    return control.builder.append(choice, [control.origin]).results
 
 
 # --- Loops ------------------------------------------------------------------------------------------------------------
@@ -194,17 +195,17 @@ class _Loop:
             if before.type != value.type:
                 raise NoForm(f"begins with '{name}' as {before.type}, and a step makes it {value.type}")
 
-    def stack(self, value: SSAValue, count: int, place: SSAValue) -> None:
-        """Let the slice number `place` of an output of `count` slices be `value`."""
+    def stack(self, name: str, value: SSAValue, count: int, place: SSAValue) -> None:
+        """Let the slice number `place` of the output `name` of `count` slices be `value`."""
         shape = shape_of(value)
         if DYNAMIC_INDEX in shape:
             raise NoForm(f"stacks slices of {value.type}, whose size is not known")
         type_ = TensorType(tensor_type(value.type).get_element_type(), [count, *shape])
         control, builder = self.control, self.control.builder.inside(self.block)
         whole = self.block.insert_arg(type_, len(self.states) + len(self.stacks))
-        at = builder.append(ReshapeOp(place, [1]), [control.origin.within("place")]).result
-        self.written.append(control.add(builder, ScatterNDOp, whole, at, value))
-        self.stacks.append(control.builder.append(_zeros(type_), [control.origin.within("empty")]).result)
+        at = builder.append(ReshapeOp(place, [1]), [control.origin.within(f"{name}/place")]).result
+        self.written.append(control.add(builder, f"{name}/stack", ScatterNDOp, whole, at, value))
+        self.stacks.append(control.builder.append(_zeros(type_), [control.origin.within(f"{name}/empty")]).result)
 
     def finish(self, after: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue]]:
         """What the loop begins with and what each step gives; the number of the step where something asks for it."""
@@ -213,7 +214,7 @@ class _Loop:
             self.block.erase_arg(self.block.args[-1])
             return begins, gives
         control, builder = self.control, self.control.builder.inside(self.block)
-        following = control.add(builder, AddOp, self.number, control.constant(builder, 1))
+        following = control.add(builder, "next_step", AddOp, self.number, control.constant(builder, 1))
         return [*begins, control.constant(control.builder, 0)], [*gives, following]
 
     def counted(self, count: SSAValue, after: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -251,8 +252,8 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
         if slices and (not is_counted or steps is None):
             raise NoForm(f"gives '{control.node.output[len(states)]}' of a length that depends on the data")
         if is_counted:
-            for value in slices:
-                loop.stack(value, cast(int, steps), loop.number)
+            for value, each in zip(slices, graph.output[1 + len(states) :], strict=True):
+                loop.stack(each.name, value, cast(int, steps), loop.number)
             return loop.counted(_steps(control, bound, steps), after)
         return _while(loop, goes_on, after, condition, bound, steps)
     except Exception:
@@ -288,17 +289,17 @@ def _while(
     is_bounded = bound is not None and (steps is None or steps < UNBOUNDED)
     if is_bounded:
         assert bound is not None
-        left = control.add(inside, AddOp, loop.number, control.constant(inside, 1))
-        runs = control.add(inside, LessOp, left, _flat(control, inside, bound))
-        goes_on = control.add(inside, AndOp, _flat(control, inside, goes_on), runs)
+        left = control.add(inside, "next_step", AddOp, loop.number, control.constant(inside, 1))
+        runs = control.add(inside, "is_left", LessOp, left, _flat(control, inside, bound))
+        goes_on = control.add(inside, "goes_on", AndOp, _flat(control, inside, goes_on), runs)
     else:
         goes_on = _flat(control, inside, goes_on)
     outside = control.builder
     begin = _truth(outside, control) if condition is None else _flat(control, outside, condition)
     if is_bounded:
         assert bound is not None
-        some = control.add(outside, LessOp, control.constant(outside, 0), _flat(control, outside, bound))
-        begin = control.add(outside, AndOp, begin, some)
+        some = control.add(outside, "is_any", LessOp, control.constant(outside, 0), _flat(control, outside, bound))
+        begin = control.add(outside, "begins", AndOp, begin, some)
     begins, gives = loop.finish(after)
     before = Block(arg_types=[begin.type, *(value.type for value in begins)])
     first, *carried = before.args
@@ -338,24 +339,31 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
         places = _Places(loop, total)
         inside = control.builder.inside(loop.block)
         slices = [
-            control.add(inside, GatherOp, each, places.of(is_reversed), axis=axis)
-            for each, axis, is_reversed in zip(
-                sequences, axes, control.attribute("scan_input_directions", zeros), strict=True
+            control.add(inside, given.name, GatherOp, each, places.of(is_reversed), axis=axis)
+            for given, each, axis, is_reversed in zip(
+                graph.input[len(states) :],
+                sequences,
+                axes,
+                control.attribute("scan_input_directions", zeros),
+                strict=True,
             )
         ]
         given = control.graph_into(loop.block, graph, [*loop.block.args[: len(states)], *slices])
         after, outputs = given[: len(states)], given[len(states) :]
         loop.check(after)
-        zeros = [0] * len(outputs)
-        for value, is_reversed in zip(outputs, control.attribute("scan_output_directions", zeros), strict=True):
-            loop.stack(value, total, places.of(is_reversed))
+        zeros, named = [0] * len(outputs), graph.output[len(states) :]
+        directions = control.attribute("scan_output_directions", zeros)
+        for each, value, is_reversed in zip(named, outputs, directions, strict=True):
+            loop.stack(each.name, value, total, places.of(is_reversed))
         results = loop.counted(control.index(total), after)
     except Exception:
         _discard(loop.block)
         raise
     stacked = [
-        _with_front_at(control, value, axis)
-        for value, axis in zip(results[len(states) :], control.attribute("scan_output_axes", zeros), strict=True)
+        _with_front_at(control, each.name, value, axis)
+        for each, value, axis in zip(
+            named, results[len(states) :], control.attribute("scan_output_axes", zeros), strict=True
+        )
     ]
     return [*results[: len(states)], *stacked]
 
@@ -375,11 +383,11 @@ class _Places:
         if self._from_end is None:
             control, inside = self.loop.control, self.loop.control.builder.inside(self.loop.block)
             last = control.constant(inside, self.total - 1)
-            self._from_end = control.add(inside, SubOp, last, self.loop.number)
+            self._from_end = control.add(inside, "from_end", SubOp, last, self.loop.number)
         return self._from_end
 
 
-def _with_front_at(control: Control, value: SSAValue, axis: int) -> SSAValue:
+def _with_front_at(control: Control, name: str, value: SSAValue, axis: int) -> SSAValue:
     """`value` with its first axis at the place `axis`."""
     rank = len(shape_of(value))
     place = normalized_axis(axis, rank)
@@ -387,7 +395,7 @@ def _with_front_at(control: Control, value: SSAValue, axis: int) -> SSAValue:
         return value
     order = list(range(1, rank))
     order.insert(place, 0)
-    return control.add(control.builder, TransposeOp, value, permutation=order)
+    return control.add(control.builder, f"{name}/transpose", TransposeOp, value, permutation=order)
 
 
 STRUCTURED: dict[str, Callable[[Control], Sequence[SSAValue]]] = {

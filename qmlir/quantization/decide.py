@@ -7,6 +7,7 @@ anew.
 """
 
 import math
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control import HandedOn, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
@@ -102,6 +104,9 @@ class _Decider:
         self.decisions = Decisions()
         self.groups = Groups()
         self.quantized: set[Operation] = set()
+        self.handed_on: set[SSAValue] = set()
+        self.begun: dict[SSAValue, set[SSAValue]] = {}
+        """What a loop carries, and what it begins with where that is a constant, or several loops begin with it."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
@@ -123,13 +128,36 @@ class _Decider:
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         for state in self.states:
             self.groups.join(filter(is_f32, (state.argument, state.returned)))
+        control = [group for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
+        begun = Counter(each.given for given, _ in control for each in given if each.user.regions)
+        for given, taken in control:
+            shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
+            self.groups.join((*taken, *(each.given for each in given if each.given not in shared)))
+            self.handed_on.update(taken)
+            self.begun[taken[0]] = shared
         self.steps = RoleParts(chosen)
         self.steps.join(self.groups)
         for op in chosen:
             self._decide_operands(op)
             for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
+        for given, taken in control:
+            self._hand_on(given, taken)
         return self.decisions
+
+    # What a loop carries has one type at both ends, so that no step casts it; what a choice gives, in both branches. It
+    # is that of the group, where something quantized gives the value inside; otherwise nothing is rounded inside.
+    def _hand_on(self, given: Sequence[HandedOn], taken: Sequence[SSAValue]) -> None:
+        """Let what a choice or a loop hands on have the type of its group."""
+        type_ = self.group_types.get(self.groups.find(taken[0]))
+        is_inside = any(each.given.owner in self.quantized for each in given if not each.user.regions)
+        if type_ is None or not is_inside or type_.granularity is not Granularity.TENSOR:
+            return
+        for each in given:
+            if constant_array(each.given) is not None:
+                self.decisions.constants[each.user, each.place] = type_
+            elif each.given.owner not in self.quantized or self.decisions.values.get(each.given) != type_:
+                self.decisions.operands[each.user, each.place] = type_
 
     # A clamp (ReLU and its like) that takes over the type of its operand leaves the upper or lower codes unused;
     # given the type of its result, the operand saturates where the clamp would clamp anyway, and all codes are used.
@@ -292,6 +320,7 @@ class _Decider:
                 self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules decide"))
         movers = {op for op in makers if op.quantization_slots().shares_parameters}
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
+        sources = [each for each in sources if each not in self.handed_on] or sources
         constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(op, array))]
         fixed = {self._fixed_range(each) for each in sources}
         why = Reason(Basis.RANGE, place, slot, choice, members=tuple(members))
@@ -299,13 +328,29 @@ class _Decider:
         if given is not None:
             self._because(value, replace(why, basis=Basis.GIVEN))
             return given
-        if len(fixed) == 1 and not constants and (known := fixed.pop()) is not None:
+        begun = [(_named(each), found) for each in self._begun(members) if (found := self._seen(each)) is not None]
+        known = fixed.pop() if len(fixed) == 1 and not constants else None
+        if known is not None and all(
+            known.minimum <= each.minimum and each.maximum <= known.maximum for _, each in begun
+        ):
             self._because(value, replace(why, basis=Basis.FIXED))
             with _parameters_of(place, _named(value)):
                 return fixed_type(known, choice)
         seen = [(_named(each), found) for each in (sources or members) if (found := observed(each)) is not None]
         seen += [(f"a constant of {describe(op)}", known_constant) for op, known_constant in constants]
+        seen += begun
         return self._from_ranges(value, seen, why, floor=flat_below(members, self.quantized, self.recipe))
+
+    def _begun(self, members: Iterable[SSAValue]) -> Iterator[SSAValue]:
+        """What loops that carry `members` begin with, and that has a type of its own."""
+        return (each for member in members for each in self.begun.get(member, ()))
+
+    @staticmethod
+    def _seen(value: SSAValue) -> Observed | None:
+        array = constant_array(value)
+        if array is None or not isinstance(value.owner, Operation):
+            return observed(value)
+        return _known(value.owner, array)
 
     def _constants(self, op: Quantizable) -> Iterator[Array]:
         """The constants that `op` moves."""

@@ -6,17 +6,20 @@ These are ordinary patterns: they also apply to a graph that came with casts.
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import element_of
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control import HandedOn, together
 from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.quantization.casts import quantized_constant
@@ -121,7 +124,52 @@ class QuantizeConstant(RewritePattern):
             rewriter.replace(op, quantized_constant(op.input, type_))
 
 
-PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts())
+class HandOnQuantized(RewritePattern):
+    """What a choice or a loop hands on, all of it dequantized from one type, is handed on as it is stored.
+
+    Exact: what it becomes is dequantized in its place, to the same floats.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        for given, taken in together(op):
+            sources = {each: dequantized_from(each.given) for each in given if each.given not in taken}
+            types = {None if source is None else element_type(source.type) for source in sources.values()}
+            type_ = types.pop() if len(types) == 1 else None
+            if not isinstance(type_, UniformQuantizedType) or type_.granularity is not Granularity.TENSOR:
+                continue
+            for each, source in sources.items():
+                assert source is not None
+                each.user.operands[each.place] = source
+                rewriter.notify_op_modified(each.user)
+            for value in taken:
+                self._store(value, type_, given, rewriter)
+            rewriter.notify_op_modified(op)
+
+    @staticmethod
+    def _store(
+        value: SSAValue, type_: UniformQuantizedType, given: Sequence[HandedOn], rewriter: PatternRewriter
+    ) -> None:
+        """Let `value` be stored, and dequantized for those who do not hand it on."""
+        plain = value.type
+        stored = rewriter.replace_value_with_new_type(value, TensorType(type_, shape_of(value)))
+        hands_on = {(each.user, each.place) for each in given}
+        if all((use.operation, use.index) in hands_on for use in stored.uses):
+            return
+        place = (
+            InsertPoint.at_start(stored.owner) if isinstance(stored.owner, Block) else InsertPoint.after(stored.owner)
+        )
+        cast = DequantizeCastOp(stored, plain)
+        if isinstance(stored.owner, Operation):
+            set_origins(cast, origins_of(stored.owner))
+        rewriter.insert(cast, insertion_point=place)
+        rewriter.replace_uses_with_if(
+            stored,
+            cast.result,
+            lambda use: use.operation is not cast and (use.operation, use.index) not in hands_on,
+        )
+
+
+PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts(), HandOnQuantized())
 
 
 def rewrite(module: ModuleOp, patterns: Sequence[RewritePattern], ctx: Context) -> None:

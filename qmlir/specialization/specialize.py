@@ -6,7 +6,7 @@ parameter says becomes the operation's own (a property, a result type), a size b
 from constants is computed here, within a bound (see `qmlir.specialization.folding`).
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -238,25 +238,26 @@ class _Specializer:
     def _control(self, op: Operation) -> None:
         """Specialize what is in a choice or a loop, for the sizes of what enters it; these stay from step to step."""
         visited = {op.parent_block()}
-        for region in op.regions:
-            for block in region.blocks:
-                for each in list(handed_on(op)):
-                    if each.taken.owner is block and each.user.parent_block() in visited:
-                        self._hand_on(op, each)
-                visited.add(block)
-                for inner in list(block.ops):
-                    self._visit(inner)
-        for each in list(handed_on(op)):
-            self._hand_on(op, each)
+        for block in [block for region in op.regions for block in region.blocks]:
+            self._hand_on(op, lambda each, into=block: each.taken.owner is into and each.user.parent_block() in visited)
+            visited.add(block)
+            for inner in list(block.ops):
+                self._visit(inner)
+        self._hand_on(op, lambda _: True)
 
-    def _hand_on(self, op: Operation, each: HandedOn) -> None:
-        """Give what a value becomes the sizes of the value."""
-        type_ = refined(each.taken.type, each.given.type)
-        if type_ is None or type_ != each.given.type:
-            raise op_error(op, f"hands {each.given.type} on as {each.taken.type}: a step may change no size")
-        self._follow(each.taken, retype(each.taken, type_))
-        if each.given in self.late and is_open(type_):
-            self.late.update(value for value in (*op.results, *_arguments_in(op)) if is_open(value.type))
+    def _hand_on(self, op: Operation, is_now: Callable[[HandedOn], bool]) -> None:
+        """Give what values become the sizes of the values, where `is_now` says so."""
+        for place in range(len(list(handed_on(op)))):
+            each = list(handed_on(op))[place]  # a new type makes a new value
+            if not is_now(each):
+                continue
+            type_ = refined(each.taken.type, each.given.type)
+            if type_ is None or type_ != each.given.type:
+                raise op_error(op, f"hands {each.given.type} on as {each.taken.type}: a step may change no size")
+            taken = retype(each.taken, type_)
+            self._follow(each.taken, taken)
+            if each.given in self.late and is_open(type_):
+                self.late.add(taken)
 
     def _infer(self, op: Operation) -> None:
         """Give the results of `op` the types that follow from its operands."""
@@ -295,10 +296,6 @@ class _Specializer:
             old.replace_all_uses_with(new)
         op.detach()
         op.erase()
-
-
-def _arguments_in(op: Operation) -> Iterator[SSAValue]:
-    return (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
 def _by_parameters(op: HasParameters) -> Replacement | None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
@@ -89,7 +91,9 @@ class CalibApplyProfile(TakesValues):
         is_partial = self.allow_partial or not profile.samples
         problems = [*_other_model(op, profile), *_unmatched(profile, wanted)]
         if not is_partial:
-            self._report([*problems, *_missing(profile, wanted)], Severity.ERROR)
+            # What stands in a choice or a loop that no run came to has no range, and stays in float.
+            self._report(_missing(profile, filter(_is_conditional, wanted)), Severity.WARNING)
+            self._report([*problems, *_missing(profile, filterfalse(_is_conditional, wanted))], Severity.ERROR)
         known = {key: each for key, each in profile.values.items() if each.count}  # infinities alone are no range
         entries = {
             each.value: known[each.key]
@@ -107,8 +111,9 @@ class CalibApplyProfile(TakesValues):
             self._report([*problems, *_missing(profile, _wanted(op, composites))], Severity.WARNING)
         count("values calibrated", len(entries))
 
-    def _report(self, problems: list[Diagnostic], severity: Severity) -> None:
+    def _report(self, problems: Iterable[Diagnostic], severity: Severity) -> None:
         """Raise, or warn of, all problems, if there are any."""
+        problems = list(problems)
         if not problems:
             return
         listed = "; ".join(problem.message for problem in problems[:SHOWN])
@@ -174,8 +179,13 @@ def _is_missing(profile: Profile, each: _Wanted) -> bool:
     return not each.is_known and each.key not in profile.values
 
 
-def _missing(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
+def _is_conditional(each: _Wanted) -> bool:
+    return not isinstance(each.owner, FuncOp) and not isinstance(each.owner.parent_op(), FuncOp)
+
+
+def _missing(profile: Profile, wanted: Iterable[_Wanted]) -> Iterator[Diagnostic]:
     """The values without an entry, each with the nearest name."""
+    wanted = list(wanted)
     known = {each.key for each in wanted}
     unmatched = [key for key in profile.values if key not in known]
     for key, each in {each.key: each for each in wanted if _is_missing(profile, each)}.items():

@@ -4,10 +4,11 @@ An operation with one result has one `#calib.stats`; one with several has an arr
 nothing is known.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -21,15 +22,17 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.dialects.nn.base import NnOp, plain_type
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.quant.types import CalibratedQuantizedType
 from qmlir.ir.builtin_types import element_of, tensor
+from qmlir.ir.control import handed_on
 from qmlir.ir.decomposition import Parts
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 
@@ -113,7 +116,9 @@ def hand_on_parts(composite: Operation, parts: Parts) -> None:
 
 
 def stats_of(value: SSAValue) -> StatsAttr | None:
-    """What stands beside `value`, `None` where nothing does."""
+    """What stands beside `value`, `None` where nothing does, as beside what a loop hands on."""
+    if isinstance(value.owner, Block) and not isinstance(value.owner.parent_op(), FuncOp):
+        return None
     owner, place = _place(value)
     if isinstance(value.owner, Operation):
         known = owner.attributes.get(STATS)
@@ -133,7 +138,7 @@ def statistics_of(value: SSAValue) -> Statistics | None:
 
 @dataclass
 class _Ties:
-    """Values that have one type because a call hands one on as the other: arguments, and what is returned."""
+    """Values that have one type because a call, a choice or a loop hands one on as the other."""
 
     _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
@@ -160,8 +165,29 @@ def _calls(module: ModuleOp) -> Iterator[tuple[CallOp, FuncOp]]:
             yield op, functions[op.callee.root_reference.data]
 
 
+def _values_of(function: FuncOp) -> Iterator[SSAValue]:
+    """The arguments of a function and of regions in it, and the results."""
+    for op in function.walk():
+        yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
+        if op is not function:
+            yield from op.results
+
+
+def _own_constants(module: ModuleOp) -> None:
+    """Let each loop begin with a constant of its own: two that begin with one constant have ranges of their own."""
+    for each in [each for op in module.walk() for each in handed_on(op)]:
+        owner = each.given.owner
+        if isinstance(owner, Operation) and is_constant(owner) and not each.given.has_one_use():
+            own = owner.clone()
+            Rewriter.insert_op(own, InsertPoint.before(each.user))
+            each.user.operands[each.place] = own.results[0]
+
+
 def _ties(module: ModuleOp) -> _Ties:
     ties = _Ties()
+    for op in module.walk():
+        for each in handed_on(op):
+            ties.tie([each.given], [each.taken])
     for call, function in _calls(module):
         ties.tie(call.operands, function.body.blocks[0].args)
         if (returned := _return_of(function)) is not None:
@@ -169,17 +195,29 @@ def _ties(module: ModuleOp) -> _Ties:
     return ties
 
 
+def _constants_in(
+    module: ModuleOp, ties: _Ties, roots: Set[SSAValue]
+) -> Iterator[tuple[SSAValue, tuple[float, float]]]:
+    """The ranges of constants that are tied to values of `roots`."""
+    for each in (each for op in module.walk() for each in handed_on(op) if ties.root(each.given) in roots):
+        array = constant_array(each.given)
+        if array is not None and array.size and np.isfinite(array).all():
+            yield each.given, (float(array.min()), float(array.max()))
+
+
 def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]) -> None:
-    """Give each value that has an entry, and what calls hand on as it, the calibrated type of the range."""
+    """Give each value that has an entry, and what calls, choices and loops hand on as it, the calibrated type of the
+    range, which constants among them are in."""
+    _own_constants(module)
     ties = _ties(module)
     ranges: dict[SSAValue, tuple[float, float]] = {}
-    for value, (minimum, maximum) in entries.items():
+    known = {ties.root(value) for value in entries}
+    for value, (minimum, maximum) in (*entries.items(), *_constants_in(module, ties, known)):
         root = ties.root(value)
         low, high = ranges.get(root, (minimum, maximum))
         ranges[root] = min(low, minimum), max(high, maximum)
     for function in functions_of(module):
-        values = [*function.body.blocks[0].args, *(result for op in function.body.walk() for result in op.results)]
-        for value in values:
+        for value in list(_values_of(function)):
             if (found := ranges.get(ties.root(value))) is not None:
                 type_ = tensor(value.type)
                 expressed = plain_type(type_.get_element_type())

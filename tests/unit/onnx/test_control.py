@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, parser
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.ir.diagnostics import DiagnosticError
 
 RNG = np.random.default_rng(3)
 
@@ -112,3 +115,65 @@ def test_compiled_bits_are_those_of_the_interpreter(name: str) -> None:
     program = qmlir.compile(module)
     for output, expected in qmlir.interpret(module, inputs).items():
         np.testing.assert_array_equal(program(inputs)[output], expected)
+
+
+def _quantized(name: str, samples: int = 16) -> tuple[ModuleOp, ModuleOp]:
+    """The model and its quantized form, profiled on its inputs with noise."""
+    model, inputs = MODELS[name]
+    module = qmlir.load(model)
+    noise = [1 + 0.1 * RNG.standard_normal() for _ in range(samples)]
+    given = [
+        {
+            key: (value * scale).astype(value.dtype) if value.dtype == np.float32 else value
+            for key, value in inputs.items()
+        }
+        for scale in noise
+    ]
+    return module, qmlir.quantize(module, given)
+
+
+@pytest.mark.parametrize("name", ["scan", "else"])
+def test_quantized_inside(name: str) -> None:
+    """Products become 8 bits, a loop casts nothing, and compiled bits are those of the interpreter."""
+    module, quantized = _quantized(name)
+    inside = [
+        op for op in quantized.walk() if op.parent_op() is not None and op.parent_op().name in ("scf.for", "scf.if")
+    ]
+    casts = [op for op in inside if isinstance(op, QuantizeCastOp | DequantizeCastOp)]
+    assert name == "else" or not casts
+    products = [op for op in inside if op.name == "nn.matmul"]
+    assert all("!quant.uniform<i8" in str(op.operands[0].type) for op in products)
+    inputs = MODELS[name][1]
+    found, program = qmlir.interpret(quantized, inputs), qmlir.compile(quantized)
+    for output, expected in qmlir.interpret(module, inputs).items():
+        np.testing.assert_array_equal(program(inputs)[output], found[output])
+        error, signal = np.square(found[output] - expected).sum(), np.square(expected).sum()
+        assert error < 0.01 * signal, (output, 10 * np.log10(signal / error))
+
+
+def test_statistics_are_of_all_steps() -> None:
+    """A value inside of a loop is seen once in each step of each run."""
+    model, inputs = MODELS["loop"]
+    profile = qmlir.profile(qmlir.load(model), [inputs, inputs])
+    assert profile.values["loop/a"].count == 2 * 5 * inputs["x"].size
+    value, highest = inputs["x"], -np.inf
+    for step in range(5):
+        highest = max(highest, (value * step).max())
+        value = value * step - inputs["x"]
+    assert profile.values["loop/a"].maximum == pytest.approx(highest)
+
+
+def test_what_has_no_form_says_why() -> None:
+    """A state that grows stays an island, which is an error where none may be."""
+    model = _model("""
+        net (float[1, 3] x) => (float[n, 3] y) <int64 two = {2}, bool yes = {1}> {
+          ["grows"] y = Loop (two, yes, x) <
+            body = step (int64 i, bool go, v) => (bool goes, va) { goes = Identity (go) va = Concat <axis = 0> (v, v) }>
+        }""")
+    (island,) = (op for op in qmlir.load(model).walk() if isinstance(op, OnnxIslandOp))
+    assert (
+        "Loop node 'grows' begins with 'v' as tensor<1x3xf32>, and a step makes it tensor<2x3xf32>"
+        in island.reason.data
+    )
+    with pytest.raises(DiagnosticError, match=r"'grows': begins with 'v' as .* it is one that nothing imports"):
+        qmlir.load(model, fallback=False)

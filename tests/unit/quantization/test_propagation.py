@@ -178,7 +178,8 @@ def test_moving_casts_changes_no_bit(is_fused: bool) -> None:
         verify(module)
         assert_same(before, outputs_of(module, inputs))
     elsewhere = {"QuantizeConstant"} if is_fused else {"NarrowLimited"}
-    elsewhere |= {"FoldRescaleChain"}  # a rescale that is kept nearly always folds by itself
+    # A rescale that is kept nearly always folds by itself, and these graphs have no loops.
+    elsewhere |= {"FoldRescaleChain", "HandOnQuantized"}
     assert {type(pattern).__name__ for pattern in MOVES} - elsewhere <= set(counts), counts
 
 
