@@ -103,6 +103,8 @@ TREE = Contribution(
         ),
         "nn.canonicalize": ("qmlir.dialects.nn.canonicalize:PATTERNS",),
         "quant.canonicalize": ("qmlir.dialects.quant.canonicalize:PATTERNS",),
+        "scf.canonicalize": ("qmlir.dialects.nn.canonicalize.control:PATTERNS",),
+        "tensor.canonicalize": ("qmlir.dialects.nn.canonicalize.control:PATTERNS",),
     },
     evaluators={
         "arith": "qmlir.interpreter.upstream.arith:EVALUATORS",

@@ -11,13 +11,15 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from qmlir import registry
+from qmlir.ir.interfaces import RegisteredCanonicalization
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_name
 from qmlir.ir.statistics import count
 
 
 class OwnPatterns(RewritePattern):
-    """Applies the patterns that the operation itself names through its traits."""
+    """Applies the patterns that the operation itself names through its traits, and those registered for its dialect."""
 
     def __init__(self) -> None:
         self._patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
@@ -28,7 +30,10 @@ class OwnPatterns(RewritePattern):
         kind = type(op)
         if kind not in self._patterns:
             traits = op.get_traits_of_type(HasCanonicalizationPatternsTrait)
-            self._patterns[kind] = tuple(pattern for trait in traits for pattern in trait.get_patterns(kind))
+            own = [pattern for trait in traits for pattern in trait.get_patterns(kind)]
+            if not any(isinstance(trait, RegisteredCanonicalization) for trait in traits):
+                own += registry.patterns(f"{op.dialect_name()}.canonicalize")
+            self._patterns[kind] = tuple(own)
         for pattern in self._patterns[kind]:
             self.pattern_name = pattern_name(pattern)
             pattern.match_and_rewrite(op, rewriter)

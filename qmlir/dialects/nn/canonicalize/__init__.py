@@ -2,11 +2,12 @@
 
 from xdsl.pattern_rewriter import RewritePattern
 
-from qmlir.dialects.nn.canonicalize import batch_norm, constants, elementwise, movement
+from qmlir.dialects.nn.canonicalize import batch_norm, constants, control, elementwise, movement
 
 PATTERNS: tuple[RewritePattern, ...] = (
     *movement.PATTERNS,
     *elementwise.PATTERNS,
     *constants.PATTERNS,
     *batch_norm.PATTERNS,
+    *control.STACKING,
 )

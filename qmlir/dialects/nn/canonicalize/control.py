@@ -1,0 +1,122 @@
+"""Choices and loops of `scf` around `nn`: what is known when a module is compiled is no choice, and few steps no loop.
+
+A loop is unrolled where that pays: a step on 2x3 values takes less time than what a loop does to find its slices and to
+put its results where the next step looks for them. Roles stay those of the loop, one for all steps, so that a profile
+has one entry, and quantization one type, for each of them.
+"""
+
+from collections.abc import Mapping
+
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.indexing import ScatterNDOp
+from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.provenance import hand_on
+
+UNROLLED = 64
+"""A loop becomes its steps where all of them together have at most so many operations, constants not counted.
+
+A generated kernel of so many small operations is compiled in a few seconds; the products of a step of more operations
+are worth the loop.
+"""
+
+
+def _number(value: SSAValue) -> int | None:
+    """A known integer."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+class ExtractKnown(RewritePattern):
+    """`extract(constant) -> constant` of an integer, and of the index that it is cast to."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter, /) -> None:
+        array, element = constant_array(op.tensor), op.result.type
+        if array is None or array.size != 1 or not isinstance(element, IntegerType):
+            return
+        for use in tuple(op.result.uses):
+            if isinstance(use.operation, arith.IndexCastOp) and isinstance(use.operation.result.type, IndexType):
+                index = arith.ConstantOp.from_int_and_width(int(array.item()), IndexType())
+                rewriter.replace(use.operation, index)
+        rewriter.replace(op, arith.ConstantOp(IntegerAttr(int(array.item()), element)))
+
+
+class UnrollShortLoop(RewritePattern):
+    """`for i in 0 .. n { s = step(i, s) } -> step(n - 1, … step(0, s))` for few operations (see `UNROLLED`)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
+        lower, upper, step = map(_number, (op.lb, op.ub, op.step))
+        inside = [each for each in op.body.walk() if not isinstance(each, ConstantOp | scf.YieldOp)]
+        if lower is None or upper is None or step is None or step < 1 or not any(isinstance(x, NnOp) for x in inside):
+            return
+        steps = range(lower, upper, step)
+        if len(steps) * len(inside) > UNROLLED:
+            return
+        induction, *arguments = op.body.block.args
+        carried = list(op.iter_args)
+        end = op.body.block.last_op
+        assert end is not None
+        for number in steps:
+            index = arith.ConstantOp.from_int_and_width(number, IndexType())
+            rewriter.insert(index)
+            values: dict[SSAValue, SSAValue] = {induction: index.result}
+            values |= dict(zip(arguments, carried, strict=True))
+            for each in op.body.block.ops:
+                if each is not end:
+                    rewriter.insert(each.clone(values))
+            carried = [values.get(value, value) for value in end.operands]
+        rewriter.replace(op, [], carried)
+
+
+class StackSlices(RewritePattern):
+    """`scatter_nd(… scatter_nd(x, 0, a) …, n - 1, z) -> concat(a, …, z)` where each slice is written once."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ScatterNDOp, rewriter: PatternRewriter, /) -> None:
+        slices = _written(op)
+        count = shape_of(op.result)[0]
+        if slices is None or sorted(slices) != list(range(count)) or count < 1:
+            return
+        if any(element_of(value) != element_of(op.result) for value in slices.values()):
+            return
+        parts = [ReshapeOp(slices[place], (1, *shape_of(slices[place]))) for place in range(count)]
+        whole = ConcatOp.create(
+            operands=[part.result for part in parts],
+            result_types=[op.result.type],
+            properties={"axis": IntegerAttr(0, IntegerType(64))},
+        )
+        for made in (*parts, whole):
+            hand_on((op,), made)
+        rewriter.replace(op, [*parts, whole], whole.results)
+
+
+def _written(last: ScatterNDOp) -> Mapping[int, SSAValue] | None:
+    """The slices that a chain of operations, of which only `last` is used elsewhere, writes; `None` for another one."""
+    found: dict[int, SSAValue] = {}
+    op = last
+    while True:
+        place = constant_array(op.indices)
+        if place is None or place.shape != (1,) or op.reduction.data != "none":
+            return None
+        found.setdefault(int(place.item()), op.updates)  # of two writers, the later one stays
+        if not isinstance(op.input.owner, ScatterNDOp) or not op.input.has_one_use():
+            return found
+        op = op.input.owner
+
+
+PATTERNS: tuple[RewritePattern, ...] = (ExtractKnown(), UnrollShortLoop())
+"""Patterns on `scf` and `tensor`."""
+
+STACKING: tuple[RewritePattern, ...] = (StackSlices(),)
+"""Patterns on `nn`."""
