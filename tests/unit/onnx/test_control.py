@@ -83,12 +83,23 @@ UNTIL = """
         }>
     }"""
 
+COUNTED = """
+    net (float[3] x, int64 most) => (float[3] y) <bool yes = {1}> {
+      y = Loop (most, yes, x) <
+        body = step (int64 i, bool go, float[3] v) => (bool goes, float[3] va) {
+          goes = Identity (go)
+          a = Add (v, v)
+          va = Sub (a, x)
+        }>
+    }"""
+
 MODELS: Mapping[str, tuple[ModelProto, Mapping[str, Any]]] = {
     "scan": (scan_cell(), {"x": _random(6, 2, 4), "h0": _random(2, 3)}),
     "scan_reversed": (scan_cell("0, 1", "1, -1"), {"x": _random(6, 2, 4), "h0": _random(2, 3)}),
     "loop": (_model(LOOP), {"x": _random(2, 3)}),
     "then": (_model(CHOICE), {"x": _random(2, 3), "c": np.array(True)}),
     "else": (_model(CHOICE), {"x": _random(2, 3), "c": np.array(False)}),
+    "counted": (_model(COUNTED), {"x": _random(3), "most": np.array(4)}),
     "until": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(9)}),
     "until_most": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(2)}),
     "until_none": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(0)}),
@@ -108,7 +119,7 @@ def test_what_onnx_runtime_computes(name: str) -> None:
         np.testing.assert_allclose(found[output.name], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["scan_reversed", "loop", "then", "else"])
+@pytest.mark.parametrize("name", ["scan_reversed", "loop", "then", "else", "counted", "until", "until_none"])
 def test_compiled_bits_are_those_of_the_interpreter(name: str) -> None:
     model, inputs = MODELS[name]
     module = qmlir.load(model)

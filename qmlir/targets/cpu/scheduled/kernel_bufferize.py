@@ -79,7 +79,7 @@ def _check(function: FuncOp) -> None:
         if not _is_known(type_):
             raise op_error(function, f"{name} takes or gives {type_}: memory is planned for known shapes")
     if len(function.body.blocks) > 1:
-        raise op_error(function, f"{name} branches between blocks: accepted are scf.for and scf.if")
+        raise op_error(function, f"{name} branches between blocks: accepted are scf.for, scf.while and scf.if")
     for op in function.walk():
         for value in op.results:
             if not _is_known(value.type):

@@ -116,6 +116,8 @@ class Aliases:
                 self._families[op.source].is_reshaped = True
             case scf.ForOp() | ByRowsOp():
                 self._visit_loop(op)
+            case scf.WhileOp():
+                self._visit_while(op)
             case scf.IfOp():
                 self._visit_choice(op)
             case _:
@@ -164,6 +166,22 @@ class Aliases:
         self._visit_block(loop.body.block)
         for _, result, argument in carried:
             self._same(result, argument)
+
+    def _visit_while(self, loop: scf.WhileOp) -> None:
+        """What is carried has memory of its own, in which a step leaves it for the next; what leaves lies where the
+        condition finds it."""
+        before, after = loop.before_region.block, loop.after_region.block
+        for argument in filter(is_tensor, before.args):
+            self._new_buffer(argument, loop)
+        self._visit_block(before)
+        condition = before.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        forwarded = [pair for pair in zip(condition.args, after.args, loop.results, strict=True) if is_tensor(pair[0])]
+        for value, argument, _ in forwarded:
+            self._same(argument, value)
+        self._visit_block(after)
+        for value, _, result in forwarded:
+            self._same(result, value)
 
     def _visit_choice(self, choice: scf.IfOp) -> None:
         yielded: list[Sequence[SSAValue]] = []

@@ -153,6 +153,10 @@ class Rewriter:
                 return self._visit_loop(op)
             case ByRowsOp():
                 self._visit_rows(op)
+            case scf.WhileOp():
+                return self._visit_while(op)
+            case scf.ConditionOp():
+                self._insert_all([scf.ConditionOp(op.condition, *(v for v in op.args if not is_tensor(v)))], op)
             case scf.IfOp():
                 return self._visit_choice(op)
             case CallOp() if has_tensors(op):
@@ -183,7 +187,7 @@ class Rewriter:
             raise op_error(
                 op,
                 "has no form on memory: accepted are operations in destination style, slices, reshapes, "
-                "scf.for, scf.if and calls",
+                "scf.for, scf.while, scf.if and calls",
             )
         for place, operand in enumerate(op.operands):
             if is_tensor(operand):  # it reads tensors only: an expectation
@@ -267,6 +271,31 @@ class Rewriter:
         self._replace_scalars(op, loop)
         return True
 
+    def _visit_while(self, op: scf.WhileOp) -> bool:
+        before, after = op.before_region.block, op.after_region.block
+        for argument, value in zip(before.args, op.arguments, strict=True):
+            if is_tensor(argument):
+                self._memory[argument] = self._buffer(argument, op)
+                self._copy(self._memory[value], self._memory[argument], op)
+        condition = before.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        forwarded = list(zip(condition.args, after.args, op.results, strict=True))
+        self._visit_block(before)
+        for value, argument, result in forwarded:
+            if is_tensor(value):
+                self._memory[argument] = self._memory[result] = self._memory[value]
+        self._visit_block(after)
+        if not any(map(is_tensor, (*op.arguments, *op.results))):
+            return False
+        for block in (before, after):
+            for argument in reversed(block.args):
+                if is_tensor(argument):
+                    block.erase_arg(argument)
+        scalars = [value for value in op.arguments if not is_tensor(value)]
+        types = [result.type for result in op.results if not is_tensor(result)]
+        self._replace_scalars(op, scf.WhileOp(scalars, types, *map(op.detach_region, list(op.regions))))
+        return True
+
     def _visit_rows(self, op: ByRowsOp) -> None:
         block, together = op.body.block, rows_together(op.steps, op.sizes)
         for number, (argument, result) in enumerate(zip(block.args, op.results, strict=True)):
@@ -302,9 +331,8 @@ class Rewriter:
         """Bring what a region gives to where it is looked for, as if all were copied at once; it gives scalars only."""
         parent = end.parent_op()
         assert parent is not None
-        tensors = [
-            (value, result) for value, result in zip(end.operands, parent.results, strict=True) if is_tensor(value)
-        ]
+        targets = parent.before_region.block.args if isinstance(parent, scf.WhileOp) else parent.results
+        tensors = [(value, target) for value, target in zip(end.operands, targets, strict=True) if is_tensor(value)]
         aliases = self._aliases
         moved = [(value, result) for value, result in tensors if self._memory[value] is not self._memory[result]]
         # `yield %b, %a` exchanges two tensors. To copy one after the other would overwrite what is still to be read, so
