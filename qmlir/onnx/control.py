@@ -134,6 +134,7 @@ def _zeros(type_: AnyTensor) -> ConstantOp:
 
 def _region(block: Block, values: Sequence[SSAValue]) -> Region:
     block.add_op(scf.YieldOp(*values))
+    GraphBuilder(block).sweep()
     return Region(block)
 
 

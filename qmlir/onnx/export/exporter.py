@@ -7,6 +7,7 @@ an exported model gives the module back (`qmlir.onnx.restoring`).
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx.export import metadata
+from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, read_inside
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
     TABLE,
@@ -70,12 +72,15 @@ class _ModuleExporter:
     def run(self) -> ModelProto:
         function = _only_function(self.module)
         inputs, outputs = inputs_of(function), outputs_of(function)
-        names = names_of(function, inputs, outputs)
+        names, taken = names_of(function, inputs, outputs, nested_values(function))
         graph = GraphProto(name=_graph_name(self.module, function))
         self.packed = packed_constants(function, self.settings)
-        self.unsigned = unsigned_values(function, self.settings, self.packed)
+        self.unsigned = unsigned_values(function, self.settings, self.packed) - read_inside(function)
         places = {op: place for place, op in enumerate(function.body.block.ops)}
         node_names = ValueNames()
+        self.control = ControlWriter(
+            names, taken, node_names, partial(self._add_inside, names=names, node_names=node_names)
+        )
         groups = [
             Group(op, self._added(graph, op, place, names, node_names))
             for op, place in places.items()
@@ -90,6 +95,8 @@ class _ModuleExporter:
             )
         metadata.write(graph, {metadata.FUNCTION: _function_text(function)})
         model = self._model(graph)
+        if self.settings.functions and (structured := next(filter(is_structured, places), None)) is not None:
+            raise op_error(structured, "has graphs, which are written without local functions (functions=False)")
         if self.settings.functions:
             with_functions(model, groups, [port.name for port in outputs])
         return model
@@ -98,6 +105,12 @@ class _ModuleExporter:
         self, graph: GraphProto, op: Operation, place: int, names: Mapping[SSAValue, str], node_names: ValueNames
     ) -> Sequence[NodeProto]:
         """The nodes of an operation, which are added to the graph with its tensors."""
+        if isinstance(op, SILENT):
+            return []
+        if is_structured(op):
+            nodes = self.control.nodes(op)
+            graph.node.extend(nodes)
+            return nodes
         if op.regions:
             raise op_error(op, "has a region, which no exporter writes")
         if not isinstance(op, ConstantOp):
@@ -133,6 +146,15 @@ class _ModuleExporter:
                 graph.initializer.append(tensor)
                 self.tables.add(tensor.name)
         return found.nodes
+
+    def _add_inside(
+        self, graph: GraphProto, op: Operation, names: Mapping[SSAValue, str], node_names: ValueNames
+    ) -> Sequence[NodeProto]:
+        """The nodes of an operation of a region: an import takes them as those of any other model."""
+        nodes = self._added(graph, op, 0, names, node_names)
+        for each in (*nodes, *graph.initializer):
+            del each.metadata_props[:]
+        return nodes
 
     def _add_ports(
         self,
@@ -194,9 +216,9 @@ class _ModuleExporter:
             key, value = pair
             model.metadata_props.add(key=key.data, value=value.data)
         rest = DictionaryAttr({key: value for key, value in given.items() if key not in _DROPPED})
-        metadata.write(
-            model, {metadata.EXPORT: metadata.header(self.settings), metadata.MODULE: metadata.attribute_text(rest)}
-        )
+        if not any(map(subgraphs, graph.node)):  # what is in graphs of nodes says nothing of where it comes from
+            said = {metadata.EXPORT: metadata.header(self.settings), metadata.MODULE: metadata.attribute_text(rest)}
+            metadata.write(model, said)
         if "nn.producer" not in given:
             metadata.write(model, {metadata.PRODUCER: ""})
         return model

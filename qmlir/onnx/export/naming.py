@@ -37,14 +37,20 @@ def _own_name(value: OpResult) -> str:
 
 def _wishes(value: SSAValue) -> list[str]:
     """What a value may be called, the best name first."""
-    assert isinstance(value, OpResult)
+    if not isinstance(value, OpResult):
+        return [value.name_hint or "", "value"]
     op = value.op
     part = "_".join(str(origin) for origin in origins_of(op)[:1])
     return [_own_name(value), value.name_hint or "", part, op.name.rpartition(".")[2]]
 
 
-def names_of(function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port]) -> dict[SSAValue, str]:
-    """The names of all values of a function; a value that it returns has the name of that output."""
+def names_of(
+    function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port], nested: Iterable[SSAValue] = ()
+) -> tuple[dict[SSAValue, str], ValueNames]:
+    """The names of all values of a function, and those that are taken; a value that it returns has that output's.
+
+    `nested` are values inside of regions, whose names are no other's either.
+    """
     ports, results = list(inputs), list(outputs)
     names = ValueNames([port.name for port in (*ports, *results)])
     found: dict[SSAValue, str] = {
@@ -61,7 +67,9 @@ def names_of(function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port]) 
     rest = [result for op in function.body.block.ops for result in op.results if result not in found]
     for value in sorted(rest, key=lambda value: not _own_name(value)):
         found[value] = names.take(*_wishes(value))
-    return found
+    for value in nested:
+        found[value] = names.take(*_wishes(value))
+    return found, names
 
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")

