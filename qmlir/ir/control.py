@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Block, Operation, SSAValue
 
 CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 """The operations of `scf` that hand values on."""
@@ -82,8 +82,11 @@ def _same(one: HandedOn, other: HandedOn) -> bool:
     return one.user is other.user and one.place == other.place
 
 
-def is_handed_on(use: Use) -> bool:
-    """Whether a use only hands the value on."""
-    user = use.operation
-    around = user if user.regions else user.parent_op()
-    return around is not None and any(each.user is user and each.place == use.index for each in handed_on(around))
+def captured(op: Operation) -> Iterator[SSAValue]:
+    """What `op` and its regions use from outside, once each and in order."""
+    seen: dict[SSAValue, None] = {}
+    for each in op.walk():
+        for operand in each.operands:
+            if not op.is_ancestor(operand.owner):
+                seen[operand] = None
+    return iter(seen)

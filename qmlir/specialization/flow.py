@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.control import captured
 from qmlir.ir.interfaces import HasParameters, ReadsShapesOnly
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
@@ -26,7 +27,7 @@ def values_behind(values: Iterable[SSAValue]) -> set[SSAValue]:
             continue
         found.add(value)
         if isinstance(value.owner, Operation) and not reads_shapes_only(value.owner):
-            pending.extend(value.owner.operands)
+            pending.extend(captured(value.owner))
     return found
 
 

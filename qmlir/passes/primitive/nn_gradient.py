@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from qmlir.dialects.nn.gradient.functions import differentiated
 from qmlir.dialects.nn.gradient.reverse import is_differentiable
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control import CONTROL
 from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.signature import Port, inputs_of, outputs_of
@@ -118,6 +119,9 @@ class NnGradient(ModulePass):
                 raise op_error(other, f"has the name of what @{self.function} becomes")
             if isinstance(other, CallOp) and other.callee.root_reference.data == self.function:
                 raise op_error(other, f"calls @{self.function}, which becomes two functions: inline it first")
+        for other in function.walk():
+            if isinstance(other, CONTROL):
+                raise op_error(other, "is a choice or a loop, which cannot be differentiated: there is no rule for it")
         variables = _variables(function, self.wrt)
         targets = _targets(function, last.operands, self.loss)
         backward, kept = differentiated(function, variables, targets, are_ones=bool(self.loss))

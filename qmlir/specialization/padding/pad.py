@@ -8,6 +8,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control import CONTROL
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.signature import NAME, inputs_of
 from qmlir.specialization.inputs import function_of
@@ -87,6 +88,8 @@ def check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
     for op in function.walk():
         if isinstance(op, CallOp):
             raise op_error(op, "is a call: inline it before its open sizes are padded")
+        if op is not function and isinstance(op, CONTROL):
+            raise op_error(op, "is a choice or a loop, of which open sizes are made known (fix-shapes), not padded")
     wanted = {size for axes in open_inputs(function).values() for axis in axes for size in axis.names}
     for size in capacities:
         if size not in wanted:

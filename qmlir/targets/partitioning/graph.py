@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free
 
+from qmlir.ir.control import captured
 from qmlir.targets.partitioning.problem import CostNode, Edge, Problem, Value
 
 Costs = Callable[[Operation], Mapping[int, int]]
@@ -21,16 +22,6 @@ def is_constant(value: SSAValue) -> bool:
     """Whether `value` is known, and so is copied to wherever it is used."""
     owner = value.owner
     return isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False)
-
-
-def captured(op: Operation) -> Iterator[SSAValue]:
-    """What `op` and its regions use from outside, once each and in order."""
-    seen: dict[SSAValue, None] = {}
-    for each in op.walk():
-        for operand in each.operands:
-            if not op.is_ancestor(operand.owner):
-                seen[operand] = None
-    return iter(seen)
 
 
 def computing(function: FuncOp) -> tuple[Operation, ...]:

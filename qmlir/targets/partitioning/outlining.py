@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from qmlir.ir.control import captured
 from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_names
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
-from qmlir.targets.partitioning.graph import CostGraph, captured, is_constant
+from qmlir.targets.partitioning.graph import CostGraph, is_constant
 
 
 @dataclass(frozen=True)

@@ -79,3 +79,14 @@ func.func @main(%x: tensor<?xi64> {nn.name = "x", nn.dims = ["s"]}) -> tensor<?x
   %5 = nn.sub %x, %4 : (tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
   func.return %5 : tensor<?xi64>
 }
+// -----
+func.func @main(%x: tensor<?xf32> {nn.name = "x", nn.dims = ["s"]}, %c: i1 {nn.name = "c"}) -> tensor<?xf32> {
+  // expected-error @+1 {{'scf.if' op is a choice or a loop, of which open sizes are made known (fix-shapes), not padded}}
+  %0 = scf.if %c -> (tensor<?xf32>) {
+    %1 = nn.exp %x : tensor<?xf32>
+    scf.yield %1 : tensor<?xf32>
+  } else {
+    scf.yield %x : tensor<?xf32>
+  }
+  func.return %0 : tensor<?xf32>
+}

@@ -79,3 +79,14 @@ func.func @other(%x: tensor<f32>) -> tensor<f32> {
   %0 = func.call @main(%x) : (tensor<f32>) -> tensor<f32>
   func.return %0 : tensor<f32>
 }
+// -----
+func.func @main(%x: tensor<f32> {nn.name = "x"}, %c: i1 {nn.name = "c"}) -> (tensor<f32> {nn.name = "y"}) {
+  // expected-error @+1 {{'scf.if' op (choice) is a choice or a loop, which cannot be differentiated: there is no rule for it}}
+  %0 = scf.if %c -> (tensor<f32>) {
+    %1 = nn.exp %x : tensor<f32>
+    scf.yield %1 : tensor<f32>
+  } else {
+    scf.yield %x : tensor<f32>
+  } {origin = "choice"}
+  func.return %0 : tensor<f32>
+}
