@@ -155,7 +155,11 @@ def import_if(control: Control) -> Sequence[SSAValue]:
     graphs = [control.attribute(name) for name in ("then_branch", "else_branch")]
     try:
         then, other = (control.graph_into(block, graph, []) for block, graph in zip(blocks, graphs, strict=True))
-        for one, two, name in zip(then, other, control.node.output, strict=True):
+        for place, (one, two, name) in enumerate(zip(then, other, control.node.output, strict=True)):
+            if one.type != two.type and _is_flag(one) and _is_flag(two):
+                # As conditions they are alike: what an `and` of TorchScript gives has one axis in one branch only.
+                one = then[place] = _flat(control, control.builder.inside(blocks[0]), one)
+                two = other[place] = _flat(control, control.builder.inside(blocks[1]), two)
             if one.type != two.type:
                 raise NoForm(f"gives '{name}' as {one.type} in one branch, as {two.type} in the other")
     except Exception:
@@ -164,6 +168,10 @@ def import_if(control: Control) -> Sequence[SSAValue]:
     holds = control.scalar(control.builder, condition)
     choice = scf.IfOp(holds, [value.type for value in then], _region(blocks[0], then), _region(blocks[1], other))
     return control.builder.append(choice, [control.origin]).results
+
+
+def _is_flag(value: SSAValue) -> bool:
+    return element_of(value) == i1 and set(shape_of(value)) <= {1}
 
 
 # --- Loops ------------------------------------------------------------------------------------------------------------

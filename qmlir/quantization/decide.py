@@ -128,9 +128,9 @@ class _Decider:
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         for state in self.states:
             self.groups.join(filter(is_f32, (state.argument, state.returned)))
-        control = [group for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
-        begun = Counter(each.given for given, _ in control for each in given if each.user.regions)
-        for given, taken in control:
+        control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
+        begun = Counter(each.given for _, given, _ in control for each in given if each.user.regions)
+        for _, given, taken in control:
             shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
             self.groups.join((*taken, *(each.given for each in given if each.given not in shared)))
             self.handed_on.update(taken)
@@ -141,16 +141,17 @@ class _Decider:
             self._decide_operands(op)
             for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
-        for given, taken in control:
-            self._hand_on(given, taken)
+        for op, given, taken in control:
+            self._hand_on(op, given, taken)
         return self.decisions
 
     # What a loop carries has one type at both ends, so that no step casts it; what a choice gives, in both branches. It
     # is that of the group, where something quantized gives the value inside; otherwise nothing is rounded inside.
-    def _hand_on(self, given: Sequence[HandedOn], taken: Sequence[SSAValue]) -> None:
-        """Let what a choice or a loop hands on have the type of its group."""
+    def _hand_on(self, op: Operation, given: Sequence[HandedOn], taken: Sequence[SSAValue]) -> None:
+        """Let what the choice or the loop `op` hands on have the type of its group."""
         type_ = self.group_types.get(self.groups.find(taken[0]))
-        is_inside = any(each.given.owner in self.quantized for each in given if not each.user.regions)
+        makers = (member.owner for member in self.groups.members(taken[0]))
+        is_inside = any(owner in self.quantized and op.is_ancestor(owner) for owner in makers)
         if type_ is None or not is_inside or type_.granularity is not Granularity.TENSOR:
             return
         for each in given:

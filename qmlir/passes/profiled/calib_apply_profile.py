@@ -92,7 +92,8 @@ class CalibApplyProfile(TakesValues):
         problems = [*_other_model(op, profile), *_unmatched(profile, wanted)]
         if not is_partial:
             # What stands in a choice or a loop that no run came to has no range, and stays in float.
-            self._report(_missing(profile, filter(_is_conditional, wanted)), Severity.WARNING)
+            if self.taken is None:  # the run that gave the profile said so
+                self._report(_missing(profile, filter(_is_conditional, wanted)), Severity.WARNING)
             self._report([*problems, *_missing(profile, filterfalse(_is_conditional, wanted))], Severity.ERROR)
         known = {key: each for key, each in profile.values.items() if each.count}  # infinities alone are no range
         entries = {

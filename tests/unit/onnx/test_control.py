@@ -93,12 +93,47 @@ COUNTED = """
         }>
     }"""
 
+BOTH = """
+    net (float[1] x) => (float[1] y) <float limit = {20}, float[1] first = {3}> {
+      all = ReduceSum <keepdims = 0> (x)
+      begins = Less (all, limit)
+      ["both"] y = Loop ("", begins, x) <
+        body = step (int64 i, bool go, float[1] v) => (goes, float[1] va) {
+          va = Add (v, v)
+          s = ReduceSum <keepdims = 0> (va)
+          low = Less (s, limit)
+          high = Less (first, va)
+          goes = If (low) <
+            then_branch = yes () => (t) { t = Identity (high) },
+            else_branch = no () => (e) { e = Identity (low) }>
+        }>
+    }"""
+
+NESTED = """
+    net (float[6, 2, 3] x, float[2, 3] h0) => (float[2, 3] y) <float zero = {0}> {
+      ["nested"] y = Scan <num_scan_inputs = 1,
+        body = cell (float[2, 3] h, float[2, 3] one) => (ha) {
+          s = ReduceSum <keepdims = 0> (h)
+          c = Less (s, zero)
+          a = MatMul (one, w)
+          b = If (c) <
+            then_branch = yes () => (t) { m = MatMul (h, r) t = Add (a, m) },
+            else_branch = no () => (e) { n = MatMul (h, r) e = Sub (a, n) }>
+          ha = Tanh (b)
+        }> (h0, x)
+    }"""
+
 MODELS: Mapping[str, tuple[ModelProto, Mapping[str, Any]]] = {
     "scan": (scan_cell(), {"x": _random(6, 2, 4), "h0": _random(2, 3)}),
     "scan_reversed": (scan_cell("0, 1", "1, -1"), {"x": _random(6, 2, 4), "h0": _random(2, 3)}),
     "loop": (_model(LOOP), {"x": _random(2, 3)}),
     "then": (_model(CHOICE), {"x": _random(2, 3), "c": np.array(True)}),
     "else": (_model(CHOICE), {"x": _random(2, 3), "c": np.array(False)}),
+    "both": (_model(BOTH), {"x": np.float32([2])}),
+    "nested": (
+        _with_constants(_model(NESTED), w=_random(3, 3), r=_random(3, 3)),
+        {"x": _random(6, 2, 3), "h0": 0.1 * _random(2, 3)},
+    ),
     "counted": (_model(COUNTED), {"x": _random(3), "most": np.array(4)}),
     "until": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(9)}),
     "until_most": (_model(UNTIL), {"x": np.float32([1, 2, 1]), "most": np.array(2)}),
@@ -143,7 +178,7 @@ def _quantized(name: str, samples: int = 16) -> tuple[ModuleOp, ModuleOp]:
     return module, qmlir.quantize(module, given)
 
 
-@pytest.mark.parametrize("name", ["scan", "else"])
+@pytest.mark.parametrize("name", ["scan", "nested", "else"])
 def test_quantized_inside(name: str) -> None:
     """Products become 8 bits, a loop casts nothing, and compiled bits are those of the interpreter."""
     module, quantized = _quantized(name)

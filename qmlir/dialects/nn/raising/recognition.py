@@ -58,7 +58,7 @@ from qmlir.dialects.nn.raising.spellings import (
     sums_of_squares,
     terms,
 )
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 
@@ -91,7 +91,7 @@ def _sources(value: SSAValue) -> Iterator[SSAValue]:
     owner = giver(value)
     inner = [] if owner is None else [operand for op in above(owner, DEPTH) for operand in op.operands]
     for each in (*dict.fromkeys(inner[::-1]), value):
-        if constant_of(each) is None and kind_of(element_of(each)) is Kind.FLOAT:
+        if ranked_tensor(each.type) and constant_of(each) is None and kind_of(element_of(each)) is Kind.FLOAT:
             yield each
 
 
