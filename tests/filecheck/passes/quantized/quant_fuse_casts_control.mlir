@@ -7,7 +7,7 @@
 func.func @carried(%x: tensor<2x!x>, %y: tensor<2x!y>) -> tensor<2xf32> {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %many = arith.constant 9 : index
+  %many = arith.constant 99 : index
   %0 = quant.dcast %x : tensor<2x!x> to tensor<2xf32>
   %1 = quant.dcast %y : tensor<2x!y> to tensor<2xf32>
   %2 = scf.for %i = %zero to %many step %one iter_args(%state = %0) -> (tensor<2xf32>) {
@@ -68,7 +68,7 @@ func.func @until(%x: tensor<2x!x>, %limit: i32) -> tensor<2xf32> {
 // CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>, [[V1:%.+]]: tensor<2x!q1>) -> tensor<2xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V4:%.+]] = arith.constant 9 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 99 : index
 // CHECK-NEXT: [[V5:%.+]] = scf.for [[V6:%.+]] = [[V2]] to [[V4]] step [[V3]] iter_args([[V7:%.+]] = [[V0]]) -> (tensor<2x!q0>) {
 // CHECK-NEXT: [[V8:%.+]] = nn.add [[V7]], [[V1]] : (tensor<2x!q0>, tensor<2x!q1>) -> tensor<2x!q0> {origin = "sum"}
 // CHECK-NEXT: scf.yield [[V8]] : tensor<2x!q0>
