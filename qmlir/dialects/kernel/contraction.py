@@ -274,7 +274,11 @@ class ContractionOp(EpilogueOp):
 
 @irdl_op_definition
 class MatMulOp(ContractionOp):
-    """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]`, or `[N, K]` for all batches, to `[…, M, N]`."""
+    """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]` to `[…, M, N]`.
+
+    The batches of `w` are the first ones of `x`, all of them or fewer: the others share a matrix. So queries
+    `[B, Hk, G, S, D]` have the keys `[B, Hk, T, D]`, and `[N, K]` is one matrix for all.
+    """
 
     name = "kernel.matmul"
 
@@ -283,10 +287,10 @@ class MatMulOp(ContractionOp):
 
     def sum_shape(self) -> tuple[int, ...]:
         x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
-        if len(x) < 2 or len(w) not in (2, len(x)):
-            raise VerifyException(f"takes x of two dimensions or more and w of two or as many, found {x} and {w}")
-        if len(w) > 2 and w[:-2] != x[:-2]:
-            raise VerifyException(f"has batches {x[:-2]} of x and {w[:-2]} of w")
+        if not 2 <= len(w) <= len(x):
+            raise VerifyException(f"takes x of two dimensions or more and w of two to as many, found {x} and {w}")
+        if w[:-2] != x[: len(w) - 2]:
+            raise VerifyException(f"has batches {x[:-2]} of x and {w[:-2]} of w, accepted are the first ones of x")
         if x[-1] != w[-1]:
             raise VerifyException(f"sums {x[-1]} terms of x and {w[-1]} of w")
         return (*x[:-1], w[-2])

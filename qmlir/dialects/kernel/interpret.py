@@ -71,7 +71,8 @@ def _product(op: ContractionOp, left: Array, right: Array) -> Array:
 
 
 def _matmul_sums(op: MatMulOp, x: Array, w: Array) -> Array:
-    return _product(op, x, w.swapaxes(-1, -2))
+    shared = [1] * (x.ndim - w.ndim)
+    return _product(op, x, w.reshape(*w.shape[:-2], *shared, *w.shape[-2:]).swapaxes(-1, -2))
 
 
 def _conv_sums(op: ConvOp, x: Array, w: Array) -> Array:
@@ -176,7 +177,8 @@ def _matmul(op: PackedMatMulOp, x: Array, weights: Array) -> Array:
     filled = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, terms - x.shape[-1])])
     if weights.shape[0] == 1:
         return _by(filled, weights[0], terms).reshape(shape)
-    return _by(filled.reshape(-1, *filled.shape[-2:]), weights, terms).reshape(shape)
+    batches = filled.reshape(len(weights), -1, *filled.shape[-2:])  # those that share a matrix behind each other
+    return _by(batches, weights[:, None], terms).reshape(shape)
 
 
 def _conv(op: PackedConvOp, x: Array, weights: Array, *, is_lanewise: bool) -> Array:

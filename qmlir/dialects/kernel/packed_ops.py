@@ -6,6 +6,8 @@ points leave over. Sums of integers wrap in the width of the accumulator.
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from operator import mul
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, f32, i32
@@ -99,9 +101,10 @@ class PackedOp(EpilogueOp):
 
 @irdl_op_definition
 class PackedMatMulOp(PackedOp, MapsElements):
-    """Products of matrices: `x` `[…, M, K]` with packed weights, of one matrix or one for each batch, to `[…, M, N]`.
+    """Products of matrices: `x` `[…, M, K]` with packed weights to `[…, M, N]`.
 
-    The layout is that of `[batches, N, K]`.
+    The layout is that of `[matrices, N, K]`: one matrix for all batches, or one for each of the first axes of batches,
+    whose sizes give their number; the batches of further axes share one.
     """
 
     name = "kernel.packed_matmul"
@@ -115,20 +118,25 @@ class PackedMatMulOp(PackedOp, MapsElements):
             raise VerifyException(f"takes x of two dimensions or more, found {list(x)}")
         return (*x[:-1], self.channels())
 
+    @property
+    def batch_axes(self) -> int:
+        """How many of the first axes of batches have matrices of their own."""
+        counts = list(accumulate(shaped(self.x)[0][:-2], mul, initial=1))
+        matrices = shaped(self.w)[0][0]
+        return counts.index(matrices) if matrices in counts else 0
+
     def weights(self) -> WeightLayout:
-        batches = math.prod(shaped(self.x)[0][:-2])
-        found = batches if shaped(self.w)[0][:1] == (batches,) else 1
-        return product_weights(self.layout, found, self.channels(), self.terms())
+        matrices = math.prod(shaped(self.x)[0][: self.batch_axes])
+        return product_weights(self.layout, matrices, self.channels(), self.terms())
 
     def element_maps(self) -> Sequence[AffineMap]:
         """Terms, and the axes of packed weights behind their batch, are further dimensions."""
         shape = shaped(self.target)[0]
-        rank, batches = len(shape), [axis for axis, size in enumerate(shape[:-2]) if size != 1]
+        rank, batches = len(shape), [axis for axis in range(self.batch_axes) if shape[axis] != 1]
         term, *packed = (AffineExpr.dimension(rank + place) for place in range(1 + len(shaped(self.w)[0]) - 1))
         batch: AffineExpr = AffineExpr.constant(0)
-        if shaped(self.w)[0][0] != 1:
-            for axis in batches:
-                batch = batch * shape[axis] + AffineExpr.dimension(axis)
+        for axis in batches:
+            batch = batch * shape[axis] + AffineExpr.dimension(axis)
         dims = rank + 1 + len(packed)
         x = AffineMap(dims, 0, (*(AffineExpr.dimension(axis) for axis in range(rank - 1)), term))
         read = (AffineMap(dims, 0, each.data.results) for each in self.epilogue_maps)

@@ -1,8 +1,9 @@
 """Attention: scaled query and key, their product, cap, bias, softmax, and the weighted sum of the values.
 
 What only selects keys (a Boolean mask, causality, windows) is the mask of the softmax, and no number that is added. A
-past is joined with the keys and values after it. The queries of heads that share their keys are rows of one product.
-Attention with lengths stays whole: what it selects depends on them.
+past is joined with the keys and values after it. Heads that share their keys are an axis of their own, `[batch, heads
+of keys, heads that share them, sequence, …]`, from the queries to the result. Attention with lengths stays whole: what
+it selects depends on them.
 """
 
 import math
@@ -20,7 +21,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, DivOp, EqualOp, MulOp, WhereOp
 from qmlir.dialects.nn.ops.logic import AndOp
-from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
+from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, UnsqueezeOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -37,8 +38,8 @@ def _has_parts(op: AttentionOp) -> bool:
     query, key, scores = (shape_of(value) for value in (op.query, op.key, op.scores))
     if op.lengths is not None or DYNAMIC_INDEX in (query[1], key[1], query[3]):
         return False
-    # A reshape finds one unknown size; the rows of a product are those of several heads.
-    if query[1] != key[1] and (query[2] == DYNAMIC_INDEX or scores.count(DYNAMIC_INDEX) > 1):
+    # A reshape finds one unknown size.
+    if query[1] != key[1] and (scores.count(DYNAMIC_INDEX) > 1 or not _has_groups_of_mask(op)):
         return False
     if _selects_by_place(op) and DYNAMIC_INDEX in scores[2:]:
         return False
@@ -46,9 +47,37 @@ def _has_parts(op: AttentionOp) -> bool:
     return op.mask is None or shape_of(op.mask)[-1] == scores[3] != DYNAMIC_INDEX
 
 
-def _keep(op: AttentionOp, parts: Parts) -> SSAValue | None:
+def _has_groups_of_mask(op: AttentionOp) -> bool:
+    """Whether the heads of a mask can be an axis of those that share keys, too."""
+    shape = () if op.mask is None else shape_of(op.mask)
+    heads = shape[-3] if len(shape) > 2 else 1
+    return heads == 1 or (heads != DYNAMIC_INDEX and shape.count(DYNAMIC_INDEX) < 2)
+
+
+def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAValue:
+    """`value` with its heads, the third axis from behind, as `[heads of keys, heads that share them]`."""
+    heads, shared = shape_of(op.query)[1], shape_of(op.key)[1]
+    shape = shape_of(value)
+    if heads == shared or len(shape) < 3:
+        return value
+    *batch, own, rows, columns = shape
+    split = (shared, heads // shared) if own == heads else (own, 1)  # those of keys, or one for all
+    if shape.count(DYNAMIC_INDEX) > 1:
+        return parts.add(role, build(UnsqueezeOp, [value], {"axes": [len(shape) - 2]})).result
+    return parts.add(role, ReshapeOp(value, (*batch, *split, rows, columns))).result
+
+
+def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAValue:
+    """`value`, which has one row for each query, with one axis of heads again."""
+    *batch, heads, queries, _ = shape_of(op.query)
+    if heads == shape_of(op.key)[1]:
+        return value
+    return parts.add(role, ReshapeOp(value, (*batch, heads, queries, shape_of(value)[-1]))).result
+
+
+def _keep(op: AttentionOp, parts: Parts, mask: SSAValue | None) -> SSAValue | None:
     """The keys that each query sees (i1); `None` where it sees all. The sizes are known where places select."""
-    mask = op.mask if op.mask is not None and element_of(op.mask) == i1 else None
+    mask = mask if mask is not None and element_of(mask) == i1 else None
     if not _selects_by_place(op):
         return mask
     queries, keys = shape_of(op.scores)[2:]
@@ -68,21 +97,9 @@ def _behind(parts: Parts, role: str, past: SSAValue | None, new: SSAValue) -> SS
     return new if past is None else parts.add(role, ConcatOp([past, new], 2)).result
 
 
-def _product(op: AttentionOp, parts: Parts, role: str, value: SSAValue, by_head: SSAValue, columns: int) -> SSAValue:
-    """`value` times what each head has, transposed for keys; heads that share it are rows of one product."""
-    heads, shared = shape_of(op.query)[1], shape_of(op.key)[1]
-    is_keys = role == "query_key_matmul"
-    if heads == shared:
-        return parts.add(role, MatMulOp(value, by_head, is_keys)).result
-    batch, _, queries, width = shape_of(value)
-    rows = ReshapeOp(value, (batch, shared, heads // max(shared, 1) * queries, width))
-    product = parts.add(role, MatMulOp(parts.add(f"{role}_rows", rows).result, by_head, is_keys)).result
-    return parts.add(f"{role}_heads", ReshapeOp(product, (batch, heads, queries, columns))).result
-
-
-def _bias(op: AttentionOp) -> SSAValue | None:
+def _bias(mask: SSAValue | None) -> SSAValue | None:
     """The numbers that are added to the scores; `None` where there are none."""
-    return None if op.mask is None or element_of(op.mask) == i1 else op.mask
+    return None if mask is None or element_of(mask) == i1 else mask
 
 
 def _never(op: AttentionOp, parts: Parts) -> SSAValue:
@@ -134,19 +151,23 @@ def _attention(op: AttentionOp, parts: Parts) -> Results:
     if scale < 0:
         return None
     factor = scalar(parts, "scale", math.sqrt(scale), op.query)
-    query = parts.add("query_scaled", MulOp(op.query, factor)).result
+    query = _grouped(op, parts, "query_heads", parts.add("query_scaled", MulOp(op.query, factor)).result)
     keys = _behind(parts, "keys", op.past_key, op.key)
     values = _behind(parts, "values", op.past_value, op.value)
-    key = parts.add("key_scaled", MulOp(keys, factor)).result
-    raw = _product(op, parts, "query_key_matmul", query, key, shape_of(op.scores)[3])
+    key = _grouped(op, parts, "key_heads", parts.add("key_scaled", MulOp(keys, factor)).result)
+    raw = parts.add("query_key_matmul", MatMulOp(query, key, True)).result
     capped = _capped(op, parts, raw)
-    bias, keep = _bias(op), _keep(op, parts)
+    mask = None if op.mask is None else _grouped(op, parts, "mask_heads", op.mask)
+    bias, keep = _bias(mask), _keep(op, parts, mask)
     added = capped if bias is None else parts.add("bias_add", AddOp(capped, bias)).result
     biased = _biased(op, parts, added, keep)
     weights = _weights(op, parts, added, bias, keep)
-    result = _product(op, parts, "value_matmul", weights, values, shape_of(op.value)[3])
+    by_head = _grouped(op, parts, "value_heads", values)
+    result = parts.add("value_matmul", MatMulOp(weights, by_head)).result
     scores = {"raw": raw, "capped": capped, "biased": biased, "softmax": weights}[op.scores_are.data]
-    return [result, keys, values, scores]
+    return [
+        _ungrouped(op, parts, "result_heads", result), keys, values, _ungrouped(op, parts, "scores_heads", scores)
+    ]  # fmt: skip
 
 
 COMPOSITES: dict[type[Operation], Decompose] = {AttentionOp: _attention}

@@ -159,7 +159,7 @@ def _fully_connected(op: ops.FullyConnectedOp, at: Lowering) -> Sequence[SSAValu
 
 
 def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
-    """Vectors become matrices of one row or column; batches that the weights do not have are shared."""
+    """Vectors become matrices of one row or column; the last batches that the weights do not have are shared."""
     left, right = shape_of(op.lhs), shape_of(op.rhs)
     x = factor(at, op.lhs)
     rows = (1, *left) if len(left) == 1 else left
@@ -178,11 +178,13 @@ def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
     own = factor(at, op.rhs)
     own = own.at_value(at.reshape(own.value, columns), None if own.known is None else own.known.reshape(columns))
     w = arranged(at, own, order)
-    size = shape_of(w.value)
-    if np.prod(size[:-2]) == 1:
-        w = w.at_value(at.reshape(w.value, size[-2:]), None if w.known is None else w.known.reshape(size[-2:]))
-    else:
-        w = w.at_value(at.expand(w.value, (*batches, *size[-2:])), w.known)
+    *own_batches, channels, terms = shape_of(w.value)
+    own_batches = [1] * (len(batches) - len(own_batches)) + own_batches
+    while own_batches and own_batches[-1] == 1:
+        own_batches.pop()
+    size = (*own_batches, channels, terms)
+    w = w.at_value(at.reshape(w.value, size), None if w.known is None else w.known.reshape(size))
+    w = w.at_value(at.expand(w.value, (*batches[: len(own_batches)], channels, terms)), w.known)
     return (at.reshape(finish(at, MatrixProduct(x, w), axes, None), at.result_shape()),)
 
 

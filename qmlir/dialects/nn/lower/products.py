@@ -201,7 +201,7 @@ class Contraction(ABC):
 
 @dataclass(frozen=True)
 class MatrixProduct(Contraction):
-    """`x` `[…, M, K]` by `w` `[…, N, K]`, or by `[N, K]` for all batches."""
+    """`x` `[…, M, K]` by `w` `[…, N, K]`, whose batches are the first ones of `x`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -219,9 +219,8 @@ class MatrixProduct(Contraction):
 
     def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
         rank = len(self.shape)
-        batches = range(rank - 2) if len(shape_of(self.w.value)) > 2 else ()
         x_map = axes_map(rank + 1, [*range(rank - 1), rank])
-        w_map = axes_map(rank + 1, [*batches, rank - 1, rank])
+        w_map = axes_map(rank + 1, [*range(len(shape_of(self.w.value)) - 2), rank - 1, rank])
         maps = (x_map, w_map, axes_map(rank + 1, range(rank)))
         return self._multiplied(at, wide, self.shape, maps, self.w.value)
 

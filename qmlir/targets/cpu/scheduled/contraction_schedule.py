@@ -8,7 +8,7 @@ import math
 from xdsl.dialects.builtin import AnyFloat
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
@@ -24,18 +24,13 @@ PANEL_BYTES, PANEL_POSITIONS = 1 << 18, 256
 
 
 def positions_of(op: ContractionOp) -> int:
-    """How many places of the result one run of tiles goes over: all of them for a product of matrices, or a row."""
+    """How many places of the result one run of tiles goes over: all of them for a matrix of weights, or a row."""
     shape = shaped(op.target)[0]
     is_window = isinstance(op, ConvOp) and any(
         each != 1 for each in (*shaped(op.w)[0][1:-1], *(int(stride) for stride in op.strides.get_values()))
     )
-    is_batched = not isinstance(op, ConvOp) and len(shaped(op.w)[0]) > 2
-    if is_window or is_batched:
-        return shape[-2]
-    count = 1
-    for size in shape[:-1]:
-        count *= size
-    return count
+    first = len(shaped(op.w)[0]) - 2 if isinstance(op, MatMulOp) else 0
+    return shape[-2] if is_window else math.prod(shape[first:-1])
 
 
 def tile_rows(positions: int, most: int) -> int:

@@ -91,13 +91,13 @@ def _join(op: ByRowsOp) -> None:
 class KernelJoinRows(ModulePass):
     """Let products of matrices join the operation by rows between them: an attention becomes one operation.
 
-    A product joins where nothing else reads what lies between, where it is by matrices that are computed, one for each
-    of the outer axes of the rows or one for all, and where each of its rows needs its own row alone. What lies between,
-    the scores of an attention and its probabilities, is then scratch memory of a few rows of one head (see
-    `kernel-bufferize`), whatever the length, and threads divide heads and rows. A remark says why a product stays
-    apart: rows that all go together, as the one query of a step of a decoder, whose rows are its heads; terms that
-    are no whole groups of the product's variant, which would be read past the end of a row; a number of rows without a
-    divisor of 8 or more that is near enough together.
+    A product joins where nothing else reads what lies between, where it is by matrices that are computed, one for all
+    rows or one for each along their first axes (the queries of heads that share keys are an axis behind these), and
+    where each of its rows needs its own row alone. What lies between, the scores of an attention and its probabilities,
+    is then scratch memory of a few rows of one head (see `kernel-bufferize`), whatever the length, and threads divide
+    heads and rows. A remark says why a product stays apart: rows that all go together, as the one query of a step of a
+    decoder, whose rows are its heads; terms that are no whole groups of the product's variant, which would be read past
+    the end of a row; a number of rows without a divisor of 8 or more that is near enough together.
 
     Before:
 

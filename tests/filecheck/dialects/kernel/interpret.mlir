@@ -31,6 +31,19 @@ func.func @unsigned_bytes() {
   func.return
 }
 
+// Two heads share the weights of their batch: 1 + 2, 3 + 4, and three times 5 + 6 and 7 + 8.
+func.func @shared_weights() {
+  %x = arith.constant dense<[[[[1, 2]], [[3, 4]]], [[[5, 6]], [[7, 8]]]]> : tensor<2x2x1x2xi16>
+  %w = arith.constant dense<[[[1, 1]], [[3, 3]]]> : tensor<2x1x2xi16>
+  %0 = kernel.matmul ins(%x, %w : tensor<2x2x1x2xi16>, tensor<2x1x2xi16>) -> tensor<2x2x1x1xi64> {
+  ^bb0(%sum: i64):
+    kernel.yield %sum : i64
+  }
+  %expected = arith.constant dense<[[[[3]], [[7]]], [[[33]], [[45]]]]> : tensor<2x2x1x1xi64>
+  check.expect_eq %0, %expected : tensor<2x2x1x1xi64>
+  func.return
+}
+
 // Each batch of the data has its own weights; the second weights are three times the first.
 func.func @batches() {
   %x = arith.constant dense<[[[1, 2]], [[3, 4]]]> : tensor<2x1x2xi16>

@@ -91,7 +91,7 @@ func.func @other_batches(%x: tensor<2x3x8xi8>, %w: tensor<3x4x8xi8>) {
 }
 // -----
 func.func @vectors(%x: tensor<8xi8>, %w: tensor<4x8xi8>) {
-  // expected-error @+1 {{takes x of two dimensions or more and w of two or as many, found [8] and [4, 8]}}
+  // expected-error @+1 {{takes x of two dimensions or more and w of two to as many, found [8] and [4, 8]}}
   %0 = kernel.matmul ins(%x, %w : tensor<8xi8>, tensor<4x8xi8>) -> tensor<4xi32> {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32

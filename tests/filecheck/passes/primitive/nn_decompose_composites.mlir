@@ -143,15 +143,17 @@ func.func @attention_with_past(%q: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {
   func.return %0 : tensor<1x1x2x4xf32>
 }
 
-// Queries of two heads that share their keys are rows of one product.
+// Two heads that share their keys are an axis of their own, of a mask by heads, too.
 // CHECK-LABEL: @attention_of_groups(
-// CHECK: [[R:%.+]] = nn.reshape {{.*}} (tensor<?x4x2x3xf32>) -> tensor<?x2x4x3xf32> {origin = "attn", role = "query_key_matmul_rows"}
-// CHECK: nn.matmul [[R]], {{.*}} -> tensor<?x2x4x5xf32> {origin = "attn", role = "query_key_matmul"}
-// CHECK: nn.reshape {{.*}} (tensor<?x2x4x5xf32>) -> tensor<?x4x2x5xf32> {origin = "attn", role = "query_key_matmul_heads"
-// CHECK: nn.matmul {{.*}} -> tensor<?x2x4x3xf32> {origin = "attn", role = "value_matmul"}
-// CHECK: nn.reshape {{.*}} (tensor<?x2x4x3xf32>) -> tensor<?x4x2x3xf32> {origin = "attn", role = "value_matmul_heads"
-func.func @attention_of_groups(%q: tensor<?x4x2x3xf32>, %k: tensor<?x2x5x3xf32>) -> tensor<?x4x2x3xf32> {
-  %0, %1, %2, %3 = nn.attention %q, %k, %k : (tensor<?x4x2x3xf32>, tensor<?x2x5x3xf32>, tensor<?x2x5x3xf32>) -> (tensor<?x4x2x3xf32>, tensor<?x2x5x3xf32>, tensor<?x2x5x3xf32>, tensor<?x4x2x5xf32>) {origin = "attn"}
+// CHECK: [[Q:%.+]] = nn.reshape {{.*}} (tensor<?x4x2x3xf32>) -> tensor<?x2x2x2x3xf32> {origin = "attn", role = "query_heads"}
+// CHECK: [[K:%.+]] = nn.reshape {{.*}} (tensor<?x2x5x3xf32>) -> tensor<?x2x1x5x3xf32> {origin = "attn", role = "key_heads"}
+// CHECK: nn.matmul [[Q]], [[K]] {{.*}} -> tensor<?x2x2x2x5xf32> {origin = "attn", role = "query_key_matmul"}
+// CHECK: [[M:%.+]] = nn.reshape %m : (tensor<4x2x5xi1>) -> tensor<2x2x2x5xi1> {origin = "attn", role = "mask_heads"}
+// CHECK: nn.where [[M]], 
+// CHECK: nn.matmul {{.*}} -> tensor<?x2x2x2x3xf32> {origin = "attn", role = "value_matmul"}
+// CHECK: nn.reshape {{.*}} (tensor<?x2x2x2x3xf32>) -> tensor<?x4x2x3xf32> {origin = "attn", role = "result_heads"
+func.func @attention_of_groups(%q: tensor<?x4x2x3xf32>, %k: tensor<?x2x5x3xf32>, %m: tensor<4x2x5xi1>) -> tensor<?x4x2x3xf32> {
+  %0, %1, %2, %3 = nn.attention %q, %k, %k, %m : (tensor<?x4x2x3xf32>, tensor<?x2x5x3xf32>, tensor<?x2x5x3xf32>, tensor<4x2x5xi1>) -> (tensor<?x4x2x3xf32>, tensor<?x2x5x3xf32>, tensor<?x2x5x3xf32>, tensor<?x4x2x5xf32>) {origin = "attn"}
   func.return %0 : tensor<?x4x2x3xf32>
 }
 

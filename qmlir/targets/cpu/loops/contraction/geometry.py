@@ -2,7 +2,7 @@
 
 Products of matrices and convolutions are alike here: a position of the result is one of `x` times a stride, and each
 tap moves it. Where `x`, the result and what the epilogue reads have their positions without gaps and no window, all
-positions become one axis.
+positions that share a matrix of weights become one axis.
 
 `Operand` says how elements of `x` become numbers of the sum.
 """
@@ -20,7 +20,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import scalar_of, shaped
-from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedOp
+from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedMatMulOp, PackedOp
 from qmlir.dialects.simd.base import vector
 from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp, StoreOp, StorePartialOp
 from qmlir.ir.builtin_types import integer_list
@@ -165,28 +165,48 @@ class Window:
         return [*self.leading[:-1], add(emit, self.leading[-1], column), self.last]
 
 
+def _join_axes(rank: int, joined: Sequence[int]) -> list[list[int]]:
+    """The axes up to `rank`, neighbours that are joined together."""
+    first, last = joined[0], joined[-1] + 1
+    return [*([axis] for axis in range(first)), list(joined), *([axis] for axis in range(last, rank))]
+
+
+def _places_of(reading: OperandReading, joined: Sequence[int]) -> list[int] | None:
+    """Which axes of an epilogue operand run along dimensions that are joined; `None` where these are no one axis."""
+    dims = [each.position if isinstance(each, AffineDimExpr) else None for each in reading.map_.results]
+    used = {dim for each in reading.map_.results for dim in each.used_dims()}
+    if used.isdisjoint(joined):
+        return []
+    places = [axis for axis, dim in enumerate(dims) if dim in joined]
+    is_run = None not in dims and [dims[axis] for axis in places] == list(joined)
+    is_one = is_run and places == list(range(places[0], places[0] + len(places)))
+    return places if is_one and without_gaps(reading.memory, places[0], places[-1]) else None
+
+
 def _join_positions(
-    op: PackedOp, emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading]
+    emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading], batches: int
 ) -> tuple[SSAValue, SSAValue, tuple[OperandReading, ...]] | None:
-    """`x`, the result and the epilogue operands with one axis for all positions, `None` where that is not possible."""
+    """`x`, the result and the epilogue operands with one axis for all positions behind so many batches.
+
+    `None` where that is not possible.
+    """
     rank = len(shaped(y)[0])
-    groups = [list(range(rank - 1)), [rank - 1]]
-    identity = AffineMap.identity(rank)
-    for reading in readings:
-        is_joined = reading.map_ == identity and without_gaps(reading.memory, 0, rank - 2)
-        if not is_joined and any(each != AffineDimExpr(rank - 1) for each in reading.map_.results):
-            return None
-    if not all(without_gaps(value, 0, rank - 2) for value in (x, y)):
+    joined = range(batches, rank - 1)
+    places = [_places_of(reading, joined) for reading in readings]
+    if None in places or not all(without_gaps(value, batches, rank - 2) for value in (x, y)):
         return None
+    dims = [AffineExpr.dimension(axis) for axis in (*range(batches), *(batches for _ in joined), batches + 1)]
 
-    def rejoined(reading: OperandReading) -> OperandReading:
-        if reading.map_ == identity:
-            return OperandReading(collapse_axes(emit, reading.memory, groups), AffineMap.identity(2))
-        return OperandReading(
-            reading.memory, AffineMap(2, 0, tuple(AffineExpr.dimension(1) for _ in reading.map_.results))
-        )
+    def rejoined(reading: OperandReading, own: Sequence[int]) -> OperandReading:
+        results = [each.replace_dims_and_symbols(dims, ()) for each in reading.map_.results]
+        if not own:
+            return OperandReading(reading.memory, AffineMap(batches + 2, 0, tuple(results)))
+        memory = collapse_axes(emit, reading.memory, _join_axes(len(results), own))
+        kept = (each for axis, each in enumerate(results) if axis not in own[1:])
+        return OperandReading(memory, AffineMap(batches + 2, 0, tuple(kept)))
 
-    return collapse_axes(emit, x, groups), collapse_axes(emit, y, groups), tuple(map(rejoined, readings))
+    x, y = (collapse_axes(emit, value, _join_axes(rank, joined)) for value in (x, y))
+    return x, y, tuple(rejoined(reading, own or []) for reading, own in zip(readings, places, strict=True))
 
 
 def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
@@ -206,14 +226,15 @@ def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
         strides[1:], dilations[1:] = integer_list(op.strides), integer_list(op.dilations)
         taps[1:] = packed[2:-2]
         groups = 1 if variant.is_lanewise else op.group_count
-    elif packed[0] > 1:
-        batches = leading - 1
+    elif isinstance(op, PackedMatMulOp):
+        batches = op.batch_axes
     readings = readings_of(op)
-    is_plain = sizes[:-1] == positions and not batches and math.prod(taps) == 1
-    if leading > 1 and is_plain and (joined := _join_positions(op, emit, x, y, readings)) is not None:
+    is_plain = sizes[:-1] == positions and math.prod(taps) == 1
+    if leading - batches > 1 and is_plain and (joined := _join_positions(emit, x, y, readings, batches)) is not None:
         x, y, readings = joined
-        positions, strides, taps, dilations = (math.prod(positions),), [1], [1], [1]
-        leading = 1
+        positions = (*positions[:batches], math.prod(positions[batches:]))
+        leading = len(positions)
+        strides, taps, dilations = [1] * leading, [1] * leading, [1] * leading
     row: int | None = None
     own_terms = terms // op.group_count if isinstance(op, PackedConvOp) else terms
     is_run_of_taps = not variant.is_lanewise and packed[-2] > -(-own_terms // (variant.group * variant.parts))

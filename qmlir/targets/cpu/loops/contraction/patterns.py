@@ -81,8 +81,7 @@ class ScalarWriter:
     def _places(self, emit: Emitter, place: Sequence[Index], terms: Sequence[Index]) -> tuple[list[Index], list[Index]]:
         op = self.op
         if not isinstance(op, ConvOp):
-            batches = list(place[:-2]) if len(shaped(op.w)[0]) > 2 else []
-            return [*place[:-1], *terms], [*batches, place[-1], *terms]
+            return [*place[:-1], *terms], [*place[: len(shaped(op.w)[0]) - 2], place[-1], *terms]
         moved = [
             add(emit, times(emit, position, stride), times(emit, tap, dilation))
             for position, stride, tap, dilation in zip(

@@ -115,6 +115,30 @@ func.func @batches(%q: tensor<2x3x16x4xi8>, %k: tensor<6x1x4x16xi32>) -> tensor<
 // CHECK: packed_matmul ins(%q, %k
 // CHECK: linalg.generic
 
+// Three heads share the matrix of their keys: the place of a matrix does not depend on them.
+func.func @groups(%q: tensor<2x3x16x4xi8>, %k: tensor<2x1x4x16xi32>) -> tensor<2x3x16x16xi8> {
+  %y = tensor.empty() : tensor<2x3x16x16xi8>
+  %scores = kernel.packed_matmul ins(%q, %k : tensor<2x3x16x4xi8>, tensor<2x1x4x16xi32>) -> tensor<2x3x16x16xi8> attributes {layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 16>} {
+  ^bb0(%sum: i32):
+    %0 = arith.trunci %sum : i32 to i8
+    kernel.yield %0 : i8
+  }
+  %r = kernel.by_rows outs(%y : tensor<2x3x16x16xi8>) -> tensor<2x3x16x16xi8> attributes {rows = array<i64: 2, 3, 16>} {
+  ^bb0(%z: tensor<2x3x16x16xi8>):
+    %d = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%scores : tensor<2x3x16x16xi8>) outs(%z : tensor<2x3x16x16xi8>) {
+    ^bb0(%a: i8, %o: i8):
+      %1 = arith.muli %a, %a : i8
+      linalg.yield %1 : i8
+    } -> tensor<2x3x16x16xi8>
+    kernel.yield %d : tensor<2x3x16x16xi8>
+  }
+  func.return %r : tensor<2x3x16x16xi8>
+}
+// CHECK-LABEL: func.func @groups
+// CHECK-NEXT: tensor.empty
+// CHECK-NEXT: kernel.by_rows {{.*}}rows = array<i64: 2, 3, 16>
+// CHECK: packed_matmul ins(%q, %k
+
 // LOOPS-LABEL: func.func @batches
 // LOOPS: scf.for %[[BATCH:.*]] =
 // LOOPS: scf.for %[[HEAD:.*]] =
@@ -122,3 +146,6 @@ func.func @batches(%q: tensor<2x3x16x4xi8>, %k: tensor<6x1x4x16xi32>) -> tensor<
 // LOOPS-NEXT: %[[BEFORE:.*]] = arith.muli %[[BATCH]], %[[HEADS]] : index
 // LOOPS-NEXT: %[[PLACE:.*]] = arith.addi %[[BEFORE]], %[[HEAD]] : index
 // LOOPS-NEXT: memref.subview %k[%[[PLACE]], 0, 0, 0] [1, 1, 4, 16]
+// LOOPS-LABEL: func.func @groups
+// LOOPS: scf.for %[[SHARED:.*]] =
+// LOOPS: memref.subview %k[%[[SHARED]], 0, 0, 0] [1, 1, 4, 16]

@@ -67,7 +67,7 @@ def _joined(module: ModuleOp) -> int:
         ((1, 1, 1, 64, 320, 4), "avx512-vnni", 2),  # one head, of which not all rows are near at once
         ((2, 2, 2, 24, 40, 12), "avx512-vnni", 2),  # batches and heads
         ((2, 3, 3, 9, 20, 8), "avx2", 2),  # nine rows of a head at a time
-        ((1, 4, 2, 16, 24, 8), "avx2", 0),  # two heads share keys: their queries are rows of one matrix
+        ((2, 6, 2, 16, 24, 8), "avx2", 2),  # three heads share keys
         ((1, 8, 8, 1, 64, 8), "avx512-vnni", 0),  # one query, as in a step of a decoder
         ((1, 2, 2, 16, 19, 8), "avx512-vnni", 0),  # pairs would be read past the end of 19
     ],
