@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 
 from qmlir.ir.interfaces import Slot
 from qmlir.quantization.faint import faint_results
+from qmlir.quantization.given import given_in_part
 from qmlir.quantization.residual import residual_results
 from qmlir.quantization.roots import read_by_roots
 from qmlir.quantization.scores import coarse_scores
@@ -30,6 +31,7 @@ FACTS: Mapping[str, Fact] = {
     "faint": Fact(Slot.OUTPUT, faint_results),
     "coarse": Fact(Slot.OUTPUT, coarse_scores),
     "rooted": Fact(Slot.OUTPUT, read_by_roots),
+    "given": Fact(Slot.OUTPUT, given_in_part),
     "table": Fact(Slot.WEIGHT, readers_of_tables),
 }
 """The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""
