@@ -2,16 +2,18 @@
 
 What only selects keys (a Boolean mask, causality, windows) is the mask of the softmax, and no number that is added. A
 past is joined with the keys and values after it. Heads that share their keys are an axis of their own, `[batch, heads
-of keys, heads that share them, sequence, …]`, from the queries to the result. Attention with lengths stays whole: what
-it selects depends on them.
+of keys, heads that share them, sequence, …]`, from the queries to the result. Where lengths, or sizes that only a run
+knows, say which keys a query sees, the mask is computed of places.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.operands import Decompose, Results, cast, scalar
@@ -19,10 +21,21 @@ from qmlir.dialects.nn.ops.activations import TanhOp
 from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, DivOp, EqualOp, MulOp, WhereOp
+from qmlir.dialects.nn.ops.elementwise import (
+    AddOp,
+    DivOp,
+    EqualOp,
+    GreaterOrEqualOp,
+    LessOp,
+    LessOrEqualOp,
+    MulOp,
+    SubOp,
+    WhereOp,
+)
 from qmlir.dialects.nn.ops.logic import AndOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, UnsqueezeOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp
+from qmlir.dialects.nn.ops.shapes import RangeOp, ShapeOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
@@ -36,22 +49,51 @@ def _selects_by_place(op: AttentionOp) -> bool:
 def _has_parts(op: AttentionOp) -> bool:
     """Whether the attention is one that has parts here."""
     query, key, scores = (shape_of(value) for value in (op.query, op.key, op.scores))
-    if op.lengths is not None or DYNAMIC_INDEX in (query[1], key[1], query[3]):
-        return False
-    # A reshape finds one unknown size.
-    if query[1] != key[1] and (scores.count(DYNAMIC_INDEX) > 1 or not _has_groups_of_mask(op)):
-        return False
-    if _selects_by_place(op) and DYNAMIC_INDEX in scores[2:]:
+    if DYNAMIC_INDEX in (query[1], key[1], query[3]) or (query[1] != key[1] and not _has_groups_of_mask(op)):
         return False
     # A mask that ends before the keys masks those after its end.
     return op.mask is None or shape_of(op.mask)[-1] == scores[3] != DYNAMIC_INDEX
 
 
 def _has_groups_of_mask(op: AttentionOp) -> bool:
-    """Whether the heads of a mask can be an axis of those that share keys, too."""
+    """Whether the heads of a mask, which are known, can be an axis of those that share keys, too."""
     shape = () if op.mask is None else shape_of(op.mask)
-    heads = shape[-3] if len(shape) > 2 else 1
-    return heads == 1 or (heads != DYNAMIC_INDEX and shape.count(DYNAMIC_INDEX) < 2)
+    return len(shape) < 3 or shape[-3] != DYNAMIC_INDEX
+
+
+def _reshaped(parts: Parts, role: str, value: SSAValue, sizes: Sequence[int], axes: Sequence[int]) -> SSAValue:
+    """`value` in another shape, whose unknown sizes are those of its `axes`."""
+    if sizes.count(DYNAMIC_INDEX) < 2:  # a reshape finds one
+        return parts.add(role, ReshapeOp(value, sizes)).result
+    listed = [
+        _size(parts, f"{role}_size", value, axis)
+        if size == DYNAMIC_INDEX
+        else _integers(parts, f"{role}_size", np.array([size]))
+        for size, axis in zip(sizes, axes, strict=True)
+    ]
+    shape = parts.add(f"{role}_shape", ConcatOp(listed, 0)).result
+    return parts.add(role, build(ReshapeOp, [value, shape], result_types=[TensorType(element_of(value), sizes)])).result
+
+
+def _integers(parts: Parts, role: str, numbers: Array) -> SSAValue:
+    return parts.add(role, ConstantOp.of(numbers.astype(np.int64), TensorType(i64, numbers.shape))).result
+
+
+def _size(parts: Parts, role: str, value: SSAValue, axis: int) -> SSAValue:
+    """The size of an axis, `[1]`."""
+    size = shape_of(value)[axis]
+    if size != DYNAMIC_INDEX:
+        return _integers(parts, role, np.array([size]))
+    return parts.add(role, build(ShapeOp, [value], {"start": axis, "end": axis + 1})).result
+
+
+def _places(parts: Parts, role: str, value: SSAValue) -> SSAValue:
+    """The places along the sequence of `value`, `[S]`."""
+    size = shape_of(value)[2]
+    if size != DYNAMIC_INDEX:
+        return _integers(parts, role, np.arange(size))
+    start, step = _integers(parts, f"{role}_start", np.zeros(1)), _integers(parts, f"{role}_step", np.ones(1))
+    return parts.add(role, build(RangeOp, [start, _size(parts, f"{role}_end", value, 2), step])).result
 
 
 def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAValue:
@@ -62,9 +104,9 @@ def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAVa
         return value
     *batch, own, rows, columns = shape
     split = (shared, heads // shared) if own == heads else (own, 1)  # those of keys, or one for all
-    if shape.count(DYNAMIC_INDEX) > 1:
-        return parts.add(role, build(UnsqueezeOp, [value], {"axes": [len(shape) - 2]})).result
-    return parts.add(role, ReshapeOp(value, (*batch, *split, rows, columns))).result
+    place, last = len(batch), len(shape) - 1
+    axes = (*range(place), place, place, last - 1, last)
+    return _reshaped(parts, role, value, (*batch, *split, rows, columns), axes)
 
 
 def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAValue:
@@ -72,25 +114,66 @@ def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSA
     *batch, heads, queries, _ = shape_of(op.query)
     if heads == shape_of(op.key)[1]:
         return value
-    return parts.add(role, ReshapeOp(value, (*batch, heads, queries, shape_of(value)[-1]))).result
+    return _reshaped(parts, role, value, (*batch, heads, queries, shape_of(value)[-1]), (0, 1, 3, 4))
 
 
-def _keep(op: AttentionOp, parts: Parts, mask: SSAValue | None) -> SSAValue | None:
-    """The keys that each query sees (i1); `None` where it sees all. The sizes are known where places select."""
+def _keep(op: AttentionOp, parts: Parts, keys: SSAValue, mask: SSAValue | None) -> SSAValue | None:
+    """The keys that each query sees (i1), of all `keys` so far; `None` where it sees all."""
     mask = mask if mask is not None and element_of(mask) == i1 else None
-    if not _selects_by_place(op):
+    if not _selects_by_place(op) and op.lengths is None:
         return mask
+    is_known = op.lengths is None and DYNAMIC_INDEX not in shape_of(op.scores)[2:]
+    seen = _seen_at_known_places(op, parts) if is_known else _seen_at_places(op, parts, keys)
+    return seen if mask is None else parts.add("keep", AndOp(seen, mask)).result
+
+
+def _bounds(op: AttentionOp) -> tuple[int | None, int | None]:
+    """How far before a query, and after it, the keys are that it sees; `None` where there is no bound."""
+    left, right = op.left_window.value.data, op.right_window.value.data
+    after = [*([right] if right >= 0 else []), *([0] if op.is_causal.value.data else [])]
+    return left if left >= 0 else None, min(after, default=None)
+
+
+def _seen_at_known_places(op: AttentionOp, parts: Parts) -> SSAValue:
     queries, keys = shape_of(op.scores)[2:]
     past = 0 if op.past_key is None else keys - shape_of(op.key)[2]
     distance = np.arange(keys) - np.arange(queries)[:, None] - past
+    before, after = _bounds(op)
     seen = np.ones(distance.shape, np.bool_)
-    left, right = op.left_window.value.data, op.right_window.value.data
-    for is_bounded, inside in (
-        (op.is_causal.value.data, distance <= 0), (right >= 0, distance <= right), (left >= 0, distance >= -left)
-    ):  # fmt: skip
-        seen &= inside | (not is_bounded)
-    causal = parts.add("causal", ConstantOp.of(seen.astype(np.int8), TensorType(i1, seen.shape))).result
-    return causal if mask is None else parts.add("keep", AndOp(causal, mask)).result
+    seen &= True if after is None else distance <= after
+    seen &= True if before is None else distance >= -before
+    return parts.add("causal", ConstantOp.of(seen.astype(np.int8), TensorType(i1, seen.shape))).result
+
+
+def _seen_at_places(op: AttentionOp, parts: Parts, keys: SSAValue) -> SSAValue:
+    """The same by places that only a run knows: `[S, T]`, or with lengths `[B, 1, S, T]` (for heads `[B, 1, 1, S, T]`).
+
+    A query has the place of its own among all keys: behind the past, or so that the last one is the last that counts.
+    """
+    key = _places(parts, "key_places", keys)
+    own = parts.add("query_rows", build(UnsqueezeOp, [_places(parts, "query_places", op.query)], {"axes": [1]})).result
+    ends = None
+    if op.lengths is not None:
+        rank = 4 if shape_of(op.query)[1] == shape_of(op.key)[1] else 5
+        ends = parts.add("lengths", build(UnsqueezeOp, [op.lengths], {"axes": list(range(1, rank))})).result
+        first = parts.add("first_query", SubOp(ends, _size(parts, "queries", op.query, 2))).result
+        own = parts.add("query_places_behind", AddOp(own, first)).result
+    elif op.past_key is not None:
+        own = parts.add("query_places_behind", AddOp(own, _size(parts, "past", op.past_key, 2))).result
+    before, after = _bounds(op)
+    seen: list[SSAValue] = []
+    if after is not None:
+        last = parts.add("last_key", AddOp(own, _integers(parts, "after", np.array([after])))).result
+        seen.append(parts.add("is_before", LessOrEqualOp(key, last)).result)
+    if before is not None:
+        first = parts.add("first_key", SubOp(own, _integers(parts, "before", np.array([before])))).result
+        seen.append(parts.add("is_after", GreaterOrEqualOp(key, first)).result)
+    if ends is not None:
+        seen.append(parts.add("counts", LessOp(key, ends)).result)
+    found, *others = seen
+    for each in others:
+        found = parts.add("seen", AndOp(found, each)).result
+    return found
 
 
 def _behind(parts: Parts, role: str, past: SSAValue | None, new: SSAValue) -> SSAValue:
@@ -158,7 +241,7 @@ def _attention(op: AttentionOp, parts: Parts) -> Results:
     raw = parts.add("query_key_matmul", MatMulOp(query, key, True)).result
     capped = _capped(op, parts, raw)
     mask = None if op.mask is None else _grouped(op, parts, "mask_heads", op.mask)
-    bias, keep = _bias(mask), _keep(op, parts, mask)
+    bias, keep = _bias(mask), _keep(op, parts, keys, mask)
     added = capped if bias is None else parts.add("bias_add", AddOp(capped, bias)).result
     biased = _biased(op, parts, added, keep)
     weights = _weights(op, parts, added, bias, keep)

@@ -119,15 +119,39 @@ func.func @attention(%q: tensor<1x1x2x4xf32>, %m: tensor<2x2xi1>) -> tensor<1x1x
   func.return %0 : tensor<1x1x2x4xf32>
 }
 
-// With lengths it stays whole, and with sizes that nobody knows.
+// It stays whole with heads that nobody knows.
 // CHECK-LABEL: @attention_whole(
-// CHECK-COUNT-3: nn.attention
+// CHECK: nn.attention
 // CHECK-NEXT: func.return
-func.func @attention_whole(%q: tensor<1x1x2x4xf32>, %l: tensor<1xi64>, %d: tensor<1x?x2x4xf32>, %o: tensor<1x1x?x4xf32>) -> (tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>) {
-  %0:4 = nn.attention %o, %q, %q {left_window = 0} : (tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x?x2xf32>)
-  %2:4 = nn.attention %q, %q, %q, _, _, _, %l : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1xi64>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
-  %3:4 = nn.attention %d, %d, %d : (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>) -> (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x2xf32>)
-  func.return %0#0, %2#0, %3#0 : tensor<1x1x?x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>
+func.func @attention_whole(%d: tensor<1x?x2x4xf32>) -> tensor<1x?x2x4xf32> {
+  %0:4 = nn.attention %d, %d, %d : (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>) -> (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x2xf32>)
+  func.return %0#0 : tensor<1x?x2x4xf32>
+}
+
+// With sizes that only a run knows, the keys that a query sees are found by places: here its own and the one before.
+// CHECK-LABEL: @attention_of_open_sizes(
+// CHECK: [[N:%.+]] = nn.shape {{.*}} {start = 2, end = 3} {{.*}} role = "key_places_end"
+// CHECK: [[T:%.+]] = nn.range {{.*}}, [[N]], {{.*}} role = "key_places"
+// CHECK: [[S:%.+]] = nn.unsqueeze {{.*}} {axes = [1]} : (tensor<?xi64>) -> tensor<?x1xi64> {origin = "attn", role = "query_rows"}
+// CHECK: [[L:%.+]] = nn.add [[S]], {{.*}} role = "last_key"
+// CHECK: [[B:%.+]] = nn.less_or_equal [[T]], [[L]] {{.*}} role = "is_before"
+// CHECK: [[F:%.+]] = nn.sub [[S]], {{.*}} role = "first_key"
+// CHECK: [[A:%.+]] = nn.greater_or_equal [[T]], [[F]] {{.*}} role = "is_after"
+// CHECK: nn.and [[B]], [[A]] {{.*}} role = "seen"
+func.func @attention_of_open_sizes(%q: tensor<1x1x?x4xf32>) -> tensor<1x1x?x4xf32> {
+  %0:4 = nn.attention %q, %q, %q {is_causal = true, left_window = 1} : (tensor<1x1x?x4xf32>, tensor<1x1x?x4xf32>, tensor<1x1x?x4xf32>) -> (tensor<1x1x?x4xf32>, tensor<1x1x?x4xf32>, tensor<1x1x?x4xf32>, tensor<1x1x?x?xf32>) {origin = "attn"}
+  func.return %0#0 : tensor<1x1x?x4xf32>
+}
+
+// With lengths, the last query has the place of the last key that counts; for heads that share keys the lengths have an
+// axis more.
+// CHECK-LABEL: @attention_of_lengths(
+// CHECK: [[E:%.+]] = nn.unsqueeze %l {axes = [1, 2, 3, 4]} : (tensor<3xi64>) -> tensor<3x1x1x1x1xi64> {origin = "attn", role = "lengths"}
+// CHECK: nn.sub [[E]], {{.*}} role = "first_query"
+// CHECK: nn.less {{.*}}, [[E]] : {{.*}} -> tensor<3x1x1x1x5xi1> {origin = "attn", role = "counts"}
+func.func @attention_of_lengths(%q: tensor<3x2x1x4xf32>, %k: tensor<3x1x5x4xf32>, %l: tensor<3xi64>) -> tensor<3x2x1x4xf32> {
+  %0:4 = nn.attention %q, %k, %k, _, _, _, %l {is_causal = true} : (tensor<3x2x1x4xf32>, tensor<3x1x5x4xf32>, tensor<3x1x5x4xf32>, tensor<3xi64>) -> (tensor<3x2x1x4xf32>, tensor<3x1x5x4xf32>, tensor<3x1x5x4xf32>, tensor<3x2x1x5xf32>) {origin = "attn"}
+  func.return %0#0 : tensor<3x2x1x4xf32>
 }
 
 // A past stands in front of the keys and values; a window of two keys, counted from the end of the past, is a mask.

@@ -1,5 +1,6 @@
 """Composites against their parts: the same numbers, and the same module again when the parts are raised."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,40 @@ def test_attention_over_a_past_with_windows_and_shared_heads(
     parts = decomposed(module)
     assert "nn.attention" not in [op.name for op in parts.walk()]
     assert [op.name for op in raised(parts).walk() if op.name.startswith("nn.")] == ["nn.attention"]
+
+
+OPEN = [
+    ("{is_causal = true}", 3, 3, 0, False),
+    ("{is_causal = true, left_window = 1}", 4, 2, 0, False),
+    ('{is_causal = true, scores_are = "biased"}', 4, 2, 2, False),
+    ("{right_window = 1}", 2, 1, 3, False),
+    ("", 4, 2, 0, True),
+    ("{is_causal = true, left_window = 2}", 2, 2, 0, True),
+]
+"""Attentions of unknown sizes: properties, heads, those of keys, the length of the past, and whether it has lengths."""
+
+
+@pytest.mark.parametrize(("properties", "heads", "shared", "past", "has_lengths"), OPEN)
+def test_attention_of_open_sizes(properties: str, heads: int, shared: int, past: int, has_lengths: bool) -> None:
+    generator = np.random.default_rng(9)
+    shapes = [(2, heads, 3, 5), (2, shared, 4, 5), (2, shared, 4, 7)]
+    before = [(2, shared, past, size) for size in (5, 7)] if past else []
+    inputs = [_random(generator, *shape) for shape in (*shapes, *before)]
+
+    def opened(shape: Sequence[int]) -> str:
+        return f"tensor<?x{shape[1]}x?x{shape[3]}xf32>"
+
+    types = [*map(opened, shapes), *(["_", *map(opened, before)] if past else [])]
+    if has_lengths:
+        inputs.append(np.array([4, 3], np.int64))
+        types += ["_", "_", "_", "tensor<?xi64>"]
+    results = [opened((0, heads, 0, 7)), opened((0, shared, 0, 5)), opened((0, shared, 0, 7))]
+    module = module_of(f"nn.attention {properties}", types, [*results, f"tensor<?x{heads}x?x?xf32>"])
+    parts = decomposed(module)
+    assert "nn.attention" not in [op.name for op in parts.walk()]
+    whole, found = interpret(module, inputs), interpret(parts, inputs)
+    for name, array in whole.items():
+        np.testing.assert_allclose(found[name], array, **BOUND)
 
 
 ATTENTIONS = [

@@ -31,7 +31,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.verification import verify
 from qmlir.specialization.padding.extents import Extent, reshaped
 from qmlir.specialization.padding.pad import open_sizes, outline, pad_function
@@ -264,13 +264,15 @@ def test_exported_masks() -> None:
     assert_padding_is_harmless(module, 0, ())
 
 
+@pytest.mark.parametrize("name", ["encoder", "causal"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.usefixtures("_nan_is_quantized")
-def test_what_is_quantized_with_samples_of_several_lengths() -> None:
+def test_what_is_quantized_with_samples_of_several_lengths(name: str) -> None:
     rng = np.random.default_rng(0)
     samples = [{"x": rng.normal(size=(1, length, WIDTH)).astype(np.float32)} for length in (1, 2, 3, 4, 5, 3, 2, 5)]
-    module = qmlir.quantize(qmlir.load(Path(__file__).parent / "encoder.mlir"), samples)
+    module = qmlir.quantize(qmlir.load(Path(__file__).parent / f"{name}.mlir"), samples)
     assert {each.name for each in module.walk()} >= {"nn.softmax", "nn.matmul", "quant.qcast"}
+    assert all(element_of(op.result) != f32 for op in module.walk() if isinstance(op, MatMulOp))
     assert_padding_is_harmless(module, 0, (WIDTH,))
 
 
