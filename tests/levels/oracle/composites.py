@@ -414,20 +414,22 @@ def _attention(
     past = 0 if past_key is None else past_key.array.shape[2]
     keys, values = _after(past_key, key), _after(past_value, value)
     shared = query.array.shape[1] // max(key.array.shape[1], 1)
+    query = _by_keys(query, key.array.shape[1], shared)
+    mask = None if mask is None else _by_keys(mask, key.array.shape[1], shared)
     wanted = op.scores_are.data
     cap = op.softcap.value.data
     bias = None if mask is None or mask.type is None else mask
     keep = None if mask is None or bias is not None else mask.array.astype(bool)
-    seen_by_place = _seen(op, query.array.shape[2], keys.array.shape[2], past)
+    seen_by_place = _seen(op, query.array.shape[-2], keys.array.shape[2], past)
     if seen_by_place is not None:
         keep = seen_by_place if keep is None else keep & seen_by_place
     last = {"raw": "query_key_matmul", "capped": "cap_mul" if cap else "query_key_matmul"}
     last["biased"] = "masked_scores" if keep is not None else "bias_add" if bias is not None else last["capped"]
     last["softmax"] = "weights" if bias is not None else "softmax"
     steps = Steps(op, {last[wanted]: op.scores, "value_matmul": op.result})
-    factor = steps.constant("scale", math.sqrt(1 / math.sqrt(query.array.shape[3])))
+    factor = steps.constant("scale", math.sqrt(1 / math.sqrt(query.array.shape[-1])))
     left, right = steps.mul("query_scaled", query, factor), steps.mul("key_scaled", keys, factor)
-    found = {"raw": steps.matmul("query_key_matmul", left, _for_each(right, shared))}
+    found = {"raw": steps.matmul("query_key_matmul", left, _by_keys(right, key.array.shape[1], shared))}
     scores = found["capped"] = _capped(steps, found["raw"], cap)
     if bias is not None:
         scores = steps.on_one_scale("bias_add", np.add, scores, bias)
@@ -449,13 +451,23 @@ def _attention(
         is_blind = exact_reals(steps.largest(seen, seen.array.ndim - 1)) == exact_reals(never)
         weights = _chosen(is_blind, steps.constant("no_weight", 0.0), weights)
     found["softmax"] = weights
-    result = steps.matmul("value_matmul", weights, _for_each(values, shared), is_transposed=False)
-    return (result, keys, values, found[wanted])
+    result = steps.matmul("value_matmul", weights, _by_keys(values, key.array.shape[1], shared), is_transposed=False)
+    return (_of_heads(result, shared), keys, values, _of_heads(found[wanted], shared))
 
 
-def _for_each(value: Value, shared: int) -> Value:
-    """What heads share, for each of them."""
-    return Value(np.repeat(value.array, shared, 1), value.type)
+def _by_keys(value: Value, keys: int, shared: int) -> Value:
+    """With an axis for the heads that share keys, of one element where something is for all of them."""
+    shape = value.array.shape
+    if shared < 2 or len(shape) < 3:
+        return value
+    split = (keys, shared) if shape[-3] == keys * shared else (shape[-3], 1)
+    return Value(value.array.reshape(*shape[:-3], *split, *shape[-2:]), value.type)
+
+
+def _of_heads(value: Value, shared: int) -> Value:
+    """With one axis of heads again."""
+    batch, *heads, rows, columns = value.array.shape
+    return value if shared < 2 else Value(value.array.reshape(batch, math.prod(heads), rows, columns), value.type)
 
 
 def _capped(steps: Steps, scores: Value, number: float) -> Value:
