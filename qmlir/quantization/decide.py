@@ -45,6 +45,7 @@ from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.states import StatePair
 from qmlir.quantization.steps import RoleParts
+from qmlir.quantization.uneven import uneven_values
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
@@ -93,6 +94,9 @@ class _Decider:
     assignment: Assignment
     residual: Set[SSAValue]
     """The values on residual streams."""
+
+    uneven: Set[SSAValue]
+    """The values that are joined of large and small parts."""
 
     masking: Set[Operation]
     """What only computes masks."""
@@ -251,7 +255,7 @@ class _Decider:
                 self.decisions.values[value] = self._type_of(value, op)
         slots = slots_of(op)
         for place, slot in slots.items():
-            if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_on_stream(op.operands[place]):
+            if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[place]):
                 self._narrow(op, place)
         arrays = {place: array for place in slots if (array := constant_array(op.operands[place])) is not None}
         for wanted in (Slot.INPUT, Slot.WEIGHT):  # weights have room for the bias under the scale of the data
@@ -260,11 +264,12 @@ class _Decider:
                     self.decisions.constants[op, place] = self._constant_type(op, place, wanted, array)
         self._decide_bias(op)
 
-    def _is_on_stream(self, value: SSAValue) -> bool:
-        return not self.residual.isdisjoint(self.groups.members(value))
+    def _is_wide(self, value: SSAValue) -> bool:
+        members = self.groups.members(value)
+        return not (self.residual.isdisjoint(members) and self.uneven.isdisjoint(members))
 
     def _narrow(self, op: Quantizable, place: int) -> None:
-        """Let `op` take a residual stream in the type of its own slot, where that has fewer bits."""
+        """Let `op` take a residual stream, or a part, in the type of its own slot, where that has fewer bits."""
         value, choice = op.operands[place], self._choice(op, Slot.INPUT)
         seen = observed(value)
         if seen is not None and choice.storage.bits < self.decisions.values[value].bits:
@@ -538,11 +543,11 @@ def decide(
     refused: dict[Operation, str] = {}
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
-    residual, masking = residual_values(function), mask_arithmetic(function)
+    residual, uneven, masking = residual_values(function), uneven_values(function), mask_arithmetic(function)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
     recipe.learn(function, without=["table"] if targets else [])
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, masking, states)
+        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, states)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result

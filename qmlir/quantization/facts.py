@@ -13,6 +13,7 @@ from qmlir.quantization.residual import residual_results
 from qmlir.quantization.roots import read_by_roots
 from qmlir.quantization.scores import coarse_scores
 from qmlir.quantization.tables import readers_of_tables
+from qmlir.quantization.uneven import uneven_results
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ FACTS: Mapping[str, Fact] = {
     "coarse": Fact(Slot.OUTPUT, coarse_scores),
     "rooted": Fact(Slot.OUTPUT, read_by_roots),
     "given": Fact(Slot.OUTPUT, given_in_part),
+    "uneven": Fact(Slot.OUTPUT, uneven_results),
     "table": Fact(Slot.WEIGHT, readers_of_tables),
 }
 """The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""

@@ -2,7 +2,8 @@
 
 A root that has steps of `R / 2^8` up to `R` reads squares of `(R / 2^8)^2` up to `R^2`: 16 bits, and not fewer, hold
 what it tells apart. So it is with the magnitude of a spectrum, `sqrt(re^2 + im^2)`, with a variance, and with the
-logarithm of an energy. Something that is divided by such a root needs it as finely as its operand.
+logarithm of an energy. What is squared for a root is as fine as the root, which is rounded once more: it has 16 bits,
+too. Something that is divided by such a root needs it as finely as its operand.
 """
 
 from collections.abc import Iterator, Set
@@ -18,6 +19,7 @@ from qmlir.dialects.nn.ops.elementwise import (
     LogOp,
     MaxOp,
     MulOp,
+    PowOp,
     ReciprocalOp,
     SqrtOp,
     SubOp,
@@ -41,7 +43,8 @@ def read_by_roots(function: FuncOp) -> Set[Operation]:
             continue
         found.add(op)
         operands = computed_operands(op)
-        if isinstance(op, _LINEAR) or is_passed_on(op) or (isinstance(op, MulOp) and len(operands) == 1):
+        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1
+        if isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared:
             todo += operands
     return found
 

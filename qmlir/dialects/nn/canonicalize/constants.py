@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
+from qmlir.dialects.nn.ops.movement import ConcatOp, MovementOp, ReshapeOp, SliceOp
 from qmlir.ir.builtin_types import as_dense, dense, element_of, tensor
 from qmlir.ir.decomposition import is_repeated
 from qmlir.ir.evaluation import evaluate
@@ -20,7 +20,7 @@ from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
-"""The most elements that folding may make: large weights are only changed by passes for that."""
+"""The most elements that folding may make: large weights are only divided, joined, or changed by passes for that."""
 
 
 def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
@@ -40,13 +40,13 @@ def constant_array(value: SSAValue | None) -> Array | None:
     return owner.array
 
 
-def folded_constants(op: NnOp) -> list[ConstantOp] | None:
-    """The constants that `op` computes, where all its operands are constants and its results are small."""
+def folded_constants(op: NnOp, limit: int = FOLD_LIMIT) -> list[ConstantOp] | None:
+    """The constants that `op` computes, where its operands are constants and no result has above `limit` elements."""
     if not op.operands:
         return None
     results = [tensor(result.type) for result in op.results]
     for result in results:
-        if DYNAMIC_INDEX not in result.get_shape() and math.prod(result.get_shape()) > FOLD_LIMIT:
+        if DYNAMIC_INDEX not in result.get_shape() and math.prod(result.get_shape()) > limit:
             return None
     elements = [element_of(value) for value in (*op.operands, *op.results)]
     if not all(is_foldable_element(element, isinstance(op, MovementOp)) for element in elements):
@@ -58,7 +58,7 @@ def folded_constants(op: NnOp) -> list[ConstantOp] | None:
         values = evaluate(op, arrays)
     except (InterpretationError, VerifyException):  # for example an integer divided by 0: an error of the run
         return None
-    if values is None or any(value.size > FOLD_LIMIT for value in values):
+    if values is None or any(value.size > limit for value in values):
         return None
     constants = [
         ConstantOp.of(np.ascontiguousarray(value), TensorType(result.get_element_type(), value.shape))
@@ -72,6 +72,28 @@ def folded_constants(op: NnOp) -> list[ConstantOp] | None:
     return constants
 
 
+def _limit(op: NnOp) -> int:
+    """The most elements that folding `op` may make: more than `FOLD_LIMIT` where weights are divided or joined.
+
+    That gates lie in another order in the file than the operation wants them in must not make their weights values
+    that are computed. What is read of each constant is no larger than the constant, so nothing grows.
+    """
+    if not isinstance(op, SliceOp | ConcatOp):
+        return FOLD_LIMIT
+    sizes = [_static_size(operand) for operand in op.operands]
+    for operand, size in zip(op.operands, sizes, strict=True):
+        readers = {use.operation for use in operand.uses}
+        if len(readers) > 1 and sum(_static_size(each.results[0]) if each.results else size for each in readers) > size:
+            return FOLD_LIMIT
+    return max(FOLD_LIMIT, sum(sizes))
+
+
+def _static_size(value: SSAValue) -> int:
+    """The number of elements of `value`, 0 where that is not known."""
+    shape = tensor(value.type).get_shape()
+    return 0 if DYNAMIC_INDEX in shape else math.prod(shape)
+
+
 class FoldConstants(RewritePattern):
     """`f(constants) -> constant` where the result is small. The interpreter's own functions compute it.
 
@@ -80,7 +102,7 @@ class FoldConstants(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        constants = folded_constants(op) if isinstance(op, NnOp) else None
+        constants = folded_constants(op, _limit(op)) if isinstance(op, NnOp) else None
         if constants is None or is_repeated(op):
             return
         if all(constant.result.type == result.type for constant, result in zip(constants, op.results, strict=True)):

@@ -1,6 +1,7 @@
 // RUN: qmlir-opt %s -p canonicalize | filecheck %s
 
-// A constant changes its shape at any size: its bytes stay where they are. Beyond 1024 elements nothing else is folded.
+// A constant changes its shape at any size: its bytes stay where they are. Beyond 1024 elements nothing else is folded
+// but weights that are cut or joined, where all that is read of a constant is no larger than the constant.
 
 !w = !quant.uniform<i8:f32:1, {0.5, 0.25}>
 
@@ -14,6 +15,17 @@ func.func @shapes() -> (tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x
   %6 = nn.unsqueeze %5 {axes = [0]} : (tensor<2x1024x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<1x2x1024x!w>
   %7 = nn.abs %0 : tensor<2048xf32>
   func.return %1, %3, %6, %7 : tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!w>, tensor<2048xf32>
+}
+
+func.func @gates() -> (tensor<4x1024xf32>, tensor<2048xf32>, tensor<2048xf32>) {
+  %0 = nn.constant dense<0.5> : tensor<4x1024xf32>
+  %1 = nn.slice %0 {starts = [0], ends = [1], axes = [0], steps = [1]} : (tensor<4x1024xf32>) -> tensor<1x1024xf32>
+  %2 = nn.slice %0 {starts = [1], ends = [4], axes = [0], steps = [1]} : (tensor<4x1024xf32>) -> tensor<3x1024xf32>
+  %3 = nn.concat %2, %1 {axis = 0} : (tensor<3x1024xf32>, tensor<1x1024xf32>) -> tensor<4x1024xf32>
+  %4 = nn.constant dense<2.0> : tensor<3072xf32>
+  %5 = nn.slice %4 {starts = [0], ends = [2048], axes = [0], steps = [1]} : (tensor<3072xf32>) -> tensor<2048xf32>
+  %6 = nn.slice %4 {starts = [1024], ends = [3072], axes = [0], steps = [1]} : (tensor<3072xf32>) -> tensor<2048xf32>
+  func.return %3, %5, %6 : tensor<4x1024xf32>, tensor<2048xf32>, tensor<2048xf32>
 }
 
 // What is known at compile time is a property, or the result type, as far as that may stay: its users were made for it.
@@ -41,6 +53,12 @@ func.func @parameters(%x: tensor<?x6xf32>) -> (tensor<?x4xf32>, tensor<?x?xf32>,
 // CHECK-NEXT: [[V3:%.+]] = nn.constant #w3 -> tensor<1x2x1024x!q0>
 // CHECK-NEXT: [[V4:%.+]] = nn.abs [[V0]] : tensor<2048xf32>
 // CHECK-NEXT: func.return [[V1]], [[V2]], [[V3]], [[V4]] : tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!q0>, tensor<2048xf32>
+// CHECK-LABEL: @gates() -> (tensor<4x1024xf32>, tensor<2048xf32>, tensor<2048xf32>)
+// CHECK-NEXT: [[V0:%.+]] = nn.constant #w{{[0-9]+}}
+// CHECK-NEXT: [[V1:%.+]] = nn.constant #w{{[0-9]+}}
+// CHECK-NEXT: [[V2:%.+]] = nn.slice [[V1]] {{.*starts = \[0\], ends = \[2048\].*}}
+// CHECK-NEXT: [[V3:%.+]] = nn.slice [[V1]] {{.*starts = \[1024\], ends = \[3072\].*}}
+// CHECK-NEXT: func.return [[V0]], [[V2]], [[V3]]
 // CHECK-LABEL: @parameters(
 // CHECK-SAME: [[V0:%.+]]: tensor<?x6xf32>) -> (tensor<?x4xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x6xf32>)
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<[-1, 4]> : tensor<2xi64>

@@ -1,0 +1,52 @@
+"""Values joined of parts that differ much in size: one scale of 8 bits leaves the smaller part few codes.
+
+What is concatenated has one type, and so has what is cut into parts: the hidden state and the cell of a recurrent layer
+in one tensor, or the boxes and the scores of a detector. A part that is 16 times smaller than the largest has 16 codes
+of 256. In 16 bits it has those of 8 bits and more; a product that reads the part alone rounds it to 8 bits of its own.
+"""
+
+from collections.abc import Set
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.ir.interfaces import Quantizable
+from qmlir.quantization.groups import Groups
+from qmlir.quantization.observed import observed
+from qmlir.quantization.residual import computed_operands
+from qmlir.quantization.retyping import is_f32
+
+LARGEST = 16.0
+"""The largest ratio of the ranges of two parts that 8 bits hold: half of the bits are left for the smaller one."""
+
+SMALLEST = float(np.finfo(np.float32).tiny)
+"""What has a smaller range was 0 throughout, as an empty cache is: zeros are in every type."""
+
+
+def uneven_values(function: FuncOp) -> Set[SSAValue]:
+    """The values of `function` that have one type with a part of themselves that is far smaller, or far larger."""
+    groups, found = Groups(), list[SSAValue]()
+    for op in function.walk():
+        if not isinstance(op, Quantizable):
+            continue
+        data, results = computed_operands(op), [result for result in op.results if is_f32(result)]
+        groups.join_by(op, data, results)
+        if op.quantization_slots().shares_parameters and _is_uneven(op, [*data, *results]):
+            found += results
+    return {member for value in found for member in groups.members(value)}
+
+
+def uneven_results(function: FuncOp) -> Set[Operation]:
+    """The operations of `function` whose result is among `uneven_values`."""
+    return {value.owner for value in uneven_values(function) if isinstance(value.owner, Operation)}
+
+
+def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
+    """Whether the ranges of `values`, which `op` moves, differ by more than `LARGEST`; with a constant, they may."""
+    if any(is_f32(operand) and constant_array(operand) is not None for operand in op.operands):
+        return False
+    sizes = [max(seen.maximum, 0.0) - min(seen.minimum, 0.0) for value in values if (seen := observed(value))]
+    held = [size for size in sizes if size > SMALLEST]
+    return len(held) > 1 and max(held) > LARGEST * min(held)

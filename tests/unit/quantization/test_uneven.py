@@ -1,0 +1,65 @@
+"""Values joined of large and small parts have 16 bits, and products round the part that they read to 8 bits."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto, parser
+
+import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
+
+RANDOM = np.random.default_rng(0)
+
+
+def _model() -> ModelProto:
+    """The two halves of a state, as a recurrent layer of a user's own keeps them: joined, and cut again."""
+    weight = ", ".join(f"{value:.6f}" for value in RANDOM.normal(0, 0.3, 64))
+    return parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[2, 1, 8] state, float[1, 8] x) => (float[2, 1, 8] next)
+        <float[8, 8] w = {{{weight}}}, int64 zero = {{0}}, int64 one = {{1}}, int64[1] first = {{0}}> {{
+            h = Gather <axis = 0> (state, zero)
+            c = Gather <axis = 0> (state, one)
+            p = MatMul (h, w)
+            s = Add (p, x)
+            t = Tanh (s)
+            d = Add (c, x)
+            hn = Unsqueeze (t, first)
+            cn = Unsqueeze (d, first)
+            next = Concat <axis = 0> (hn, cn)
+        }}""")
+
+
+def _samples(large: float, count: int, seed: int) -> list[dict[str, np.ndarray]]:
+    random = np.random.default_rng(seed)
+    return [
+        {
+            "state": (random.uniform(-1, 1, (2, 1, 8)) * np.array([1.0, large]).reshape(2, 1, 1)).astype(np.float32),
+            "x": random.uniform(-1, 1, (1, 8)).astype(np.float32),
+        }
+        for _ in range(count)
+    ]
+
+
+# The ranges are 2 and 2 `large`, of which 8 bits make one type where the larger is at most 16 times the smaller.
+@pytest.mark.parametrize(("large", "is_wide"), [(8.0, False), (100.0, True)])
+def test_bits_follow_from_the_ranges_of_the_parts(large: float, is_wide: bool) -> None:
+    model = _model()
+    module = qmlir.quantize(qmlir.load(model), _samples(large, 64, 0), validate=False)
+    assert ("i16:f32" in str(module)) is is_wide
+    weights = np.array(model.graph.initializer[0].float_data, np.float64).reshape(8, 8)
+    errors = list[np.ndarray]()
+    for feeds in _samples(large, 16, 1):
+        expected = np.tanh(feeds["state"][0].astype(np.float64) @ weights + feeds["x"])
+        errors.append(qmlir.interpret(module, feeds)["next"][0] - expected)
+    assert np.sqrt(np.square(errors).mean()) < 0.03  # 0.3 with 8 bits for parts that differ 100 times
+
+
+def test_a_rule_decides_otherwise(tmp_path: Path) -> None:
+    samples = _samples(100.0, 16, 0)
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('[[rule]]\nuneven = true\nstorage = "i8"\n')
+    assert "i16:f32" not in str(qmlir.quantize(qmlir.load(_model()), samples, recipe=recipe, validate=False))
+    with pytest.raises(DiagnosticError, match="decide nothing"):
+        qmlir.quantize(qmlir.load(_model()), _samples(1.0, 16, 0), recipe=recipe, validate=False)
