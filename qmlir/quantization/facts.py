@@ -10,7 +10,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.quantization.faint import faint_results
 from qmlir.quantization.given import given_in_part
 from qmlir.quantization.residual import residual_results
-from qmlir.quantization.roots import read_by_roots
+from qmlir.quantization.roots import read_by_roots, squares_for_roots
 from qmlir.quantization.scores import coarse_scores
 from qmlir.quantization.tables import readers_of_tables
 from qmlir.quantization.uneven import uneven_results
@@ -32,6 +32,7 @@ FACTS: Mapping[str, Fact] = {
     "faint": Fact(Slot.OUTPUT, faint_results),
     "coarse": Fact(Slot.OUTPUT, coarse_scores),
     "rooted": Fact(Slot.OUTPUT, read_by_roots),
+    "squared": Fact(Slot.OUTPUT, squares_for_roots),
     "given": Fact(Slot.OUTPUT, given_in_part),
     "uneven": Fact(Slot.OUTPUT, uneven_results),
     "table": Fact(Slot.WEIGHT, readers_of_tables),

@@ -10,8 +10,8 @@
     quantize = false
 
 A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint`,
-`coarse`, `rooted`, `given` or `uneven`, and by whether weights are a `table`; what it leaves out matches everything. Each field
-is taken from the last rule that matches and sets it, on top of the defaults of the slot.
+`coarse`, `rooted`, `squared`, `given` or `uneven`, and by whether weights are a `table`; what it leaves out matches
+everything. Each field is taken from the last rule that matches and sets it, on top of the defaults of the slot.
 """
 
 import tomllib
@@ -84,8 +84,8 @@ class Rule:
         return _is_among(names, self.origin) and _is_among(names | kinds, self.node)
 
 
-def _wide(named: str, **matchers: Any) -> Rule:
-    settings, sources = {"storage": Storage(16)}, {"storage": f"the built-in rule for {named}"}
+def _wide(named: str, bits: int = 16, **matchers: Any) -> Rule:
+    settings, sources = {"storage": Storage(bits)}, {"storage": f"the built-in rule for {named}"}
     return Rule(settings, slot=Slot.OUTPUT, sources=sources, yields=True, **matchers)
 
 
@@ -95,14 +95,16 @@ WIDE_BY_DEFAULT = (
     _wide("probabilities of many elements", facts={"faint": True}),
     _wide("scores that differ much", facts={"coarse": True}),
     _wide("what roots and logarithms read", facts={"rooted": True}),
+    _wide("squares below roots", 32, facts={"squared": True}),
     _wide("results in a part of their fixed range", facts={"given": True}),
     _wide("parts that differ much", facts={"uneven": True}),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
 all layers, probabilities that are lost in 8 bits (see `faint`), scores that a softmax reads in coarse steps (see
-`scores`), what roots and logarithms read (see `roots`), results of the model in a part of their fixed range (see
-`given`), and what is joined of large and small parts (see `uneven`). Products of weights stay as they are."""
+`scores`), what roots and logarithms read (see `roots`), where squares have 32, results of the model in a part of their
+fixed range (see `given`), and what is joined of large and small parts (see `uneven`). Products of weights stay as they
+are."""
 
 
 FOR_TABLES = "the built-in rule for embedding tables"

@@ -3,7 +3,7 @@
 A root that has steps of `R / 2^8` up to `R` reads squares of `(R / 2^8)^2` up to `R^2`: 16 bits, and not fewer, hold
 what it tells apart. So it is with the magnitude of a spectrum, `sqrt(re^2 + im^2)`, with a variance, and with the
 logarithm of an energy. What is squared for a root is as fine as the root, which is rounded once more: it has 16 bits,
-too. Something that is divided by such a root needs it as finely as its operand.
+too, and its squares twice as many. Something that is divided by such a root needs it as finely as its operand.
 """
 
 from collections.abc import Iterator, Set
@@ -43,10 +43,32 @@ def read_by_roots(function: FuncOp) -> Set[Operation]:
             continue
         found.add(op)
         operands = computed_operands(op)
-        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1
+        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1  # the root of both is linear
         if isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared:
             todo += operands
     return found
+
+
+def squares_for_roots(function: FuncOp) -> Set[Operation]:
+    """What squares for a root or a logarithm in `function`, and what adds squares up before it.
+
+    Sums along an axis are none of these: codes of 32 bits leave no room for them in 32 bits.
+    """
+    rooted, found = read_by_roots(function), set[Operation]()
+    for op in function.walk():
+        if op not in rooted or not isinstance(op, Quantizable) or isinstance(op, SqrtOp):
+            continue
+        operands = computed_operands(op)
+        is_of_squares = _is_square(op, operands) or any(operand.owner in found for operand in operands)
+        users = {use.operation for result in op.results for use in result.uses}
+        if is_of_squares and not any(isinstance(user, ReduceSumOp | ReduceMeanOp) for user in (op, *users)):
+            found.add(op)
+    return found
+
+
+def _is_square(op: Operation, computed: list[SSAValue]) -> bool:
+    """Whether `op` is `x * x`, or a power of `x`."""
+    return isinstance(op, PowOp) or (isinstance(op, MulOp) and len(computed) == 2 and len(set(computed)) == 1)
 
 
 def _divides(value: SSAValue) -> Iterator[bool]:

@@ -15,7 +15,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.ir.interfaces import Quantizable
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import observed
-from qmlir.quantization.residual import computed_operands
+from qmlir.quantization.residual import computed_operands, is_passed_on
 from qmlir.quantization.retyping import is_f32
 
 LARGEST = 16.0
@@ -26,7 +26,8 @@ SMALLEST = float(np.finfo(np.float32).tiny)
 
 
 def uneven_values(function: FuncOp) -> Set[SSAValue]:
-    """The values of `function` that have one type with a part of themselves that is far smaller, or far larger."""
+    """The values of `function` that have one type with a part of themselves that is far smaller or larger, and sums of
+    such values."""
     groups, found = Groups(), list[SSAValue]()
     for op in function.walk():
         if not isinstance(op, Quantizable):
@@ -35,7 +36,11 @@ def uneven_values(function: FuncOp) -> Set[SSAValue]:
         groups.join_by(op, data, results)
         if op.quantization_slots().shares_parameters and _is_uneven(op, [*data, *results]):
             found += results
-    return {member for value in found for member in groups.members(value)}
+    uneven = {member for value in found for member in groups.members(value)}
+    for op in function.walk():  # a sum with something else has the parts still
+        if uneven and isinstance(op, Quantizable) and is_passed_on(op) and not uneven.isdisjoint(computed_operands(op)):
+            uneven.update(*map(groups.members, filter(is_f32, op.results)))
+    return uneven
 
 
 def uneven_results(function: FuncOp) -> Set[Operation]:
