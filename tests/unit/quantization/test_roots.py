@@ -50,7 +50,7 @@ def test_faint_tones_keep_their_magnitude() -> None:
     for signal in map(_signal, range(100, 140)):
         exact = np.abs(signal["x"] @ np.exp(1j * angles))
         errors += list((np.abs(qmlir.interpret(module, signal)["y"] - exact) / exact).flat)
-    assert np.median(errors) < 0.03  # 0.04 with 8 bits before the root
+    assert np.median(errors) < 0.018  # 0.020 with squares of 16 bits, 0.04 with 8 bits before the root
 
 
 @pytest.mark.parametrize("kind", _MODELS)
