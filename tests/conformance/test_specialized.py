@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, ModuleOp
 
 import qmlir
 from qmlir.ir.builtin_types import ranked_tensor
@@ -42,7 +42,8 @@ _REGISTERED = 2
 
 
 def _is_static(module: ModuleOp) -> bool:
-    types = [ranked_tensor(value.type) for op in function_of(module, "main").body.walk() for value in op.results]
+    values = (value for op in function_of(module, "main").body.walk() for value in op.results)
+    types = [ranked_tensor(value.type) for value in values if not isinstance(value.type, IndexType | IntegerType)]
     return all(type_ is not None and DYNAMIC_INDEX not in type_.get_shape() for type_ in types)
 
 

@@ -101,7 +101,7 @@ def test_what_has_no_compiled_form_is_interpreted_unless_the_engine_is_chosen() 
     ticks = count(step=100.0)
     outputs = [found["y"].shape for _, found in Runner(clock=lambda: next(ticks)).outputs(model, Batches(model, data))]
     assert outputs == [(1, 4)] * 3
-    with pytest.raises(DiagnosticError, match="depends on the data"):
+    with pytest.raises(DiagnosticError, match="depends on its data"):
         list(Runner(Engine.COMPILED).outputs(model, Batches(model, data)))
 
 

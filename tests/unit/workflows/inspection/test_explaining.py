@@ -103,9 +103,11 @@ def test_types_ranges_and_defaults(profile: Profile) -> None:
 
 
 def test_a_fixed_range(profile: Profile) -> None:
+    """A result of the model that stays in a part of its fixed range has 16 bits, and says by which rule."""
     slot = slot_of(explain_node("gate", net(), profile), "gate", "output")
-    assert (slot.basis, slot.type.scale[0], slot.ranges) == ("fixed", 1 / 256, ())
+    assert (slot.basis, slot.type.scale[0], slot.ranges) == ("fixed", 1 / 65536, ())
     assert set(settings_of(slot)) == {"storage", "scheme"}
+    assert "results in a part of their fixed range" in settings_of(slot)["storage"][1]
     assert "fixed range" in explanation_text(explain_node("gate", net(), profile))
 
 
