@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp, SubOp
 from qmlir.ir.interfaces import Quantizable
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import observed
@@ -26,8 +27,8 @@ SMALLEST = float(np.finfo(np.float32).tiny)
 
 
 def uneven_values(function: FuncOp) -> Set[SSAValue]:
-    """The values of `function` that have one type with a part of themselves that is far smaller or larger, and sums of
-    such values."""
+    """The values of `function` that have one type with a part of themselves that is far smaller or larger, sums of such
+    values, and the products of activations that sums add up to such a value."""
     groups, found = Groups(), list[SSAValue]()
     for op in function.walk():
         if not isinstance(op, Quantizable):
@@ -40,6 +41,9 @@ def uneven_values(function: FuncOp) -> Set[SSAValue]:
     for op in function.walk():  # a sum with something else has the parts still
         if uneven and isinstance(op, Quantizable) and is_passed_on(op) and not uneven.isdisjoint(computed_operands(op)):
             uneven.update(*map(groups.members, filter(is_f32, op.results)))
+    for op in function.walk():  # and is no finer than the products that it adds: the old and the new part of a cell
+        if isinstance(op, AddOp | SubOp) and not uneven.isdisjoint(op.results):
+            uneven.update(value for value in computed_operands(op) if isinstance(value.owner, MulOp))
     return uneven
 
 

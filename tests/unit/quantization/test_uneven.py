@@ -7,12 +7,19 @@ import pytest
 from onnx import ModelProto, parser
 
 import qmlir
+from qmlir.dialects.nn.ops.elementwise import MulOp
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.quantization.simulation import quantized_type
 
 RANDOM = np.random.default_rng(0)
 
 
-def _model() -> ModelProto:
+_SUM = "d = Add (c, x)"
+_CELL = "f = Sigmoid (x) kept = Mul (f, c) new = Mul (t, x) d = Add (kept, new)"
+"""What becomes of the larger half."""
+
+
+def _model(cell: str = _SUM) -> ModelProto:
     """The two halves of a state, as a recurrent layer of a user's own keeps them: joined, and cut again."""
     weight = ", ".join(f"{value:.6f}" for value in RANDOM.normal(0, 0.3, 64))
     return parser.parse_model(f"""
@@ -24,7 +31,7 @@ def _model() -> ModelProto:
             p = MatMul (h, w)
             s = Add (p, x)
             t = Tanh (s)
-            d = Add (c, x)
+            {cell}
             hn = Unsqueeze (t, first)
             cn = Unsqueeze (d, first)
             next = Concat <axis = 0> (hn, cn)
@@ -54,6 +61,13 @@ def test_bits_follow_from_the_ranges_of_the_parts(large: float, is_wide: bool) -
         expected = np.tanh(feeds["state"][0].astype(np.float64) @ weights + feeds["x"])
         errors.append(qmlir.interpret(module, feeds)["next"][0] - expected)
     assert np.sqrt(np.square(errors).mean()) < 0.03  # 0.3 with 8 bits for parts that differ 100 times
+
+
+@pytest.mark.parametrize(("large", "bits"), [(8.0, 8), (100.0, 16)])
+def test_products_that_are_added_up_to_such_a_part_are_as_fine(large: float, bits: int) -> None:
+    module = qmlir.quantize(qmlir.load(_model(_CELL)), _samples(large, 64, 0), validate=False)
+    types = [quantized_type(op.results[0]) for op in module.walk() if isinstance(op, MulOp)]
+    assert [type_ and type_.bits for type_ in types] == [bits, bits]
 
 
 def test_a_rule_decides_otherwise(tmp_path: Path) -> None:
