@@ -38,6 +38,7 @@ from qmlir.quantization.element_types import fixed_type, type_from_range, weight
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
+from qmlir.quantization.opaque import REASON, read_by_islands
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Recipe
@@ -100,6 +101,9 @@ class _Decider:
 
     masking: Set[Operation]
     """What only computes masks."""
+
+    opaque: Set[Operation]
+    """What islands alone read."""
 
     states: Sequence[StatePair]
     """What leaves the function to enter it again, in one type."""
@@ -193,6 +197,8 @@ class _Decider:
             return op.float_reason()
         if not may_be_quantized(op):
             return "was left in float before"
+        if op in self.opaque:
+            return REASON
         if op in self.refused:
             return self.refused[op]
         if (reason := self.assignment.float_reason(op)) is not None:
@@ -544,10 +550,11 @@ def decide(
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
     residual, uneven, masking = residual_values(function), uneven_values(function), mask_arithmetic(function)
+    opaque = read_by_islands(function)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
     recipe.learn(function, without=["table"] if targets else [])
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, states)
+        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, opaque, states)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result
