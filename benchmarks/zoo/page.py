@@ -25,7 +25,7 @@ What the columns say:
 
 - **8 bits**: the share of multiply-adds on 8-bit integers, and of the estimated time of everything.
 - **through**: it is imported, quantized, compiled and exported, and the program gives the interpreter's bits.
-  Otherwise the stage where its way ends: [why](#not-through).
+  Otherwise the stage where its way ends, with the cause below the table.
 - **export**: the exported model in ONNX Runtime's default session against the interpreter: `equal`, or decibels of
   signal over noise.
 - **score**: the figure of the task, of the float model and then of each in int8; for random weights, decibels of signal
