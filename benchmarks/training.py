@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 import qmlir
 from benchmarks.rows import BenchRow, print_rows
 from qmlir.arithmetic.arrays import Array
+from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of
@@ -82,7 +83,7 @@ class _Training:
         )
         (self.result,) = (port.name for port in outputs_of(function_of(trained.module, "main")))
         module = trained.module.clone()
-        shape = "x".join(map(str, (batch, *self.image.type.get_shape()[1:])))  # pyright: ignore
+        shape = "x".join(map(str, (batch, *tensor(self.image.type).get_shape()[1:])))
         run_pipeline(module, f'fix-shapes{{shapes="{self.image.name}={shape}"}}')
         module = qmlir.gradient(module, list(trained.parameters))
         self.forward = qmlir.compile(module, function="forward", threads=threads)

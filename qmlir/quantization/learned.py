@@ -5,8 +5,8 @@ has the scale of its sums, a bias that of the sums it is added to: both have no 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
@@ -20,7 +20,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CeilOp
-from qmlir.dialects.nn.requantize import Accumulator, decompose
+from qmlir.dialects.nn.requantize import Accumulator, decompose, quantized_type
 from qmlir.dialects.nn.terms import Term
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -29,12 +29,12 @@ from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
+from qmlir.quantization.groups import Groups
 from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.simulation import (
     is_bias,
     keeps_sums,
     products_of,
-    quantized_type,
     straight_through,
     sums_beside,
     sums_of,
@@ -99,71 +99,48 @@ METHODS: Mapping[str, ScaleMethod | None] = {
 """How scales are learned, as `calib.fake_quant` calls it."""
 
 
-@dataclass
-class ScaleGroups:
-    """Which values have one scale: the first value of each group stands for it."""
+def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
+    """The values of `function` that have scales of their own, those of each group under the one that stands for it."""
+    groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
+    own: dict[SSAValue, None] = {}
+    for op in function.walk():
+        for place, value in enumerate(op.results):
+            if quantized_type(value) is not None and not keeps_sums(value) and not is_bias(value):
+                own[value] = None
+                # The steps of a recurrent layer have one role, and one type.
+                if origins := origins_of(op):
+                    groups.join((alike.setdefault((origins, op.name, place, value.type), value), value))
+        groups.join(_tied(op, own))
+    for value in (value for op in function.walk() for value in op.results if is_bias(value)):
+        for pair in _beside_bias(value):
+            if own.keys() >= set(pair) and pair[0].type == pair[1].type:
+                groups.join(pair)
+    found: dict[SSAValue, list[SSAValue]] = {}
+    for value in own:
+        found.setdefault(groups.find(value), []).append(value)
+    return found
 
-    _first: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
-    @staticmethod
-    def of(function: FuncOp) -> "ScaleGroups":
-        """The groups of the values of `function` that have scales of their own."""
-        groups = ScaleGroups()
-        alike: dict[tuple[object, ...], SSAValue] = {}
-        for op in function.walk():
-            for place, value in enumerate(op.results):
-                if quantized_type(value) is not None and not keeps_sums(value) and not is_bias(value):
-                    groups._first[value] = value
-                    # The steps of a recurrent layer have one role, and one type.
-                    if origins := origins_of(op):
-                        groups._join(value, alike.setdefault((origins, op.name, place, value.type), value))
-            groups._tie(op)
-        for op in function.walk():
-            groups._tie_beside_bias(op)
-        return groups
+def _tied(op: Operation, own: Container[SSAValue]) -> Sequence[SSAValue]:
+    """The values of `op`, among its `own`, that it keeps in one scale."""
+    if not isinstance(op, NnOp):
+        return ()
+    values = [value for value in (*op.operands, *op.results) if value in own]
+    if op.quantization_slots().shares_parameters:
+        return values
+    if op.accumulator is Accumulator.OPERAND:
+        return [value for value in values if value.type == op.operands[0].type]
+    if op.accumulator is Accumulator.COMMON:
+        operands = [value for value in op.operands if value in own]
+        return operands if len({quantized_type(value) for value in operands}) == 1 else ()
+    return ()
 
-    def first(self, value: SSAValue) -> SSAValue:
-        """The value that stands for the group of `value`."""
-        while self._first[value] is not value:
-            value = self._first[value]
-        return value
 
-    def members(self) -> Mapping[SSAValue, Sequence[SSAValue]]:
-        """The values of each group, under the one that stands for it."""
-        found: dict[SSAValue, list[SSAValue]] = {}
-        for value in self._first:
-            found.setdefault(self.first(value), []).append(value)
-        return found
-
-    def _tie(self, op: Operation) -> None:
-        if not isinstance(op, NnOp):
-            return
-        values = [value for value in (*op.operands, *op.results) if value in self._first]
-        if op.quantization_slots().shares_parameters:
-            tied = values
-        elif op.accumulator is Accumulator.OPERAND:
-            tied = [value for value in values if value.type == op.operands[0].type]
-        elif op.accumulator is Accumulator.COMMON:
-            tied = [value for value in op.operands if value in self._first]
-            tied = tied if len({quantized_type(value) for value in tied}) == 1 else []
-        else:
-            return
-        for value in tied[1:]:
-            self._join(value, tied[0])
-
-    def _tie_beside_bias(self, op: Operation) -> None:
-        """What sums are made of to which one bias is added: it has one scale."""
-        for value in op.results:
-            if not is_bias(value):
-                continue
-            factors = [products_of(sums).operands[:2] for use in value.uses if (sums := sums_of(use)) is not None]
-            for each in factors[1:]:
-                for own, other in zip(each, factors[0], strict=True):
-                    if own in self._first and other in self._first and own.type == other.type:
-                        self._join(own, other)
-
-    def _join(self, value: SSAValue, other: SSAValue) -> None:
-        self._first[self.first(value)] = self.first(other)
+def _beside_bias(bias: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Pairs of factors of the sums that one bias is added to: it has one scale."""
+    first, *others = [products_of(sums).operands[:2] for use in bias.uses if (sums := sums_of(use)) is not None]
+    for each in others:
+        yield from zip(first, each, strict=True)
 
 
 class _Names:
@@ -207,7 +184,7 @@ def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedPara
             array = constant_array(op.result)
             if array is not None:
                 yield LearnedParameter(names.of(op.result), array, [op.result])
-    for value, members in ScaleGroups.of(function).members().items() if method is not None else ():
+    for value, members in scale_groups(function).items() if method is not None else ():
         element = quantized_type(value)
         assert element is not None
         assert method is not None

@@ -30,7 +30,7 @@ from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonO
 from qmlir.dialects.nn.ops.expansion import TileOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.ops.reduction import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
-from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, ratios
+from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
 from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -42,12 +42,6 @@ EXACT_IN_F32 = 1 << 24
 
 Scales = Mapping[SSAValue, SSAValue]
 """The f32 scales of quantized values that have some of their own: one number, or one for each index of an axis."""
-
-
-def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
-    """The quantized type of the elements of `value`."""
-    element = element_of(value)
-    return element if isinstance(element, UniformQuantizedType) else None
 
 
 def keeps_sums(value: SSAValue) -> bool:
@@ -135,10 +129,13 @@ def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
 
 def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
     """Numbers of an element type, one or one an index of its axis, in a shape that broadcasts to `rank` axes."""
-    if element.granularity is Granularity.TENSOR:
-        return numbers
+    return numbers if element.granularity is Granularity.TENSOR else along(numbers, element.axis, rank)
+
+
+def along(numbers: Term, axis: int, rank: int) -> Term:
+    """A list of numbers in a shape that broadcasts to `rank` axes, one for each index of `axis`."""
     sizes = [1] * rank
-    sizes[element.axis] = shape_of(numbers.value)[0]
+    sizes[axis] = shape_of(numbers.value)[0]
     return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
 
 
@@ -167,6 +164,7 @@ def _saturated(term: Term, element: UniformQuantizedType) -> Term:
     if low.size == 1 and element.bits <= 16:
         least, most = (float(each.reshape(())) for each in (low, high))
         return Term(term.at, term.at.add(ClipOp, term.value, minimum=least, maximum=most).result)
+    term = as_type(term, f32 if element.bits <= 16 else f64)  # f32 does not hold limits of 32 bits
     rank = len(shape_of(term.value))
     least, most = (beside(Term(term.at, term.at.constant(each, term.value)), element, rank) for each in (low, high))
     return term.apply(MaxOp, least).apply(MinOp, most)
@@ -209,6 +207,7 @@ class Simulation:
     def _keep(self, value: SSAValue, integers: Term, scale: SSAValue | None = None) -> None:
         element = quantized_type(value)
         assert element is not None
+        integers = as_type(integers, f32 if element.bits <= 16 else f64)
         integers.value.name_hint = value.name_hint
         self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
 
@@ -318,7 +317,7 @@ class Simulation:
             scale = as_type(self._own_scale(at, old), element)
             kind = quantized_type(old)
             assert kind is not None
-            self._keep(old, as_type(_saturated(rounded(real / scale, ties), kind), f32 if kind.bits <= 16 else f64))
+            self._keep(old, _saturated(rounded(real / scale, ties), kind))
 
     def _is_common(self, op: NnOp) -> bool:
         scales = {self.found[value].scale for value in op.operands if value in self.found}
@@ -374,9 +373,7 @@ class Simulation:
             return numbers
         axis = op.quantization_slots().result_channel_axis
         assert axis is not None
-        sizes = [1] * rank
-        sizes[axis] = shape_of(numbers.value)[0]
-        return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
+        return along(numbers, axis, rank)
 
     def _take_bias(self, at: Site, op: NnOp, bias: SSAValue) -> None:
         """The integers of a bias that `op` adds to sums."""
@@ -433,7 +430,7 @@ class Simulation:
         integers = _saturated(rounded(product, ties), element)
         if isinstance(op, ClipOp):
             integers = self._between(op, integers)
-        self._keep(result, as_type(integers, f32 if element.bits <= 16 else f64))
+        self._keep(result, integers)
 
     def _between(self, op: ClipOp, integers: Term) -> Term:
         """The bounds of a clip, quantized to the type of the result."""

@@ -29,14 +29,15 @@ HEADROOM_BITS = 28
 """Integers of operands of different scales are shifted left up to so many bits before they are rescaled: 20 for 8."""
 
 
-def _uniform(value: SSAValue) -> UniformQuantizedType | None:
+def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
+    """The quantized type of the elements of `value`, `None` of others."""
     element = element_of(value)
     return element if isinstance(element, UniformQuantizedType) else None
 
 
 def _scales(value: SSAValue) -> Scales:
     """The scales of a value, f32; none for a type without scales."""
-    found = _uniform(value)
+    found = quantized_type(value)
     return np.zeros(0, np.float32) if found is None else np.asarray(found.scales, np.float32)
 
 
@@ -121,7 +122,7 @@ def headroom(value: SSAValue) -> int:
 
 
 def _bits(value: SSAValue) -> int:
-    element = _uniform(value)
+    element = quantized_type(value)
     assert element is not None
     return element.bits
 
@@ -133,13 +134,13 @@ def has_common_scale(op: Operation) -> bool:
 
 
 def _has_blocks(op: Operation) -> bool:
-    found = (_uniform(value) for value in op.operands)
+    found = (quantized_type(value) for value in op.operands)
     return any(element is not None and element.granularity is Granularity.BLOCK for element in found)
 
 
 def requantizes(op: Operation) -> bool:
     """Whether `op` rescales exact integers, or would with an integer mode."""
-    return isinstance(op, Requantizing) and op.accumulator is not None and _uniform(op.results[0]) is not None
+    return isinstance(op, Requantizing) and op.accumulator is not None and quantized_type(op.results[0]) is not None
 
 
 def may_requantize(op: Requantizing) -> bool:
@@ -226,7 +227,7 @@ def _verify_qlinear(op: Requantizing) -> None:
 
 
 def _single(value: SSAValue) -> UniformQuantizedType:
-    element = _uniform(value)
+    element = quantized_type(value)
     if (
         element is None
         or element.granularity is not Granularity.TENSOR
@@ -256,7 +257,7 @@ def _verify_parts(op: Requantizing) -> None:
 def _verify_mode(op: Requantizing, mode: Mode) -> None:
     if mode is not Mode.SHIFT and op.ACCUMULATOR is Accumulator.COMMON and not has_common_scale(op):
         for value in op.operands:
-            element = _uniform(value)
+            element = quantized_type(value)
             if element is not None and element.bits > 31 and np.any(element.zero_points):
                 raise VerifyException(
                     f"takes operands of different scales with less than 32 bits or without zero point, found {element}"

@@ -15,15 +15,16 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.signature import NAME
 from qmlir.ir.statistics import count
-from qmlir.quantization.learned import FIXED, METHODS, LearnedParameter, ScaleGroups, open_parts, parameters_of
+from qmlir.quantization.learned import FIXED, METHODS, LearnedParameter, open_parts, parameters_of, scale_groups
 from qmlir.quantization.retyping import TRAINABLE
-from qmlir.quantization.simulation import Simulation, quantized_type
+from qmlir.quantization.simulation import Simulation
 from qmlir.specialization.inputs import function_of
 
 
@@ -130,7 +131,7 @@ class QuantSimulate(ModulePass):
         first = function.body.block.first_op
         assert first is not None
         scales: dict[SSAValue, SSAValue] = {}
-        groups = ScaleGroups.of(function).members()
+        groups = scale_groups(function)
         for parameter in list(parameters_of(function, self.scales)):
             value, argument = parameter.values[0], arguments.take(parameter)
             if argument is None:

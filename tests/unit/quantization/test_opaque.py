@@ -7,7 +7,7 @@ from onnx import parser
 import qmlir
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import MulOp
-from qmlir.quantization.simulation import quantized_type
+from qmlir.dialects.nn.requantize import quantized_type
 
 
 @pytest.mark.parametrize("is_read_elsewhere", [False, True])

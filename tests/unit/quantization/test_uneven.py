@@ -8,8 +8,8 @@ from onnx import ModelProto, parser
 
 import qmlir
 from qmlir.dialects.nn.ops.elementwise import MulOp
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.simulation import quantized_type
 
 RANDOM = np.random.default_rng(0)
 
