@@ -7,7 +7,8 @@ scale. Passes ask here, and know no loop by name.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
@@ -90,3 +91,11 @@ def captured(op: Operation) -> Iterator[SSAValue]:
             if not op.is_ancestor(operand.owner):
                 seen[operand] = None
     return iter(seen)
+
+
+def known_bound(value: SSAValue) -> int | None:
+    """The number that a bound or a step of a loop is, `None` where a run says it."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

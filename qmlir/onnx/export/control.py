@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import CONTROL
+from qmlir.ir.control import CONTROL, known_bound
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.onnx.export.emission import value_info
@@ -122,7 +122,7 @@ class ControlWriter:
 
     def _counted(self, op: scf.ForOp) -> list[NodeProto]:
         induction, *arguments = op.body.block.args
-        lower, upper, step = map(_known, (op.lb, op.ub, op.step))
+        lower, upper, step = map(known_bound, (op.lb, op.ub, op.step))
         if induction.first_use is not None or lower != 0 or step != 1:
             raise op_error(op, "counts otherwise than from 0 by 1, or reads its count as an index")
         end = op.body.block.last_op
@@ -158,13 +158,6 @@ class ControlWriter:
         body = self._body(op, after, after.args, [goes_on, *gives])
         begin, *begins = (self.names[value] for value in op.arguments)
         return [self._node(op, "Loop", ["", begin, *begins], body=body)]
-
-
-def _known(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def nested_values(function: FuncOp) -> Iterator[SSAValue]:

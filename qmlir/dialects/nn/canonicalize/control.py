@@ -18,6 +18,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.indexing import ScatterNDOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
+from qmlir.ir.control import known_bound
 from qmlir.ir.provenance import hand_on
 
 UNROLLED = 64
@@ -26,14 +27,6 @@ UNROLLED = 64
 A generated kernel of so many small operations is compiled in a few seconds; the products of a step of more operations
 are worth the loop.
 """
-
-
-def _number(value: SSAValue) -> int | None:
-    """A known integer."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 class ExtractKnown(RewritePattern):
@@ -56,7 +49,7 @@ class UnrollShortLoop(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
-        lower, upper, step = map(_number, (op.lb, op.ub, op.step))
+        lower, upper, step = map(known_bound, (op.lb, op.ub, op.step))
         inside = [each for each in op.body.walk() if not isinstance(each, ConstantOp | scf.YieldOp)]
         if lower is None or upper is None or step is None or step < 1 or not any(isinstance(x, NnOp) for x in inside):
             return
