@@ -9,22 +9,19 @@ a rate that falls with a cosine, and images that are mirrored and shifted by up 
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.func import FuncOp
 
 import qmlir
 from benchmarks.rows import BenchRow, print_rows
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.builtin_types import tensor
-from qmlir.ir.signature import inputs_of, outputs_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind, cosine_share
+from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.training import Trainable
+from qmlir.workflows.training_programs import TrainingPrograms
 
 _POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
 _SETTINGS: Mapping[str, tuple[str, Mapping[str, Any], float]] = {
@@ -51,61 +48,12 @@ def _varied(images: Array, random: np.random.Generator) -> Array:
     return found
 
 
-@dataclass
-class _Adam:
-    """Adam (Kingma and Ba, 2015), on the logarithms of scales, so that they stay above 0."""
-
-    rate: float
-    scale_rate: float
-    moments: dict[str, tuple[Array, Array]] = field(default_factory=dict[str, tuple[Array, Array]])
-    steps: int = 0
-
-    def step(self, parameters: dict[str, Array], gradients: Mapping[str, Array], share: float) -> None:
-        self.steps += 1
-        for name, array in parameters.items():
-            is_scale = name.endswith(".scale")
-            gradient = gradients[f"gradient_{name}"] * (array if is_scale else 1)
-            first, second = self.moments.get(name, (np.zeros_like(array), np.zeros_like(array)))
-            first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
-            self.moments[name] = first, second
-            moved = first / (1 - 0.9**self.steps) / (np.sqrt(second / (1 - 0.999**self.steps)) + 1e-8)
-            rate = share * (self.scale_rate if is_scale or name.endswith("threshold") else self.rate)
-            parameters[name] = (array * np.exp(-rate * moved) if is_scale else array - rate * moved).astype(np.float32)
-
-
-class _Training:
-    """A model in training: its two programs, for one size of batches."""
-
-    def __init__(self, trained: Trainable, batch: int, threads: int):
-        self.trained, self.batch = trained, batch
-        (self.image,) = (
-            port for port in inputs_of(function_of(trained.module, "main")) if port.name not in trained.parameters
-        )
-        (self.result,) = (port.name for port in outputs_of(function_of(trained.module, "main")))
-        module = trained.module.clone()
-        shape = "x".join(map(str, (batch, *tensor(self.image.type).get_shape()[1:])))
-        run_pipeline(module, f'fix-shapes{{shapes="{self.image.name}={shape}"}}')
-        module = qmlir.gradient(module, list(trained.parameters))
-        self.forward = qmlir.compile(module, function="forward", threads=threads)
-        self.backward = qmlir.compile(module, function="backward", threads=threads)
-        (backward,) = (op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == "backward")
-        self.reads = [port.name for port in inputs_of(backward)]
-
-    def scores(self, parameters: Mapping[str, Array], images: Array) -> Array:
-        return self.forward({self.image.name: images, **parameters})[self.result]
-
-    def step(self, parameters: dict[str, Array], images: Array, classes: Array, adam: _Adam, share: float) -> None:
-        values = {self.image.name: images, **parameters}
-        values |= self.forward(values)
-        scores = values[self.result]
-        chances = np.exp(scores - scores.max(1, keepdims=True))
-        chances /= chances.sum(1, keepdims=True)
-        chances[np.arange(len(classes)), classes] -= 1
-        values[f"gradient_{self.result}"] = chances / np.float32(len(classes))
-        adam.step(parameters, self.backward({name: values[name] for name in self.reads}), share)
-
-    def accuracy(self, parameters: Mapping[str, Array], images: Array, classes: Array) -> float:
-        return _accuracy(partial(self.scores, parameters), self.batch, images, classes)
+def _of_cross_entropy(scores: Array, classes: Array) -> Array:
+    """The gradient of the mean cross entropy of the softmax of `scores`."""
+    chances = np.exp(scores - scores.max(1, keepdims=True))
+    chances /= chances.sum(1, keepdims=True)
+    chances[np.arange(len(classes)), classes] -= 1
+    return chances / np.float32(len(classes))
 
 
 def _accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, classes: Array) -> float:
@@ -115,6 +63,20 @@ def _accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, cl
         int((scores_of(_ready(images[at : at + batch])).argmax(1) == classes[at : at + batch]).sum()) for at in starts
     )
     return right / (len(starts) * batch)
+
+
+def _accuracy_of(
+    programs: TrainingPrograms,
+    port: str,
+    batch: int,
+    data: Mapping[str, Array],
+    parameters: Mapping[str, Array],
+    part: str,
+) -> float:
+    def scores_of(images: Array) -> Array:
+        return next(iter(programs.results({port: images}, parameters).values()))
+
+    return _accuracy(scores_of, batch, data[f"x_{part}"], data[f"y_{part}"])
 
 
 def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
@@ -133,12 +95,17 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
     for name in arguments.only or _SETTINGS:
         scales, settings, bar = _SETTINGS[name]
         trained = qmlir.trainable(model, [{port.name: _ready(images[:64])}], scales=scales, **settings)
-        training = _Training(trained, arguments.batch, arguments.threads)
+        programs = TrainingPrograms(trained, {port.name: shape}, threads=arguments.threads)
+        (result,) = programs.outputs
         parameters = dict(trained.parameters)
-        before = training.accuracy(parameters, data["x_test"], data["y_test"])
+        accuracy = partial(_accuracy_of, programs, port.name, arguments.batch, data)
+        before = accuracy(parameters, "test")
         yield BenchRow("accuracy lost without training", exact - before, None, "", subject=name)
-        best, kept = training.accuracy(parameters, data["x_valid"], data["y_valid"]), dict(parameters)
-        adam, per_epoch = _Adam(arguments.rate, arguments.scale_rate), len(images) // arguments.batch
+        best, kept = accuracy(parameters, "valid"), parameters
+        optimizer = Optimizer(
+            OptimizerKind.ADAM, arguments.rate, arguments.scale_rate, trained.learned_scales, trained.positive
+        )
+        per_epoch = len(images) // arguments.batch
         times: list[float] = []
         for epoch in range(arguments.epochs):
             order = random.permutation(len(images))
@@ -147,17 +114,19 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
                 batch = _ready(_varied(images[chosen], random))
                 done = (epoch * per_epoch + place) / (arguments.epochs * per_epoch)
                 start = time.perf_counter()
-                training.step(parameters, batch, classes[chosen], adam, float(0.5 + 0.5 * np.cos(np.pi * done)))
+                values = programs.forward({port.name: batch}, parameters)
+                gradients = programs.backward(values, {result: _of_cross_entropy(values[result], classes[chosen])})
+                parameters = optimizer.step(parameters, gradients, cosine_share(done))
                 times.append(time.perf_counter() - start)
-            found = training.accuracy(parameters, data["x_valid"], data["y_valid"])
+            found = accuracy(parameters, "valid")
             if found > best:
-                best, kept = found, dict(parameters)
-        after = training.accuracy(kept, data["x_test"], data["y_test"])
+                best, kept = found, parameters
+        after = accuracy(kept, "test")
         yield BenchRow("accuracy lost after training", exact - after, bar, "", subject=name)
         yield BenchRow("a step", float(np.median(times)) * 1e3, None, "ms", subject=name)
         some = _ready(data["x_test"][: arguments.batch])
         (wanted,) = qmlir.interpret(trained.freeze(kept), {port.name: some}).values()
-        differ = float((wanted != training.scores(kept, some)).sum())
+        differ = float((wanted != programs.results({port.name: some}, kept)[result]).sum())
         yield BenchRow("scores that differ from the frozen module", differ, 0.0, "", subject=name)
 
 

@@ -67,6 +67,9 @@ class ScaleMethod:
     frozen: Callable[[UniformQuantizedType, Array], Array]
     """The scale that the type has in the end, as `scale` computes it."""
 
+    is_positive: bool = False
+    """Whether the parameter stays above 0."""
+
 
 def _steps(element: UniformQuantizedType) -> float:
     """How many steps a threshold has."""
@@ -88,6 +91,7 @@ METHODS: Mapping[str, ScaleMethod | None] = {
         initial=lambda element: element.scales.astype(np.float32),
         scale=lambda _, given: given,
         frozen=lambda _, given: given,
+        is_positive=True,
     ),
     "tqt": ScaleMethod(
         "log2_threshold",

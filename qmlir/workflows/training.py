@@ -15,7 +15,7 @@ from qmlir.ir.signature import inputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import CLEAN
-from qmlir.quantization.learned import open_parts, parameters_of, set_parameters
+from qmlir.quantization.learned import METHODS, open_parts, parameters_of, set_parameters
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.retyping import TRAINABLE
@@ -38,6 +38,9 @@ class Trainable:
     parameters: Mapping[str, Array]
     """What training begins with: weights, biases, and scales or thresholds, f32."""
 
+    learned_scales: frozenset[str]
+    """The parameters that are scales, above 0, or logarithms of thresholds."""
+
     _quantized: ModuleOp
     _scales: str
     _run: Callable[..., None]
@@ -56,6 +59,12 @@ class Trainable:
         self._run(frozen, "propagate", "raise", "rescale", "store")
         return frozen
 
+    @property
+    def positive(self) -> frozenset[str]:
+        """The parameters that stay above 0."""
+        method = METHODS[self._scales]
+        return self.learned_scales if method is not None and method.is_positive else frozenset()
+
     def _checked(self, name: str, array: Array) -> Array:
         known = self.parameters.get(name)
         if known is None:
@@ -64,7 +73,7 @@ class Trainable:
             raise text_error(f"the parameter '{name}' has the shape {known.shape}, found {np.shape(array)}")
         if not np.isfinite(array).all():
             raise text_error(f"the parameter '{name}' has elements that are not finite")
-        if name.endswith(".scale") and not np.all(np.asarray(array) > 0):
+        if name in self.positive and not np.all(np.asarray(array) > 0):
             raise text_error(f"the scale '{name}' is above 0, found {np.min(array)}")
         return np.asarray(array, np.float32)
 
@@ -110,6 +119,7 @@ def trainable(
     run_pipeline(simulated, f"quant-simulate{{scales={scales}{f' only={patterns}' if patterns else ''}}},{CLEAN}")
     verify(simulated)
     inputs = {port.name for port in inputs_of(function_of(simulated, ENTRY))}
-    known = parameters_of(function_of(quantized, ENTRY), scales)
-    begun = {each.name: each.initial for each in known if each.name in inputs}
-    return Trainable(simulated, begun, quantized, scales, run)
+    known = [each for each in parameters_of(function_of(quantized, ENTRY), scales) if each.name in inputs]
+    begun = {each.name: each.initial for each in known}
+    learned = frozenset(each.name for each in known if each.method is not None)
+    return Trainable(simulated, begun, learned, quantized, scales, run)

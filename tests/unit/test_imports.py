@@ -121,19 +121,21 @@ def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needed, optional = _names(project["dependencies"]), _names(extras["peers"]) | _names(extras["lsp"])
-    images = _names(extras["images"])
+    images, torch = _names(extras["images"]), _names(extras["torch"])
     distributions = packages_distributions()
     used: dict[str, list[Path]] = {}
     for module, path in _imported():
         if module not in sys.stdlib_module_names and module != "qmlir":
-            (distribution,) = {each.lower().replace("-", "_") for each in distributions[module]}
+            known = distributions.get(module, [module])  # torch is no part of the development tools
+            (distribution,) = {each.lower().replace("-", "_") for each in known}
             used.setdefault(distribution, []).append(path)
-    undeclared = {name: paths for name, paths in used.items() if name not in needed | optional | images}
+    undeclared = {name: paths for name, paths in used.items() if name not in needed | optional | images | torch}
     assert undeclared == {}
     assert needed <= used.keys()
     peers = {str(path.relative_to(ROOT / "qmlir").parent) for name in optional & used.keys() for path in used[name]}
     assert peers <= {"targets/peers", "tools", "tools/lsp"}  # the product goes without
     assert {path.name for name in images for path in used[name]} == {"images.py"}
+    assert {path.name for name in torch for path in used[name]} == {"torch.py"}
 
 
 def test_start_up_loads_no_dialect_and_no_pass() -> None:

@@ -1,0 +1,81 @@
+"""Optimizers of training: parameters by name and their gradients in, the parameters after a step out.
+
+Gradients of scales are sums over whole tensors, so scales are always moved by Adam, which does not depend on the size
+of a gradient: the factor `1 / sqrt(N * qmax)` of LSQ (Esser et al., 2020) would change nothing. Scales that must stay
+above 0 are moved by their logarithms, as thresholds are in TQT (Jain et al., 2020).
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from qmlir.arithmetic.arrays import Array
+
+FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8
+"""The decays of the moments of Adam, and what is added to its divisor (Kingma and Ba, 2015)."""
+
+MOMENTUM = 0.9
+"""That of stochastic gradient descent."""
+
+
+class OptimizerKind(StrEnum):
+    """How weights and biases are moved."""
+
+    ADAM = "adam"
+    SGD = "sgd"
+    """Stochastic gradient descent with momentum."""
+
+
+@dataclass
+class Optimizer:
+    """Moves parameters against their gradients. What it keeps is in `state`, arrays by name: all there is to save."""
+
+    kind: OptimizerKind
+    rate: float
+    scale_rate: float
+    scales: Collection[str] = ()
+    """The parameters that have `scale_rate`, and Adam."""
+
+    positive: Collection[str] = ()
+    """Those of them that stay above 0."""
+
+    state: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def step(
+        self, parameters: Mapping[str, Array], gradients: Mapping[str, Array], share: float = 1.0
+    ) -> dict[str, Array]:
+        """The parameters after a step at a `share` of the rates, f32; one without a gradient stays."""
+        steps = int(self.state.get("steps", 0)) + 1
+        self.state["steps"] = np.asarray(steps)
+        found = dict(parameters)
+        for name, gradient in gradients.items():
+            array, is_positive = parameters[name], name in self.positive
+            rate = np.float32(share * (self.scale_rate if name in self.scales else self.rate))
+            moved = rate * self._direction(name, gradient * array if is_positive else gradient, steps)
+            found[name] = np.asarray(array * np.exp(-moved) if is_positive else array - moved, np.float32)
+        return found
+
+    def _direction(self, name: str, gradient: Array, steps: int) -> Array:
+        if self.kind is OptimizerKind.SGD and name not in self.scales:
+            velocity = self._moved(f"velocity {name}", gradient, MOMENTUM, 1.0)
+            return velocity
+        first = self._moved(f"first {name}", gradient, FIRST, 1 - FIRST)
+        second = self._moved(f"second {name}", gradient * gradient, SECOND, 1 - SECOND)
+        divisor = np.sqrt(second / np.float32(1 - SECOND**steps)) + np.float32(EPSILON)
+        return first / np.float32(1 - FIRST**steps) / divisor
+
+    def _moved(self, key: str, value: Array, decay: float, weight: float) -> Array:
+        """The running sum `key`, after `value`."""
+        before = self.state.get(key)
+        new = np.float32(weight) * value + (0 if before is None else np.float32(decay) * before)
+        self.state[key] = np.asarray(new, np.float32)
+        return self.state[key]
+
+
+def cosine_share(done: float, warmup: float = 0.0) -> float:
+    """The share of the rate when a share `done` of the steps is done: up in a line, then down with a cosine to 0."""
+    if done < warmup:
+        return done / warmup
+    return float(0.5 + 0.5 * np.cos(np.pi * (done - warmup) / (1 - warmup)))
