@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qmlir.workflows.differentiating import gradient as gradient
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
+    from qmlir.workflows.finetuning import finetune as finetune
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile

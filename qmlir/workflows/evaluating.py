@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -156,6 +156,17 @@ class Engine(StrEnum):
 
     INTERPRETER = "interpreter"
     COMPILED = "compiled"
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
+    """The member of `choices`, each a `what`, that `word` names. Raises `DiagnosticError`."""
+    known = [str(each) for each in choices]
+    if word not in known:
+        raise text_error(f"no {what} '{word}'{nearest_name(word, known)}, there are {', '.join(known)}")
+    return choices(word)
 
 
 FIRST_GUESS = 10.0

@@ -25,7 +25,7 @@ from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, TypeVar, Unpack, cast
+from typing import IO, Any, Unpack, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -33,7 +33,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
-from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
+from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, text_error, without_remarks
 from qmlir.pipelines import kept_composites, quantize_options, target_text
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
@@ -43,7 +43,17 @@ from qmlir.text.files import read_json
 from qmlir.text.printing import module_text
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.comparison.errors import ErrorSums
-from qmlir.workflows.evaluating import Accuracy, Batches, Engine, Labels, Runner, data_beside, output_name, read_labels
+from qmlir.workflows.evaluating import (
+    Accuracy,
+    Batches,
+    Engine,
+    Labels,
+    Runner,
+    chosen_member,
+    data_beside,
+    output_name,
+    read_labels,
+)
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 from qmlir.workflows.widths import Layered, Width, Widths
@@ -297,17 +307,6 @@ def _check_bound(bound: float | None, drop: float | None) -> None:
         raise text_error(f"{name} is an accuracy from 0 to 1, found {figure}")
 
 
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def _chosen(choices: type[_Choice], word: str, what: str) -> _Choice:
-    """The member of `choices`, each a `what`, that `word` names. Raises `DiagnosticError`."""
-    known = [str(each) for each in choices]
-    if word not in known:
-        raise text_error(f"no {what} '{word}'{nearest_name(word, known)}, there are {', '.join(known)}")
-    return choices(word)
-
-
 @contextmanager
 def _saying_once() -> Generator[None]:
     """A search tries hundreds of models: what was decided for each is of no interest, and a warning is said once."""
@@ -373,8 +372,8 @@ def search(
     settings that do not fit.
     """
     _check_bound(bound, drop)
-    way, widest = _chosen(SearchMode, mode, "mode"), _chosen(Width, to, "width")
-    runner = Runner(_chosen(Engine, engine, "engine"), threads)
+    way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, to, "width")
+    runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)
     recipe = RecipeText.of(settings.get("recipe", ""))
     if target_text(settings) or targets_of(module):

@@ -53,9 +53,9 @@ def test_the_api_is_one_table() -> None:
     """A name is there when it is asked for, in `dir` and for `import *`, and it is the same object as in its module."""
     shown = {name for name in dir(qmlir) if not name.endswith("ipython_extension")}
     assert shown == {
-        "InputError", "Profile", "Program", "compare", "compile", "explain", "export_onnx", "gradient", "inspect",
-        "interpret", "load", "load_program", "partition", "profile", "quantize", "report", "search", "trainable",
-        "tune",
+        "InputError", "Profile", "Program", "compare", "compile", "explain", "export_onnx", "finetune", "gradient",
+        "inspect", "interpret", "load", "load_program", "partition", "profile", "quantize", "report", "search",
+        "trainable", "tune",
     }  # fmt: skip
     assert shown <= set(qmlir.__all__)
     for line in re.findall(r"^    from (\S+) import (\w+) as (\w+)$", Path(qmlir.__file__).read_text(), re.MULTILINE):

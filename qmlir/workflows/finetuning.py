@@ -1,0 +1,556 @@
+"""Fine-tuning: a float model and samples in, the quantized model whose weights, biases and scales were trained out.
+
+What is trained computes the integers of the result, so every figure here is one of the model that is written. Without
+labels the float model is the teacher. An epoch is a function of the parameters, of what the optimizer keeps and of the
+number of the epoch: a run that goes on from a checkpoint finds the same bits as one that was not interrupted.
+"""
+
+import hashlib
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, TypeAlias, Unpack, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.losses import cross_entropy, divergence, squared_error
+from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind, cosine_share
+from qmlir.interpreter.progress import Advance, bar
+from qmlir.interpreter.samples import Data, Samples
+from qmlir.interpreter.sources import Preprocess, array_of, is_array, opened, preprocessed
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.settings import QuantizeSettings, tells_settings
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
+from qmlir.targets.compiling import compile
+from qmlir.text.weights import write_atomically
+from qmlir.workflows.evaluating import Labels, chosen_member, data_beside, output_name, read_labels
+from qmlir.workflows.loading import takes_model
+from qmlir.workflows.training import Trainable, trainable
+from qmlir.workflows.training_programs import TrainingPrograms
+
+CALIBRATION = 512
+"""Samples, of those that train, whose ranges training begins with."""
+
+Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
+"""What varies the inputs of a batch, by a generator that every run draws the same from."""
+
+
+class FinetuneLoss(StrEnum):
+    """What training makes small."""
+
+    MSE = "mse"
+    """The squared error of the results against those of the float model, over their variance."""
+
+    KL = "kl"
+    """The divergence of the softmax of the results from that of the float model, at a temperature."""
+
+    LABELS = "labels"
+    """The cross entropy of the softmax of the scores against the labels, and a share of `kl`."""
+
+
+@dataclass(frozen=True)
+class FinetuneOptions:
+    """How to train. Raises `DiagnosticError` for a number that cannot be."""
+
+    loss: FinetuneLoss
+    temperature: float = 2.0
+    distill: float = 0.5
+    """The share of `kl` in the loss `labels`."""
+
+    held_out: float = 0.1
+    epochs: int = 10
+    batch: int = 64
+    optimizer: OptimizerKind = OptimizerKind.ADAM
+    rate: float = 1e-3
+    scale_rate: float = 4e-3
+    warmup: float = 0.02
+    """The share of the steps in which the rates rise."""
+
+    patience: int | None = None
+    """Epochs without a better one that end the run; `None` for as many as there are."""
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch", 1), ("patience", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise text_error(f"{name} is {least} or more, found {value}")
+        for name in ("temperature", "rate", "scale_rate"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise text_error(f"{name.replace('_', ' ')} is a number above 0, found {value:g}")
+        for name in ("held_out", "distill", "warmup"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1 or (name != "distill" and value in (0, 1) and name == "held_out"):
+                raise text_error(f"{name.replace('_', ' ')} is a share between 0 and 1, found {value:g}")
+
+
+@dataclass(frozen=True)
+class HeldOutFigures:
+    """What a model does on the samples that are held out."""
+
+    loss: float
+    figure: float
+    """By the metric of the run."""
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """What fine-tuning found."""
+
+    module: ModuleOp
+    """The quantized module, of the best epoch."""
+
+    parameters: Mapping[str, Array]
+    options: FinetuneOptions
+    metric: str
+    """`top-1` with labels, `agreement` with the class of the float model under `kl`, `SQNR dB` under `mse`."""
+
+    samples: int
+    held_out: int
+    float_figure: float | None
+    """The metric of the float model, where that is not the measure itself."""
+
+    before: HeldOutFigures
+    """Of the model as it is quantized without training."""
+
+    after: HeldOutFigures
+    epochs: tuple[HeldOutFigures, ...]
+    best: int
+    """The epoch of the result, from 1; 0 where none was better than no training."""
+
+    problem: str = ""
+    """Why training stopped early; empty where it did not."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines: plain values."""
+        kept = ("metric", "samples", "held_out", "float_figure", "best", "problem")
+        figures = {name: asdict(getattr(self, name)) for name in ("before", "after")}
+        epochs = [asdict(each) for each in self.epochs]
+        return {
+            **{name: getattr(self, name) for name in kept},
+            **figures,
+            "epochs": epochs,
+            "options": asdict(self.options),
+        }
+
+    def text(self) -> str:
+        """For a reader: what was gained beside doing nothing."""
+        of_float = "" if self.float_figure is None else f", {self._shown(self.float_figure)} in float"
+        ends = [f"{self._shown(each.figure)} (loss {each.loss:.4g})" for each in (self.before, self.after)]
+        which = f"epoch {self.best} of {len(self.epochs)}" if self.best else "no epoch was better than no training"
+        stopped = f"\n{self.problem}" if self.problem else ""
+        return (
+            f"{self.metric} on {self.held_out} samples held out: {ends[0]} quantized, {ends[1]} trained{of_float}; "
+            f"{which}, {self.samples} samples each{stopped}"
+        )
+
+    def _shown(self, figure: float) -> str:
+        return f"{figure:.2f}" if self.metric == "SQNR dB" else f"{100 * figure:.2f}%"
+
+
+# Samples
+
+
+class _Rows:
+    """All samples of the data, in memory, for batches in any order."""
+
+    def __init__(self, module: ModuleOp, data: Data) -> None:
+        function = function_of(module, ENTRY)
+        samples = Samples(function, data)
+        runs = list(samples)
+        self.names = [each.port.name for each in samples.inputs]
+        self._axes = [each.axis or 0 for each in samples.inputs]
+        self._runs = [run.arguments for run in runs]
+        self.per_run = runs[0].samples
+        """Samples of what cannot be divided: 1, or the batch of the model where its size is fixed."""
+
+        self.is_open = all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
+        shapes = [[array.shape for array in run] for run in self._runs]
+        other = next((each for each in shapes if each != shapes[0]), None)
+        if other is not None:
+            raise text_error(f"samples have one shape in training, found {shapes[0]} and {other}: pad or cut them")
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def batch(self, places: Sequence[int]) -> dict[str, Array]:
+        """The inputs of the runs at `places`, together."""
+        columns = zip(*(self._runs[place] for place in places), strict=True)
+        arrays = [
+            column[0] if len(column) == 1 else np.concatenate(column, axis)
+            for column, axis in zip(columns, self._axes, strict=True)
+        ]
+        return dict(zip(self.names, map(np.ascontiguousarray, arrays), strict=True))
+
+    def items(self, places: Sequence[int]) -> Iterator[dict[str, Array]]:
+        """Data of the runs at `places`, for what takes data."""
+        for place in places:
+            yield dict(zip(self.names, self._runs[place], strict=True))
+
+    def digest(self) -> str:
+        found = hashlib.sha256()
+        for array in (array for run in self._runs for array in run):
+            found.update(f"{array.dtype} {array.shape}".encode())
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+
+def _with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array | None]:
+    """The data without its labels, and these. Raises `DiagnosticError` where there are none."""
+    if labels is None or labels is False:
+        return data, None
+    if labels is not True:
+        return data_beside(labels, data), read_labels(labels)
+    if isinstance(data, tuple | list) and len(data) == 2 and all(map(is_array, data)):
+        return data[0], read_labels(array_of(data[1]))
+    inputs: list[Any] = []
+    found: list[Array] = []
+    for item in opened(data).items:
+        if is_array(item) or not isinstance(item, Sequence) or len(cast(Sequence[Any], item)) != 2:
+            raise text_error("labels=True takes pairs of inputs and labels, (x, y), and an item of the data is none")
+        inputs.append(item[0])
+        found.append(array_of(item[1]).reshape(-1))
+    if not found:
+        raise text_error("labels=True takes pairs of inputs and labels, (x, y), and the data has none")
+    return inputs, read_labels(np.concatenate(found))
+
+
+# Training
+
+
+@dataclass
+class _State:
+    """A run after an epoch: all there is to save."""
+
+    parameters: dict[str, Array]
+    best_parameters: dict[str, Array]
+    optimizer: Optimizer
+    before: HeldOutFigures
+    epochs: list[HeldOutFigures] = field(default_factory=list[HeldOutFigures])
+    best: int = 0
+    problem: str = ""
+
+    @property
+    def after(self) -> HeldOutFigures:
+        return self.epochs[self.best - 1] if self.best else self.before
+
+    def to_bytes(self, key: str) -> bytes:
+        """An archive of arrays, with the digest `key` of all that the run depends on."""
+        parts = {"parameters": self.parameters, "best": self.best_parameters, "optimizer": self.optimizer.state}
+        names = {part: list(arrays) for part, arrays in parts.items()}
+        arrays = {f"{part}.{place}": each for part, of in parts.items() for place, each in enumerate(of.values())}
+        told = {
+            "key": key, "names": names, "before": asdict(self.before), "epochs": [asdict(each) for each in self.epochs],
+            "best": self.best, "problem": self.problem,
+        }  # fmt: skip
+        stream = io.BytesIO()
+        np.savez(stream, about=np.frombuffer(json.dumps(told).encode(), np.uint8), **cast(dict[str, Any], arrays))
+        return stream.getvalue()
+
+    def restore(self, path: Path, key: str) -> None:
+        """Go on from what is saved at `path`. Raises `DiagnosticError` for what is of another run, or is none."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                told = json.loads(bytes(archive["about"]))
+                parts = {
+                    part: {name: archive[f"{part}.{place}"] for place, name in enumerate(names)}
+                    for part, names in told["names"].items()
+                }
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise text_error(f"'{path}' is no checkpoint of qmlir finetune") from error
+        if told["key"] != key:
+            raise text_error(f"the checkpoint '{path}' is of another model, other data or other settings: name another")
+        self.parameters, self.best_parameters = parts["parameters"], parts["best"]
+        self.optimizer.state = parts["optimizer"]
+        self.before = HeldOutFigures(**told["before"])
+        self.epochs = [HeldOutFigures(**each) for each in told["epochs"]]
+        self.best, self.problem = told["best"], told["problem"]
+
+
+class _Loop:
+    """The programs of the student and of the teacher, and the samples."""
+
+    def __init__(
+        self, module: ModuleOp, rows: _Rows, classes: Array | None, options: FinetuneOptions, threads: int, isa: str
+    ) -> None:
+        self.rows, self.options, self.classes = rows, options, classes
+        self._threads, self._isa = threads, isa
+        count = len(rows)
+        size = max(1, options.batch // rows.per_run) if rows.is_open else 1
+        held = max(1, round(count * options.held_out))
+        if count < 2:
+            raise text_error(f"training takes samples to learn from and some to hold out, found {count} in all")
+        held = min(held, count - 1)
+        size = min(size, count - held)
+        if held > size:
+            held -= held % size  # whole batches
+        order = np.random.default_rng(options.seed).permutation(count)
+        self.size, self.training, self.held = size, order[held:], order[:held]
+        self.per_epoch = len(self.training) // size
+        self.scores = output_name(module, None) if options.loss is not FinetuneLoss.MSE else None
+        self.shapes = {name: array.shape for name, array in rows.batch([0] * size).items()}
+        self.teacher = compile(specialize(module, self.shapes), threads=threads, isa=isa)
+        self._held_batches = [
+            (chosen, self._wanted(rows.batch(chosen)))
+            for start in range(0, held, size)
+            for chosen in [[int(self.held[place % held]) for place in range(start, start + size)]]
+        ]  # the last one is filled up with the first
+        names = next(wanted for _, wanted in self._held_batches)
+        self.variances = {
+            name: float(np.var(np.stack([wanted[name] for _, wanted in self._held_batches]).astype(np.float64))) or 1.0
+            for name in names
+        }
+
+    def begin(self, trained: Trainable) -> None:
+        """Compile the student."""
+        self.programs = TrainingPrograms(trained, self.shapes, threads=self._threads, isa=self._isa)
+
+    def _wanted(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """What the teacher gives: its results of floats."""
+        found = self.teacher(dict(inputs))
+        results = {name: array for name, array in found.items() if array.dtype == np.float32 and array.size}
+        if not results:
+            raise text_error("the model has no result of floats to learn from")
+        return {name: array.copy() for name, array in results.items()}
+
+    def _classes(self, places: Sequence[int]) -> Array | None:
+        if self.classes is None:
+            return None
+        each = self.rows.per_run
+        return np.concatenate([self.classes[place * each : (place + 1) * each] for place in places])
+
+    def _loss(
+        self, found: Mapping[str, Array], wanted: Mapping[str, Array], classes: Array | None
+    ) -> tuple[float, dict[str, Array]]:
+        options, name = self.options, self.scores
+        if name is None:
+            parts = {each: squared_error(found[each], wanted[each], self.variances[each]) for each in wanted}
+            loss = sum(part for part, _ in parts.values()) / len(parts)
+            return loss, {each: gradient / np.float32(len(parts)) for each, (_, gradient) in parts.items()}
+        loss, gradient = divergence(found[name], wanted[name], options.temperature)
+        if classes is not None:
+            own, of_own = cross_entropy(found[name], classes)
+            share = options.distill
+            loss, gradient = (
+                (1 - share) * own + share * loss,
+                np.float32(1 - share) * of_own + np.float32(share) * gradient,
+            )
+        return loss, {name: gradient}
+
+    def judged(self, parameters: Mapping[str, Array]) -> HeldOutFigures:
+        """The loss and the metric on what is held out."""
+        losses: list[float] = []
+        right, left = 0, len(self.held)
+        for chosen, wanted in self._held_batches:
+            found = self.programs.results(self.rows.batch(chosen), parameters)
+            losses.append(self._loss(found, wanted, self._classes(chosen))[0])
+            right += self._right(found, wanted, chosen, left)
+            left -= self.size
+        loss = float(np.mean(losses))
+        if self.scores is None:
+            return HeldOutFigures(loss, -10 * math.log10(loss) if loss > 0 else math.inf)
+        return HeldOutFigures(loss, right / (len(self.held) * self._answers))
+
+    _answers = 1
+    """Rows of scores for each run."""
+
+    def _right(self, found: Mapping[str, Array], wanted: Mapping[str, Array], chosen: Sequence[int], left: int) -> int:
+        """Rows of the first `left` runs whose class is that of the label, or of the teacher."""
+        if self.scores is None:
+            return 0
+        given, classes = found[self.scores], self._classes(chosen)
+        places = given.reshape(-1, given.shape[-1]).argmax(-1)
+        of_teacher = wanted[self.scores].reshape(-1, given.shape[-1]).argmax(-1)
+        self._answers = len(places) // len(chosen)
+        counted = self._answers * min(left, len(chosen))
+        return int((places == (of_teacher if classes is None else classes))[:counted].sum())
+
+    def of_teacher(self) -> float | None:
+        """The metric of the float model, where it has labels."""
+        if self.classes is None:
+            return None
+        left, right = len(self.held), 0
+        for chosen, wanted in self._held_batches:
+            right += self._right(wanted, wanted, chosen, left)
+            left -= self.size
+        return right / (len(self.held) * self._answers)
+
+    def epoch(self, state: _State, augment: Augment | None, advance: Advance) -> None:
+        """Train on every sample once, as the number of epochs in `state` says, and judge the result."""
+        options, number = self.options, len(state.epochs)
+        random = np.random.default_rng([options.seed, number])
+        order = random.permutation(self.training)
+        parameters, loss = state.parameters, math.nan
+        for place in range(self.per_epoch):
+            chosen = [int(each) for each in order[place * self.size :][: self.size]]
+            inputs = self.rows.batch(chosen)
+            if augment is not None:
+                inputs = augment(inputs, random)
+            wanted = self._wanted(inputs)
+            values = self.programs.forward(inputs, parameters)
+            loss, gradients = self._loss(values, wanted, self._classes(chosen))
+            found = self.programs.backward(values, gradients) if math.isfinite(loss) else {}
+            with np.errstate(over="ignore"):
+                is_sound = found and all(np.isfinite(np.square(each)).all() for each in found.values())
+            if not is_sound:  # Adam keeps squares: one that is infinite would stop a parameter for good
+                state.problem = self._stopped(f"at step {number * self.per_epoch + place + 1}, or its gradient is none")
+                return
+            total = options.epochs * self.per_epoch
+            done = number * self.per_epoch + place
+            parameters = state.optimizer.step(parameters, found, cosine_share(done / total, options.warmup))
+            advance.at(done + 1, total, f"epoch {number + 1} of {options.epochs}, loss {loss:.4g}")
+        state.parameters = parameters
+        judged = self.judged(parameters)
+        if not math.isfinite(judged.loss):
+            state.problem = self._stopped(f"after epoch {number + 1}")
+            return
+        state.epochs.append(judged)
+        if self.score(judged) > self.score(state.after):
+            state.best, state.best_parameters = len(state.epochs), parameters
+
+    @staticmethod
+    def _stopped(where: str) -> str:
+        return f"the loss is not a finite number {where}: training stops, and the best epoch is kept; lower the rate"
+
+    def score(self, found: HeldOutFigures) -> tuple[float, float]:
+        """What is best is largest: the metric with labels, the loss without."""
+        return (found.figure if self.classes is not None else 0.0, -found.loss)
+
+
+_METRICS = {FinetuneLoss.MSE: "SQNR dB", FinetuneLoss.KL: "agreement", FinetuneLoss.LABELS: "top-1"}
+
+
+def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[str, Any]) -> FinetuneOptions:
+    known = chosen_member(FinetuneLoss, loss, "loss") if loss else None
+    if known is None:
+        known = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
+    if known is FinetuneLoss.LABELS and classes is None:
+        raise text_error("the loss 'labels' takes labels, and there are none: give labels, or the loss 'mse' or 'kl'")
+    if known is not FinetuneLoss.LABELS and classes is not None:
+        raise text_error(f"the loss '{known}' learns from the float model, and takes no labels")
+    kind = chosen_member(OptimizerKind, optimizer, "optimizer")
+    return FinetuneOptions(loss=known, optimizer=kind, **given)
+
+
+def _key(module: ModuleOp, trained: Trainable, rows: _Rows, classes: Array | None, options: FinetuneOptions) -> str:
+    """A digest of all that a run depends on."""
+    parts = [
+        str(trained.module), str(module), rows.digest(), None if classes is None else classes.tolist(), asdict(options),
+        version("qmlir"),
+    ]  # fmt: skip
+    found = hashlib.sha256(json.dumps(parts).encode())
+    for name, array in trained.parameters.items():
+        found.update(name.encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+@takes_model
+@tells_settings(module="Model", data="Data", labels="Labels | bool | None")
+def finetune(
+    module: ModuleOp,
+    data: Data,
+    *,
+    labels: Labels | bool | None = None,
+    loss: str = "",
+    scales: str = "lsq",
+    only: Sequence[str] = (),
+    profiled: Profile | None = None,
+    optimizer: str = "adam",
+    augment: Augment | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    preprocess: Preprocess | None = None,
+    threads: int = 1,
+    isa: str = "host",
+    progress: IO[str] | None = None,
+    on_epoch: Callable[[int, HeldOutFigures], None] | None = None,
+    epochs: int = FinetuneOptions.epochs,
+    batch: int = FinetuneOptions.batch,
+    rate: float = FinetuneOptions.rate,
+    scale_rate: float = FinetuneOptions.scale_rate,
+    warmup: float = FinetuneOptions.warmup,
+    held_out: float = FinetuneOptions.held_out,
+    patience: int | None = FinetuneOptions.patience,
+    temperature: float = FinetuneOptions.temperature,
+    distill: float = FinetuneOptions.distill,
+    seed: int = FinetuneOptions.seed,
+    **settings: Unpack[QuantizeSettings],
+) -> Finetuned:
+    """The quantized module that `quantize` would make by `settings`, with weights, biases and scales trained on `data`.
+
+    Without `labels` the results of the float model are learned: by their squared error over their variance (`mse`), or
+    with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `labels`, as for `search`, or `True`
+    where the data gives pairs `(x, y)`, are classes: the loss is their cross entropy and, as the share `distill`, `kl`.
+    `scales` and `only` are those of `trainable`; `profiled` gives the ranges to begin with in place of the data.
+
+    A share `held_out` of the samples does not train: the epoch that is best on them is the result, or the model without
+    training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`, or `sgd`
+    with momentum) moves weights and biases at `rate`, Adam always scales at `scale_rate`; both rates rise in the share
+    `warmup` of the steps and fall with a cosine. All samples are kept in memory. `augment(inputs, random)` varies those
+    of a batch. After each epoch the file `checkpoint` is written whole: a run of the same model, data and settings goes
+    on from there, and ends with the same bits as one without a break. A file that cannot be written is a warning.
+    A loss that is no number ends the run with a warning, and the best epoch is kept.
+
+    Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
+    """
+    samples, classes = _with_labels(data, labels)
+    options = _options(
+        loss, classes, optimizer,
+        {
+            "temperature": temperature, "distill": distill, "held_out": held_out, "epochs": epochs, "batch": batch,
+            "rate": rate, "scale_rate": scale_rate, "warmup": warmup, "patience": patience, "seed": seed,
+        },
+    )  # fmt: skip
+    rows = _Rows(module, preprocessed(samples, preprocess))
+    if classes is not None and len(classes) != len(rows) * rows.per_run:
+        raise text_error(f"there are {len(classes)} labels for {len(rows) * rows.per_run} samples")
+    loop = _Loop(module, rows, classes, options, threads, isa)
+    begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profiled is None else None
+    trained = trainable(module, begun, profiled=profiled, scales=scales, only=only, **settings)
+    if not trained.parameters:
+        raise text_error("the model has nothing to train: no weight, bias or scale of integers")
+    loop.begin(trained)
+    state = _State(
+        dict(trained.parameters), dict(trained.parameters),
+        Optimizer(options.optimizer, rate, scale_rate, trained.learned_scales, trained.positive),
+        loop.judged(trained.parameters),
+    )  # fmt: skip
+    path = None if checkpoint is None else Path(checkpoint)
+    key = "" if path is None else _key(module, trained, rows, classes, options)
+    if path is not None and path.exists():
+        state.restore(path, key)
+    with bar("training", options.epochs * loop.per_epoch, progress) as advance:
+        is_told = False
+        while not state.problem and len(state.epochs) < options.epochs:
+            if options.patience is not None and len(state.epochs) - state.best >= options.patience:
+                break
+            loop.epoch(state, augment, advance)
+            if path is not None:
+                try:
+                    write_atomically(path, state.to_bytes(key))
+                except DiagnosticError as error:
+                    if not is_told:
+                        emit(replace(error.diagnostic, severity=Severity.WARNING))
+                    is_told = True
+            if on_epoch is not None and not state.problem:
+                on_epoch(len(state.epochs), state.epochs[-1])
+    if state.problem:
+        emit(Diagnostic(Severity.WARNING, state.problem))
+    return Finetuned(
+        trained.freeze(state.best_parameters), state.best_parameters, options, _METRICS[options.loss],
+        len(loop.training) * rows.per_run, len(loop.held) * rows.per_run, loop.of_teacher(), state.before, state.after,
+        tuple(state.epochs), state.best, state.problem,
+    )  # fmt: skip

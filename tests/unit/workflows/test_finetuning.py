@@ -1,0 +1,142 @@
+"""Fine-tuning finds a better module than quantizing alone, goes on where it was, and says what is wrong in a line."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from tests.support.nets import Net
+
+RANDOM = np.random.default_rng(2)
+DATA = RANDOM.standard_normal((80, 6)).astype(np.float32)
+WEIGHTS = [(RANDOM.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in ((6, 16), (16, 3))]
+NARROW = {"weights": "i2", "activations": "u4", "epochs": 6, "batch": 16, "rate": 0.01, "scale_rate": 0.01}
+
+
+def _scores(x: Array) -> Array:
+    return np.maximum(x @ WEIGHTS[0], 0) @ WEIGHTS[1]
+
+
+LABELS = _scores(DATA).argmax(1)
+
+
+@pytest.fixture(scope="module")
+def model() -> ModuleOp:
+    net = Net()
+    x = net.input(DATA[:1], ["n", 6])
+    hidden = net.node("Relu", net.node("MatMul", x, net.constant(WEIGHTS[0])))
+    return qmlir.load(net.model(net.node("MatMul", hidden, net.constant(WEIGHTS[1]))))
+
+
+@pytest.mark.parametrize(("asked", "metric"), [({}, "SQNR dB"), ({"loss": "kl", "optimizer": "sgd"}, "agreement")])
+def test_the_float_model_teaches(model: ModuleOp, asked: dict[str, Any], metric: str) -> None:
+    found = qmlir.finetune(model, DATA, **NARROW, **asked)
+    plain = qmlir.quantize(model, DATA, weights="i2", activations="u4", validate=False)
+    assert found.metric == metric
+    assert found.samples + found.held_out == len(DATA)
+    assert found.after.loss < found.before.loss
+    assert found.after == found.epochs[found.best - 1]
+    errors = [
+        float(np.square(next(iter(qmlir.interpret(each, {"x0": DATA}).values())) - _scores(DATA)).mean())
+        for each in (plain, found.module)
+    ]
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize("is_in_pairs", [True, False])
+def test_labels_teach(model: ModuleOp, is_in_pairs: bool) -> None:
+    if is_in_pairs:
+        found = qmlir.finetune(model, [*zip(DATA, LABELS, strict=True)], labels=True, **NARROW)
+    else:
+        found = qmlir.finetune(model, DATA, labels=LABELS, **NARROW)
+    assert (found.metric, found.float_figure) == ("top-1", 1.0)
+    assert found.after.figure > found.before.figure
+    assert f"{100 * found.after.figure:.2f}%" in found.text()
+
+
+class _InterruptedError(Exception):
+    pass
+
+
+def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path) -> None:
+    def augment(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, Array]:
+        return {name: array + np.float32(0.01 * random.standard_normal()) for name, array in inputs.items()}
+
+    def interrupt(epoch: int, _: object) -> None:
+        if epoch == 3:
+            raise _InterruptedError
+
+    whole = qmlir.finetune(model, DATA, augment=augment, **NARROW)
+    with pytest.raises(_InterruptedError):
+        qmlir.finetune(model, DATA, augment=augment, checkpoint=tmp_path / "c.npz", on_epoch=interrupt, **NARROW)
+    resumed: list[int] = []
+    found = qmlir.finetune(
+        model, DATA, augment=augment, checkpoint=tmp_path / "c.npz", **NARROW,
+        on_epoch=lambda epoch, _: resumed.append(epoch),
+    )  # fmt: skip
+    assert resumed == [4, 5, 6]
+    assert found.epochs == whole.epochs
+    assert all(np.array_equal(found.parameters[name], array) for name, array in whole.parameters.items())
+    assert str(found.module) == str(whole.module)
+    with pytest.raises(DiagnosticError, match="is of another model, other data or other settings"):
+        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **{**NARROW, "seed": 1})
+    (tmp_path / "c.npz").write_bytes(b"no archive")
+    with pytest.raises(DiagnosticError, match=r"c.npz' is no checkpoint of qmlir finetune"):
+        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **NARROW)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(model: ModuleOp, tmp_path: Path) -> None:
+    told: list[Diagnostic] = []
+    with diagnostic_handler(told.append):
+        found = qmlir.finetune(model, DATA, checkpoint=tmp_path / "none" / "c.npz", **{**NARROW, "epochs": 2})
+    assert [each.message for each in told if "cannot write" in each.message] == [
+        f"cannot write '{tmp_path / 'none' / 'c.npz'}': No such file or directory"
+    ]
+    assert len(found.epochs) == 2
+
+
+@pytest.mark.parametrize("factor", [np.inf, 1e30])  # of the second, the gradient
+def test_a_loss_that_is_no_number_keeps_the_best(model: ModuleOp, factor: float) -> None:
+    def spoil(inputs: dict[str, Array], _: object) -> dict[str, Array]:
+        seen.append(0)
+        return {name: array * np.float32(factor if len(seen) == 8 else 1) for name, array in inputs.items()}
+
+    seen: list[int] = []
+    told: list[Diagnostic] = []
+    with diagnostic_handler(told.append), np.errstate(all="ignore"):
+        found = qmlir.finetune(model, DATA, augment=spoil, **NARROW)
+    assert [each.message for each in told][-1] == found.problem
+    assert found.problem.startswith("the loss is not a finite number at step 8, or its gradient is none: training")
+    assert len(found.epochs) == 1
+    assert found.after == max([found.before, *found.epochs], key=lambda each: -each.loss)
+
+
+def test_patience_ends_it(model: ModuleOp) -> None:
+    found = qmlir.finetune(model, DATA, **{**NARROW, "rate": 1e-30, "scale_rate": 1e-30}, patience=2)
+    assert (len(found.epochs), found.best) == (2, 0)
+    assert found.after == found.before
+    assert "no epoch was better than no training" in found.text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"labels": True}, r"labels=True takes pairs of inputs and labels, \(x, y\), and the data has none"),
+        ({"labels": LABELS[:3]}, "there are 3 labels for 80 samples"),
+        ({"loss": "labels"}, "the loss 'labels' takes labels, and there are none"),
+        ({"loss": "kl", "labels": LABELS}, "the loss 'kl' learns from the float model, and takes no labels"),
+        ({"loss": "lk"}, "no loss 'lk', did you mean 'kl'"),
+        ({"optimizer": "adan"}, "no optimizer 'adan', did you mean 'adam'"),
+        ({"epochs": 0}, "epochs is 1 or more, found 0"),
+        ({"rate": float("nan")}, "rate is a number above 0, found nan"),
+        ({"held_out": 1.0}, "held out is a share between 0 and 1, found 1"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(model: ModuleOp, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        qmlir.finetune(model, DATA, **asked)
