@@ -22,6 +22,7 @@ ROWS: tuple[Subcommand, ...] = (
     Subcommand("compare", "compare two models layer by layer", lambda: commands.COMPARE),
     Subcommand("bench", "time a model in qmlir and in other runtimes", lambda: commands.BENCH),
     Subcommand("search", "mixed precision: find layers that need 16 bits, or do with 4", lambda: commands.SEARCH),
+    Subcommand("finetune", "train a quantized model, by its float model or by labels", lambda: commands.FINETUNE),
     Subcommand("tune", "find faster schedules of a model's kernels on this machine", lambda: commands.TUNE),
     Subcommand("inspect", "describe a model: layers, types, ranges, multiply-adds, bytes", lambda: commands.INSPECT),
     Subcommand("explain", "explain the types of a node, and which kernel runs it", lambda: commands.EXPLAIN),

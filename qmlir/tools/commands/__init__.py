@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qmlir.tools.commands.doctor import DOCTOR as DOCTOR
     from qmlir.tools.commands.explain import EXPLAIN as EXPLAIN
     from qmlir.tools.commands.export import EXPORT as EXPORT
+    from qmlir.tools.commands.finetune import FINETUNE as FINETUNE
     from qmlir.tools.commands.inspect import INSPECT as INSPECT
     from qmlir.tools.commands.lsp import LSP as LSP
     from qmlir.tools.commands.new_dialect import NEW_DIALECT as NEW_DIALECT

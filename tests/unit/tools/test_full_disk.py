@@ -20,6 +20,7 @@ found = {}
 for words in (
     ["profile", model, "--data", "data.npy", "-o", "out"],
     ["quantize", model, "--data", "data.npy", "-o", "out"],
+    ["finetune", model, "--data", "data.npy", "--epochs", "1", "-o", "out.mlir"],
     ["report", model, "--data", "data.npy", "--no-time", "-o", "out"],
     ["export", model, "-o", "out.onnx"],
     ["run", model, "--input", "input0=x.npy", "-o", "out"],

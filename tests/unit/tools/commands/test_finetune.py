@@ -1,0 +1,81 @@
+"""`qmlir finetune` from the command line: what it writes and reports, and how it ends."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.targets.cpu import cache
+from qmlir.tools import qmlir_cli
+from tests.support.classifiers import samples, saved_classifier
+
+NARROW = ("--weights", "i2", "--activations", "i4", "--epochs", "3", "--batch", "8", "--isa", "generic")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("finetune")
+    saved_classifier(made)
+    x, classes = samples()
+    np.savez(made / "data.npz", x=x, classes=classes)
+    np.save(made / "x.npy", x)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def own_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(folder / "cache"))
+
+
+def run(folder: Path, *words: str | Path) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    arguments = ["finetune", folder / "classifier.onnx", *words]
+    return qmlir_cli.main(list(map(str, arguments)), stdout=out, stderr=err), out.getvalue(), err.getvalue()
+
+
+def test_without_labels_a_module_is_written(folder: Path) -> None:
+    output = folder / "trained.mlir"
+    code, out, err = run(folder, "--data", folder / "x.npy", "-o", output, *NARROW, "--verbose", "--seed", "3")
+    assert code == 0
+    assert out.startswith("SQNR dB on 4 samples held out: ")
+    assert "epoch 3: loss " in err
+    assert "!quant.uniform<i2" in str(qmlir.load(output))
+
+
+def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
+    output, data = folder / "trained.onnx", folder / "data.npz"
+    words = (
+        "--data", data, "--labels", f"classes={data}", "-o", output, *NARROW, "--checkpoint", folder / "c.npz",
+        "--json",
+    )  # fmt: skip
+    code, out, _ = run(folder, *words)
+    found = json.loads(out)
+    assert (code, found["metric"], found["output"], found["held_out"]) == (0, "top-1", str(output), 4)
+    assert len(found["epochs"]) == found["options"]["epochs"] == 3
+    first = output.read_bytes()
+    code, again, _ = run(folder, *words)  # all epochs are in the checkpoint
+    assert (code, json.loads(again)) == (0, found)
+    assert output.read_bytes() == first
+    code, out, err = run(folder, *words, "--seed", "1")
+    assert (code, out) == (1, "")
+    assert err.endswith("is of another model, other data or other settings: name another\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--loss", "labels"), 1, "error: the loss 'labels' takes labels, and there are none"),
+        (("--only", "fc9"), 1, "has nothing to train that is called 'fc9'"),
+        (("--rate", "0"), 1, "error: rate is a number above 0, found 0"),
+        (("--loss", "mae"), 2, "qmlir finetune: error: argument --loss: invalid choice: 'mae'"),
+        (("-o", "folder"), 2, "qmlir finetune: error: --output is FILE.mlir or FILE.onnx, found 'folder'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:
+    found, out, err = run(folder, "--data", folder / "x.npy", "-o", folder / "none.mlir", *NARROW, *words)
+    assert (found, out) == (code, "")
+    assert message in err.splitlines()[-1]
+    assert not (folder / "none.mlir").exists()
