@@ -1,59 +1,64 @@
 """What training a classifier as its integer program gains: `python -m benchmarks.training model.onnx images.npz`.
 
 The archive has images of u8, `x_train`, `x_valid` and `x_test`, and their classes, `y_train`, `y_valid` and `y_test`;
-the model takes `(x / 255 - 0.5) / 0.25`. Training begins with 64 images that calibrate, and takes cross entropy, Adam,
-a rate that falls with a cosine, and images that are mirrored and shifted by up to 4 pixels. The epoch that is best on
-`x_valid` is judged on `x_test`, by the forward of training; its integers are compared with those of the frozen module.
+the model takes `(x / 255 - 0.5) / 0.25`. `qmlir.finetune` trains with the labels and the float model, and images that
+are mirrored and shifted by up to 4 pixels. What is best on as many held-out images as `x_valid` has is judged on
+`x_test`, by the forward of training; its integers are compared with those of the frozen module. In settings with edges
+the weights of the first and of the last layer have 8 bits, and what the first one reads. Scores have 8 bits everywhere:
+no integer is computed from them. If torch is installed, its eager quantization-aware training of a ResNet-8 is timed.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.rows import BenchRow, print_rows
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind, cosine_share
+from qmlir.arithmetic.losses import cross_entropy
+from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
+from qmlir.ir.interfaces import MultipliesAndAdds
+from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
+from qmlir.workflows.training import Trainable
 from qmlir.workflows.training_programs import TrainingPrograms
 
 _POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
-_SETTINGS: Mapping[str, tuple[str, Mapping[str, Any], float]] = {
-    "W8A8, powers of two": ("tqt", _POWERS, 0.0),
-    "W4A8": ("lsq", {"weights": "i4"}, 0.003),
-    "W4A4": ("lsq", {"weights": "i4", "activations": "u4"}, 0.008),
-    "W2A4": ("lsq", {"weights": "i2", "activations": "u4"}, 0.04),
+_SETTINGS: Mapping[str, tuple[str, Mapping[str, Any], bool, float]] = {
+    "W8A8, powers of two": ("tqt", _POWERS, False, 0.0),
+    "W4A8": ("lsq", {"weights": "i4"}, False, 0.003),
+    "W4A4": ("lsq", {"weights": "i4", "activations": "u4"}, False, 0.008),
+    "W4A4, edges": ("lsq", {"weights": "i4", "activations": "u4"}, True, 0.008),
+    "W2A4": ("lsq", {"weights": "i2", "activations": "u4"}, False, 0.04),
+    "W2A4, edges": ("lsq", {"weights": "i2", "activations": "u4"}, True, 0.04),
 }
-"""How scales are learned, what is quantized how, and the bar of what may be lost against the float model."""
+"""How scales are learned, what is quantized how, whether the edges have 8 bits, and the bar of what may be lost against
+the float model."""
 
 
 def _ready(images: Array) -> Array:
     return ((images.astype(np.float32) / np.float32(255)) - np.float32(0.5)) / np.float32(0.25)
 
 
-def _varied(images: Array, random: np.random.Generator) -> Array:
+def _varied(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, Array]:
     """Each image mirrored or not, and shifted by up to 4 pixels."""
+    ((name, images),) = inputs.items()
     size = images.shape[-1]
-    padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)), constant_values=128)
+    padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)))
     found = np.empty_like(images)
     for place, (up, left, is_mirrored) in enumerate(random.integers(0, (9, 9, 2), (len(images), 3))):
         image = padded[place, :, up : up + size, left : left + size]
         found[place] = image[..., ::-1] if is_mirrored else image
-    return found
-
-
-def _of_cross_entropy(scores: Array, classes: Array) -> Array:
-    """The gradient of the mean cross entropy of the softmax of `scores`."""
-    chances = np.exp(scores - scores.max(1, keepdims=True))
-    chances /= chances.sum(1, keepdims=True)
-    chances[np.arange(len(classes)), classes] -= 1
-    return chances / np.float32(len(classes))
+    return {name: found}
 
 
 def _accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, classes: Array) -> float:
@@ -65,69 +70,125 @@ def _accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, cl
     return right / (len(starts) * batch)
 
 
-def _accuracy_of(
-    programs: TrainingPrograms,
-    port: str,
-    batch: int,
-    data: Mapping[str, Array],
-    parameters: Mapping[str, Array],
-    part: str,
-) -> float:
-    def scores_of(images: Array) -> Array:
-        return next(iter(programs.results({port: images}, parameters).values()))
-
-    return _accuracy(scores_of, batch, data[f"x_{part}"], data[f"y_{part}"])
+def _recipe(model: ModuleOp, has_edges: bool) -> Mapping[str, Any]:
+    """8 bits for the scores, and with edges for the first and the last layer."""
+    layers = [op for op in function_of(model, "main").walk() if isinstance(op, MultipliesAndAdds)]
+    first, last = (origins_of(op)[0].name for op in (layers[0], layers[-1]))
+    rules = [{"origin": last, "slot": "output", "storage": "i8"}]
+    if has_edges:
+        rules += [{"origin": first, "slot": slot, "storage": "i8"} for slot in ("input", "weight")]
+        rules.append({"origin": last, "slot": "weight", "storage": "i8"})
+    return {"rule": rules}
 
 
 def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
     data, model = dict(np.load(arguments.images)), qmlir.load(arguments.model)
-    images, classes = data["x_train"], data["y_train"]
     (port,) = inputs_of(function_of(model, "main"))
-    random = np.random.default_rng(0)
+    both = [np.concatenate([data[f"{kind}_train"], data[f"{kind}_valid"]]) for kind in "xy"]
+    images, classes = _ready(both[0]), both[1]
+    held_out = len(data["x_valid"]) / len(images)
     shape = (arguments.batch, *images.shape[1:])
-    program = qmlir.compile(qmlir.load(arguments.model, shapes={port.name: shape}))
+    program = qmlir.compile(qmlir.load(arguments.model, shapes={port.name: shape}), threads=arguments.threads)
 
-    def scores_of(images: Array) -> Array:
-        return next(iter(program({port.name: images}).values()))
+    def judged(scores_of: Callable[[Array], Array]) -> float:
+        return _accuracy(scores_of, arguments.batch, data["x_test"], data["y_test"])
 
-    exact = _accuracy(scores_of, arguments.batch, data["x_test"], data["y_test"])
+    exact = judged(lambda given: next(iter(program({port.name: given}).values())))
     yield BenchRow("accuracy", exact, None, "", subject="float")
     for name in arguments.only or _SETTINGS:
-        scales, settings, bar = _SETTINGS[name]
-        trained = qmlir.trainable(model, [{port.name: _ready(images[:64])}], scales=scales, **settings)
-        programs = TrainingPrograms(trained, {port.name: shape}, threads=arguments.threads)
-        (result,) = programs.outputs
-        parameters = dict(trained.parameters)
-        accuracy = partial(_accuracy_of, programs, port.name, arguments.batch, data)
-        before = accuracy(parameters, "test")
+        scales, settings, has_edges, bar = _SETTINGS[name]
+        given: dict[str, Any] = {**settings, "recipe": _recipe(model, has_edges), "scales": scales}
+        found = qmlir.finetune(
+            model, {port.name: images}, labels=classes, augment=_varied, threads=arguments.threads, held_out=held_out,
+            epochs=arguments.epochs, batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate,
+            distill=arguments.distill, **given,
+        )  # fmt: skip
+        programs = TrainingPrograms(found.trained, {port.name: shape}, threads=arguments.threads)
+        before = judged(partial(_scores, programs, port.name, found.trained.parameters))
         yield BenchRow("accuracy lost without training", exact - before, None, "", subject=name)
-        best, kept = accuracy(parameters, "valid"), parameters
-        optimizer = Optimizer(
-            OptimizerKind.ADAM, arguments.rate, arguments.scale_rate, trained.learned_scales, trained.positive
-        )
-        per_epoch = len(images) // arguments.batch
-        times: list[float] = []
-        for epoch in range(arguments.epochs):
-            order = random.permutation(len(images))
-            for place in range(per_epoch):
-                chosen = order[place * arguments.batch :][: arguments.batch]
-                batch = _ready(_varied(images[chosen], random))
-                done = (epoch * per_epoch + place) / (arguments.epochs * per_epoch)
-                start = time.perf_counter()
-                values = programs.forward({port.name: batch}, parameters)
-                gradients = programs.backward(values, {result: _of_cross_entropy(values[result], classes[chosen])})
-                parameters = optimizer.step(parameters, gradients, cosine_share(done))
-                times.append(time.perf_counter() - start)
-            found = accuracy(parameters, "valid")
-            if found > best:
-                best, kept = found, parameters
-        after = accuracy(kept, "test")
+        after = judged(partial(_scores, programs, port.name, found.parameters))
         yield BenchRow("accuracy lost after training", exact - after, bar, "", subject=name)
-        yield BenchRow("a step", float(np.median(times)) * 1e3, None, "ms", subject=name)
         some = _ready(data["x_test"][: arguments.batch])
-        (wanted,) = qmlir.interpret(trained.freeze(kept), {port.name: some}).values()
-        differ = float((wanted != programs.results({port.name: some}, kept)[result]).sum())
+        (wanted,) = qmlir.interpret(found.module, {port.name: some}).values()
+        differ = float((wanted != _scores(programs, port.name, found.parameters, some)).sum())
         yield BenchRow("scores that differ from the frozen module", differ, 0.0, "", subject=name)
+    if not arguments.no_step:
+        recipe = _recipe(model, False)
+        trained = qmlir.trainable(model, [{port.name: images[:64]}], weights="i4", recipe=recipe)
+        yield from _steps(trained, port.name, images[: arguments.batch], classes[: arguments.batch], arguments.threads)
+
+
+def _scores(programs: TrainingPrograms, port: str, parameters: Mapping[str, Array], images: Array) -> Array:
+    return next(iter(programs.results({port: images}, parameters).values()))
+
+
+def _median(run: Callable[[], object], other: Callable[[], object] | None) -> tuple[float, float]:
+    """Milliseconds of each, in turns."""
+    times: list[list[float]] = [[], []]
+    for _ in range(23):
+        for place, each in enumerate((run, other)):
+            if each is not None:
+                start = time.perf_counter()
+                each()
+                times[place].append(1e3 * (time.perf_counter() - start))
+    return float(np.median(times[0][3:])), float(np.median(times[1][3:])) if other is not None else 0.0
+
+
+def _steps(trained: Trainable, port: str, images: Array, classes: Array, threads: int) -> Iterator[BenchRow]:
+    """The time of a step of Adam, beside that of torch."""
+    programs = TrainingPrograms(trained, {port: images.shape}, threads=threads)
+    (result,) = programs.outputs
+    optimizer = Optimizer(OptimizerKind.ADAM, 1e-3, 4e-3, trained.learned_scales, trained.positive)
+    parameters = dict(trained.parameters)
+
+    def step() -> None:
+        nonlocal parameters
+        values = programs.forward({port: images}, parameters)
+        gradients = programs.backward(values, {result: cross_entropy(values[result], classes)[1]})
+        parameters = optimizer.step(parameters, gradients)
+
+    other = _torch_step(images, classes, threads) if find_spec("torch") is not None else None
+    ours, theirs = _median(step, other)
+    yield BenchRow("a step", ours, None, "ms", subject="W4A8")
+    if other is not None:
+        yield BenchRow("a step of a ResNet-8 in torch's eager training", theirs, None, "ms")
+        yield BenchRow("ours as a share of it", ours / theirs, 1.0, "")
+
+
+def _torch_step(images: Array, classes: Array, threads: int) -> Callable[[], object]:
+    """A step of Adam of a ResNet-8 whose relus are fused, with torch's default observers and fake quantization."""
+    torch: Any = import_module("torch")
+    nn, quantization = torch.nn, import_module("torch.ao.quantization")
+    torch.set_num_threads(threads)
+
+    class Block(nn.Module):  # pyright: ignore[reportUntypedBaseClass]
+        def __init__(self, of: int, to: int, stride: int) -> None:
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
+            self.first = nn.Sequential(nn.Conv2d(of, to, 3, stride, 1), nn.ReLU())
+            self.second = nn.Conv2d(to, to, 3, 1, 1)
+            self.beside = nn.Conv2d(of, to, 1, stride) if stride > 1 else nn.Identity()
+            self.sum = nn.quantized.FloatFunctional()
+
+        def forward(self, x: Any) -> Any:
+            return self.sum.add_relu(self.second(self.first(x)), self.beside(x))
+
+    blocks = [Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2)]
+    stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1), nn.ReLU())
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)]
+    net = nn.Sequential(quantization.QuantStub(), stem, *blocks, *head, quantization.DeQuantStub()).train()
+    pairs = [["1.0", "1.1"], *([f"{place}.first.0", f"{place}.first.1"] for place in (2, 3, 4))]
+    quantization.fuse_modules_qat(net, pairs, inplace=True)
+    net.qconfig = quantization.get_default_qat_qconfig("x86")
+    quantization.prepare_qat(net, inplace=True)
+    optimizer = torch.optim.Adam(net.parameters(), 1e-3)
+    x, y = torch.from_numpy(images), torch.from_numpy(classes)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+
+    return step
 
 
 def main() -> None:
@@ -136,11 +197,13 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="a classifier of images, with its batch norms folded")
     parser.add_argument("images", type=Path, help="an archive of images and classes")
     parser.add_argument("--only", action="append", choices=list(_SETTINGS), help="only this (may be repeated)")
+    parser.add_argument("--no-step", action="store_true", help="do not time a step")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rate", type=float, default=5e-4)
-    parser.add_argument("--scale-rate", type=float, default=2e-3)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--scale-rate", type=float, default=4e-3)
+    parser.add_argument("--distill", type=float, default=0.5)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     arguments = parser.parse_args()
     print_rows(list(_rows(arguments)), as_json=arguments.json)

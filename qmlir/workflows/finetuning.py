@@ -113,6 +113,9 @@ class Finetuned:
     module: ModuleOp
     """The quantized module, of the best epoch."""
 
+    trained: Trainable
+    """What was trained; its parameters are those that training began with."""
+
     parameters: Mapping[str, Array]
     options: FinetuneOptions
     metric: str
@@ -550,7 +553,7 @@ def finetune(
     if state.problem:
         emit(Diagnostic(Severity.WARNING, state.problem))
     return Finetuned(
-        trained.freeze(state.best_parameters), state.best_parameters, options, _METRICS[options.loss],
+        trained.freeze(state.best_parameters), trained, state.best_parameters, options, _METRICS[options.loss],
         len(loop.training) * rows.per_run, len(loop.held) * rows.per_run, loop.of_teacher(), state.before, state.after,
         tuple(state.epochs), state.best, state.problem,
     )  # fmt: skip
