@@ -22,6 +22,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CeilOp
 from qmlir.dialects.nn.requantize import Accumulator, decompose, quantized_type
 from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
@@ -193,6 +194,39 @@ def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedPara
         assert element is not None
         assert method is not None
         yield LearnedParameter(names.of(value, f".{method.suffix}"), method.initial(element), members, method)
+
+
+@dataclass(frozen=True)
+class LearnedWeight:
+    """A constant that is trained and quantized, and the scale of its codes."""
+
+    name: str
+    element: UniformQuantizedType
+    scale: LearnedParameter | None
+    """`None` where its scale is not learned."""
+
+    def codes(self, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Its codes, without the zero point, as f32, and the scales that broadcast against them."""
+        array = parameters[self.name]
+        scales = self.element.scales
+        if self.scale is not None and self.scale.method is not None and self.scale.name in parameters:
+            scales = self.scale.method.frozen(self.element, parameters[self.scale.name])
+        parts, zeros = broadcast_parameters(self.element.with_scales(scales), array.shape)
+        low, high = self.element.storage_min - zeros, self.element.storage_max - zeros
+        steps = np.asarray(parts, np.float32)
+        return np.clip(np.rint(array / steps), low, high).astype(np.float32), steps
+
+
+def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]:
+    """The constants of `function` that may be trained and have one type of integers."""
+    known = list(parameters_of(function, scales))
+    by_value = {value: each for each in known if each.method is not None for value in each.values}
+    for each in known:
+        casts = [use.operation for use in each.values[0].uses if isinstance(use.operation, QuantizeCastOp)]
+        types = {quantized_type(cast.result) for cast in casts}
+        element = types.pop() if len(types) == 1 else None
+        if each.method is None and element is not None and not is_bias(casts[0].result):
+            yield LearnedWeight(each.name, element, by_value.get(casts[0].result))
 
 
 def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.losses import cross_entropy, divergence, squared_error
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind, cosine_share
+from qmlir.arithmetic.oscillation import still
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.sources import Preprocess, array_of, is_array, opened, preprocessed
@@ -41,6 +42,9 @@ from qmlir.workflows.training_programs import TrainingPrograms
 
 CALIBRATION = 512
 """Samples, of those that train, whose ranges training begins with."""
+
+NARROW = 4
+"""Bits of weights that may be frozen where they oscillate."""
 
 Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
 """What varies the inputs of a batch, by a generator that every run draws the same from."""
@@ -81,6 +85,8 @@ class FinetuneOptions:
     """Epochs without a better one that end the run; `None` for as many as there are."""
 
     seed: int = 0
+    freeze_oscillating: bool = False
+    """Whether weights of at most `NARROW` bits that go to and fro between two codes stay at one."""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch", 1), ("patience", 1), ("seed", 0)):
@@ -319,6 +325,7 @@ class _Loop:
 
     def begin(self, trained: Trainable) -> None:
         """Compile the student."""
+        self._narrow = trained.weights(NARROW) if self.options.freeze_oscillating else []
         self.programs = TrainingPrograms(trained, self.shapes, threads=self._threads, isa=self._isa)
 
     def _wanted(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -414,6 +421,10 @@ class _Loop:
             total = options.epochs * self.per_epoch
             done = number * self.per_epoch + place
             parameters = state.optimizer.step(parameters, found, cosine_share(done / total, options.warmup))
+            for weight in self._narrow:
+                codes, steps = weight.codes(parameters)
+                kept = state.optimizer.state
+                parameters[weight.name] = still(weight.name, parameters[weight.name], codes, steps, kept)
             advance.at(done + 1, total, f"epoch {number + 1} of {options.epochs}, loss {loss:.4g}")
         state.parameters = parameters
         judged = self.judged(parameters)
@@ -490,6 +501,7 @@ def finetune(
     temperature: float = FinetuneOptions.temperature,
     distill: float = FinetuneOptions.distill,
     seed: int = FinetuneOptions.seed,
+    freeze_oscillating: bool = FinetuneOptions.freeze_oscillating,
     **settings: Unpack[QuantizeSettings],
 ) -> Finetuned:
     """The quantized module that `quantize` would make by `settings`, with weights, biases and scales trained on `data`.
@@ -503,7 +515,8 @@ def finetune(
     training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`, or `sgd`
     with momentum) moves weights and biases at `rate`, Adam always scales at `scale_rate`; both rates rise in the share
     `warmup` of the steps and fall with a cosine. All samples are kept in memory. `augment(inputs, random)` varies those
-    of a batch. After each epoch the file `checkpoint` is written whole: a run of the same model, data and settings goes
+    of a batch. `freeze_oscillating` leaves weights of at most 4 bits at a code that go to and fro between two (Nagel et
+    al., 2022). After each epoch the file `checkpoint` is written whole: a run of the same model, data and settings goes
     on from there, and ends with the same bits as one without a break. A file that cannot be written is a warning.
     A loss that is no number ends the run with a warning, and the best epoch is kept.
 
@@ -515,6 +528,7 @@ def finetune(
         {
             "temperature": temperature, "distill": distill, "held_out": held_out, "epochs": epochs, "batch": batch,
             "rate": rate, "scale_rate": scale_rate, "warmup": warmup, "patience": patience, "seed": seed,
+            "freeze_oscillating": freeze_oscillating,
         },
     )  # fmt: skip
     rows = _Rows(module, preprocessed(samples, preprocess))

@@ -15,7 +15,14 @@ from qmlir.ir.signature import inputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import CLEAN
-from qmlir.quantization.learned import METHODS, open_parts, parameters_of, set_parameters
+from qmlir.quantization.learned import (
+    METHODS,
+    LearnedWeight,
+    open_parts,
+    parameters_of,
+    set_parameters,
+    weights_of,
+)
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.retyping import TRAINABLE
@@ -64,6 +71,11 @@ class Trainable:
         """The parameters that stay above 0."""
         method = METHODS[self._scales]
         return self.learned_scales if method is not None and method.is_positive else frozenset()
+
+    def weights(self, bits: int = 32) -> list[LearnedWeight]:
+        """The parameters that are weights of at most `bits` bits."""
+        known = weights_of(function_of(self._quantized, ENTRY), self._scales)
+        return [each for each in known if each.name in self.parameters and each.element.bits <= bits]
 
     def _checked(self, name: str, array: Array) -> Array:
         known = self.parameters.get(name)

@@ -88,6 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--distill", type=float, default=known.distill, metavar="SHARE", help="the share of kl in labels (default: .5)")
     add("--seed", type=int, default=known.seed, metavar="N", help="of the order of the samples (default: 0)")
     add(
+        "--freeze-oscillating", action="store_true",
+        help="leave weights of at most 4 bits that go to and fro between two codes at the one that they held most",
+    )  # fmt: skip
+    add(
         "--checkpoint", metavar="FILE",
         help="written after each epoch; a run of the same model, data and settings goes on from it, to the same bits",
     )  # fmt: skip
@@ -118,7 +122,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             on_epoch=lambda epoch, figures: session.detail(_epoch(epoch, figures)), epochs=arguments.epochs,
             batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate, warmup=arguments.warmup,
             held_out=arguments.held_out, patience=arguments.patience, temperature=arguments.temperature,
-            distill=arguments.distill, seed=arguments.seed, **settings,
+            distill=arguments.distill, seed=arguments.seed,
+            freeze_oscillating=arguments.freeze_oscillating, **settings,
         )  # fmt: skip
     if is_onnx:
         export_onnx(found.module, output, **export_settings(arguments))

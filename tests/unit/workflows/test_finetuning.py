@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from tests.support.nets import Net
 
@@ -63,7 +65,10 @@ class _InterruptedError(Exception):
     pass
 
 
-def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [{}, {"freeze_oscillating": True, "scales": "fixed", "rate": 0.05}])
+def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path, asked: dict[str, Any]) -> None:
+    narrow = {**NARROW, **asked}
+
     def augment(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, Array]:
         return {name: array + np.float32(0.01 * random.standard_normal()) for name, array in inputs.items()}
 
@@ -71,12 +76,12 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path
         if epoch == 3:
             raise _InterruptedError
 
-    whole = qmlir.finetune(model, DATA, augment=augment, **NARROW)
+    whole = qmlir.finetune(model, DATA, augment=augment, **narrow)
     with pytest.raises(_InterruptedError):
-        qmlir.finetune(model, DATA, augment=augment, checkpoint=tmp_path / "c.npz", on_epoch=interrupt, **NARROW)
+        qmlir.finetune(model, DATA, augment=augment, checkpoint=tmp_path / "c.npz", on_epoch=interrupt, **narrow)
     resumed: list[int] = []
     found = qmlir.finetune(
-        model, DATA, augment=augment, checkpoint=tmp_path / "c.npz", **NARROW,
+        model, DATA, augment=augment, checkpoint=tmp_path / "c.npz", **narrow,
         on_epoch=lambda epoch, _: resumed.append(epoch),
     )  # fmt: skip
     assert resumed == [4, 5, 6]
@@ -84,10 +89,10 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path
     assert all(np.array_equal(found.parameters[name], array) for name, array in whole.parameters.items())
     assert str(found.module) == str(whole.module)
     with pytest.raises(DiagnosticError, match="is of another model, other data or other settings"):
-        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **{**NARROW, "seed": 1})
+        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **{**narrow, "seed": 1})
     (tmp_path / "c.npz").write_bytes(b"no archive")
     with pytest.raises(DiagnosticError, match=r"c.npz' is no checkpoint of qmlir finetune"):
-        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **NARROW)
+        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **narrow)
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(model: ModuleOp, tmp_path: Path) -> None:
@@ -114,6 +119,19 @@ def test_a_loss_that_is_no_number_keeps_the_best(model: ModuleOp, factor: float)
     assert found.problem.startswith("the loss is not a finite number at step 8, or its gradient is none: training")
     assert len(found.epochs) == 1
     assert found.after == max([found.before, *found.epochs], key=lambda each: -each.loss)
+
+
+@pytest.mark.parametrize("scales", ["lsq", "tqt", "fixed"])
+def test_codes_of_weights_are_those_of_the_module(model: ModuleOp, scales: str) -> None:
+    powers = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"} if scales == "tqt" else {}
+    trained = qmlir.trainable(model, [{"x0": DATA}], scales=scales, weights="i4", **powers)
+    moved = {name: array * np.float32(0.9) for name, array in trained.parameters.items()}
+    constants = [op for op in trained.freeze(moved).walk() if isinstance(op, ConstantOp)]
+    stored = [array for op in constants if (array := constant_array(op.result)) is not None and array.ndim == 2]
+    found = [each.codes(moved)[0] for each in trained.weights(4)]
+    assert len(found) == 2
+    both = [other for each in stored for other in (each, each.T)]
+    assert all(any(np.array_equal(codes, each) for each in both) for codes in found)
 
 
 def test_patience_ends_it(model: ModuleOp) -> None:
