@@ -31,7 +31,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, te
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.settings import QuantizeSettings, tells_settings
-from qmlir.specialization.inputs import function_of
+from qmlir.specialization.inputs import function_of, shape_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
 from qmlir.text.weights import write_atomically
@@ -240,6 +240,22 @@ def _with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array 
 # Training
 
 
+def _score_rows(scores: Array) -> Array:
+    """Scores as rows of classes: the last axis of more than one element. Raises `DiagnosticError` where there is none.
+
+    A global pool leaves axes of size 1 after it.
+    """
+    shape = scores.shape
+    while len(shape) > 2 and shape[-1] == 1:
+        shape = shape[:-1]
+    if len(shape) == 0 or shape[-1] < 2:
+        raise text_error(
+            f"the output has the shape {shape_text(scores.shape)}: kl and labels need scores of two classes and "
+            "more in a row"
+        )
+    return scores.reshape(-1, shape[-1])
+
+
 @dataclass
 class _State:
     """A run after an epoch: all there is to save."""
@@ -293,7 +309,14 @@ class _Loop:
     """The programs of the student and of the teacher, and the samples."""
 
     def __init__(
-        self, module: ModuleOp, rows: _Rows, classes: Array | None, options: FinetuneOptions, threads: int, isa: str
+        self,
+        module: ModuleOp,
+        rows: _Rows,
+        classes: Array | None,
+        options: FinetuneOptions,
+        output: str | None,
+        threads: int,
+        isa: str,
     ) -> None:
         self.rows, self.options, self.classes = rows, options, classes
         self._threads, self._isa = threads, isa
@@ -309,7 +332,7 @@ class _Loop:
         order = np.random.default_rng(options.seed).permutation(count)
         self.size, self.training, self.held = size, order[held:], order[:held]
         self.per_epoch = len(self.training) // size
-        self.scores = output_name(module, None) if options.loss is not FinetuneLoss.MSE else None
+        self.scores = output_name(module, output) if options.loss is not FinetuneLoss.MSE else None
         self.shapes = {name: array.shape for name, array in rows.batch([0] * size).items()}
         self.teacher = compile(specialize(module, self.shapes), threads=threads, isa=isa)
         self._held_batches = [
@@ -350,15 +373,19 @@ class _Loop:
             parts = {each: squared_error(found[each], wanted[each], self.variances[each]) for each in wanted}
             loss = sum(part for part, _ in parts.values()) / len(parts)
             return loss, {each: gradient / np.float32(len(parts)) for each, (_, gradient) in parts.items()}
-        loss, gradient = divergence(found[name], wanted[name], options.temperature)
+        given = _score_rows(found[name])
+        loss, gradient = divergence(given, _score_rows(wanted[name]), options.temperature)
         if classes is not None:
-            own, of_own = cross_entropy(found[name], classes)
+            if len(classes) != len(given):
+                shape = shape_text(found[name].shape)
+                raise text_error(
+                    f"the output '{name}' has the shape {shape}: labels need a row of scores for each sample"
+                )
+            own, of_own = cross_entropy(given, classes)
             share = options.distill
-            loss, gradient = (
-                (1 - share) * own + share * loss,
-                np.float32(1 - share) * of_own + np.float32(share) * gradient,
-            )
-        return loss, {name: gradient}
+            loss = (1 - share) * own + share * loss
+            gradient = np.float32(1 - share) * of_own + np.float32(share) * gradient
+        return loss, {name: gradient.reshape(found[name].shape)}
 
     def judged(self, parameters: Mapping[str, Array]) -> HeldOutFigures:
         """The loss and the metric on what is held out."""
@@ -381,9 +408,8 @@ class _Loop:
         """Rows of the first `left` runs whose class is that of the label, or of the teacher."""
         if self.scores is None:
             return 0
-        given, classes = found[self.scores], self._classes(chosen)
-        places = given.reshape(-1, given.shape[-1]).argmax(-1)
-        of_teacher = wanted[self.scores].reshape(-1, given.shape[-1]).argmax(-1)
+        classes = self._classes(chosen)
+        places, of_teacher = (_score_rows(each[self.scores]).argmax(-1) for each in (found, wanted))
         self._answers = len(places) // len(chosen)
         counted = self._answers * min(left, len(chosen))
         return int((places == (of_teacher if classes is None else classes))[:counted].sum())
@@ -459,11 +485,18 @@ def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[st
     return FinetuneOptions(loss=known, optimizer=kind, **given)
 
 
-def _key(module: ModuleOp, trained: Trainable, rows: _Rows, classes: Array | None, options: FinetuneOptions) -> str:
+def _key(
+    module: ModuleOp,
+    trained: Trainable,
+    rows: _Rows,
+    classes: Array | None,
+    scores: str | None,
+    options: FinetuneOptions,
+) -> str:
     """A digest of all that a run depends on."""
     parts = [
         str(trained.module), str(module), rows.digest(), None if classes is None else classes.tolist(), asdict(options),
-        version("qmlir"),
+        scores, version("qmlir"),
     ]  # fmt: skip
     found = hashlib.sha256(json.dumps(parts).encode())
     for name, array in trained.parameters.items():
@@ -480,6 +513,7 @@ def finetune(
     *,
     labels: Labels | bool | None = None,
     loss: str = "",
+    output: str | None = None,
     scales: str = "lsq",
     only: Sequence[str] = (),
     profiled: Profile | None = None,
@@ -507,7 +541,8 @@ def finetune(
     """The quantized module that `quantize` would make by `settings`, with weights, biases and scales trained on `data`.
 
     Without `labels` the results of the float model are learned: by their squared error over their variance (`mse`), or
-    with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `labels`, as for `search`, or `True`
+    with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `output` names the one with the
+    scores, if there are several. `labels`, as for `search`, or `True`
     where the data gives pairs `(x, y)`, are classes: the loss is their cross entropy and, as the share `distill`, `kl`.
     `scales` and `only` are those of `trainable`; `profiled` gives the ranges to begin with in place of the data.
 
@@ -534,7 +569,7 @@ def finetune(
     rows = _Rows(module, preprocessed(samples, preprocess))
     if classes is not None and len(classes) != len(rows) * rows.per_run:
         raise text_error(f"there are {len(classes)} labels for {len(rows) * rows.per_run} samples")
-    loop = _Loop(module, rows, classes, options, threads, isa)
+    loop = _Loop(module, rows, classes, options, output, threads, isa)
     begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profiled is None else None
     trained = trainable(module, begun, profiled=profiled, scales=scales, only=only, **settings)
     if not trained.parameters:
@@ -546,7 +581,7 @@ def finetune(
         loop.judged(trained.parameters),
     )  # fmt: skip
     path = None if checkpoint is None else Path(checkpoint)
-    key = "" if path is None else _key(module, trained, rows, classes, options)
+    key = "" if path is None else _key(module, trained, rows, classes, loop.scores, options)
     if path is not None and path.exists():
         state.restore(path, key)
     with bar("training", options.epochs * loop.per_epoch, progress) as advance:

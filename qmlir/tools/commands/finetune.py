@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(the default without labels); kl, the divergence of their softmax from the float model's, for scores of "
         "classes; labels, the cross entropy, and kl (the default with labels)",
     )  # fmt: skip
+    add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
     add("--scales", default="lsq", choices=list(METHODS), help="how scales are learned (default: lsq)")
     add(
         "--only", action="append", default=[], metavar="GLOB,…",
@@ -114,7 +115,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         raise text_error("--processes: training runs in one process, with --threads")
     with labels_beside_data(arguments):
         found = finetune(
-            module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, scales=arguments.scales,
+            module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,
+            scales=arguments.scales,
             only=[name for text in arguments.only for name in text.split(",") if name],
             profiled=Profile.load(arguments.profile) if arguments.profile else None,
             optimizer=arguments.optimizer, checkpoint=arguments.checkpoint, threads=arguments.threads,

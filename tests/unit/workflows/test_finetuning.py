@@ -150,6 +150,7 @@ def test_patience_ends_it(model: ModuleOp) -> None:
         ({"loss": "kl", "labels": LABELS}, "the loss 'kl' learns from the float model, and takes no labels"),
         ({"loss": "lk"}, "no loss 'lk', did you mean 'kl'"),
         ({"optimizer": "adan"}, "no optimizer 'adan', did you mean 'adam'"),
+        ({"loss": "kl", "output": "y"}, "there is no output 'y'"),
         ({"epochs": 0}, "epochs is 1 or more, found 0"),
         ({"rate": float("nan")}, "rate is a number above 0, found nan"),
         ({"held_out": 1.0}, "held out is a share between 0 and 1, found 1"),
@@ -158,3 +159,11 @@ def test_patience_ends_it(model: ModuleOp) -> None:
 def test_what_is_wrong_is_told_in_a_line(model: ModuleOp, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(DiagnosticError, match=message):
         qmlir.finetune(model, DATA, **asked)
+
+
+def test_labels_need_a_row_of_scores_for_each_sample() -> None:
+    net = Net()
+    x = net.input(DATA[:2], ["n", 6])
+    model = qmlir.load(net.model(net.node("MatMul", x, net.constant(WEIGHTS[0][:, :1]))))
+    with pytest.raises(DiagnosticError, match=r"has the shape 64x1: kl and labels need scores of two classes and more"):
+        qmlir.finetune(model, DATA, loss="kl")
