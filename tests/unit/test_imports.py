@@ -2,12 +2,13 @@
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from importlib import import_module
+from importlib import import_module, util
 from importlib.metadata import packages_distributions
 from itertools import pairwise
 from pathlib import Path
@@ -136,6 +137,12 @@ def test_what_is_imported_is_declared() -> None:
     assert peers <= {"targets/peers", "tools", "tools/lsp"}  # the product goes without
     assert {path.name for name in images for path in used[name]} == {"images.py"}
     assert {path.name for name in torch for path in used[name]} == {"torch.py"}
+
+
+def test_torch_is_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"^qmlir.torch needs torch: pip install 'qmlir\[torch\]'$"):
+        runpy.run_path(str(ROOT / "qmlir" / "torch.py"))
 
 
 def test_start_up_loads_no_dialect_and_no_pass() -> None:
