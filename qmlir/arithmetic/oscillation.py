@@ -27,7 +27,9 @@ def still(name: str, array: Array, codes: Array, scales: Array, state: MutableMa
     keys = [f"{what} {name}" for what in ("code", "direction", "frequency", "average", "frozen", "sum")]
     if keys[0] not in state:
         zeros = np.zeros_like(codes)
-        state.update(zip(keys, (codes, zeros, zeros, zeros, np.full_like(codes, np.nan), np.float32(0)), strict=True))
+        state.update(
+            zip(keys, (codes, zeros, zeros, zeros, np.full_like(codes, np.nan), np.zeros((), np.float32)), strict=True)
+        )
     code, direction, frequency, average, frozen, total = (state[key] for key in keys)
     moved = np.sign(codes - code)
     turned = (moved != 0) & (direction != 0) & (moved != direction)
