@@ -51,12 +51,10 @@ class C2f(nn.Module):
 
     def __init__(self, taken: int, given: int, repeats: int) -> None:
         super().__init__()
-        self.half = given // 2
+        half = given // 2
         self.first = _conv(taken, given)
-        self.blocks = nn.ModuleList(
-            nn.Sequential(_conv(self.half, self.half, 3), _conv(self.half, self.half, 3)) for _ in range(repeats)
-        )
-        self.last = _conv((2 + repeats) * self.half, given)
+        self.blocks = nn.ModuleList(nn.Sequential(_conv(half, half, 3), _conv(half, half, 3)) for _ in range(repeats))
+        self.last = _conv((2 + repeats) * half, given)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = list(self.first(x).chunk(2, 1))
@@ -69,6 +67,9 @@ class Yolo(nn.Module):
     """YOLOv8's shape, small: C2f stages, a pyramid pooling, two scales joined, boxes by a softmax of distances."""
 
     bins, classes = 16, 8
+    points: Tensor
+    strides: Tensor
+    places: Tensor
 
     def __init__(self, size: int = 256) -> None:
         super().__init__()
@@ -255,7 +256,7 @@ class Tcn(nn.Module):
         x = self.enter(x)
         for place, pair in enumerate(self.levels):
             y = x
-            for conv in pair:
+            for conv in pair.children():
                 y = F.relu(conv(F.pad(y, (2 << place, 0))))
             x = F.relu(x + y)
         return self.head(x[:, :, -1])

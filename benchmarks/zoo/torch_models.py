@@ -181,7 +181,7 @@ def exported(
                 module.to(dtype), arguments, input_names=list(inputs), opset_version=opset, dynamo=True, verbose=False
             )
             return program.model_proto
-        file = io.BytesIO()
+        file: Any = io.BytesIO()  # what the exporter of TorchScript takes, though its annotation names paths alone
         torch.onnx.export(
             module.to(dtype), arguments, file, input_names=list(inputs), opset_version=opset, dynamo=False
         )
