@@ -50,8 +50,8 @@ BESIDE = (
 )  # fmt: skip
 """What a file beside a model may hold: how to quantize it, by what data, and what it must keep of its answers."""
 
-OUTPUT = "output"
-"""The argument of every command that says where it writes."""
+WRITTEN = ("output", "checkpoint")
+"""The arguments of commands that say where they write."""
 
 _NOT_FOUND_BY_CHANCE = ("passes",)
 """What a file must be named for: options of passes name files to write."""
@@ -144,7 +144,7 @@ class SettingPlace:
         name, equals, path = _path_in(str(action.metavar), text)
         found, trust = self.source.path.parent / path, self.source.trust
         try:
-            self._check(found, trust, writes=action.dest == OUTPUT)
+            self._check(found, trust, writes=action.dest in WRITTEN)
         except (OSError, ValueError, RuntimeError) as error:
             raise self.wrong(f"names {path!r}: {error}") from error
         return f"{name}{equals}{found}"
