@@ -193,6 +193,7 @@ QUANTIZE = NamedPipeline(
         ),
         Stage("decide", "quant-assign-types<options>", "each value gets its quantized type"),
         Stage("propagate", "quant-propagate-types", "operations that only move values keep their quantized types"),
+        Stage("repair", "<repair>", "weights and biases make up for what rounding loses, if an effort is asked for"),
         Stage(
             "raise",
             f"nn-raise,{CLEAN}",
@@ -205,7 +206,7 @@ QUANTIZE = NamedPipeline(
         ),
         Stage("store", "quant-store-states<states>", "states that are named enter and leave as stored integers"),
     ),
-    defaults={"targets": "", "requantize": "", "states": "", "decompose": "<keep>", "rules": "<options>"},
+    defaults={"targets": "", "repair": "", "requantize": "", "states": "", "decompose": "<keep>", "rules": "<options>"},
 )
 
 GRADIENT = NamedPipeline(

@@ -170,17 +170,20 @@ class Frame:
         values = self.values
         for argument, value in zip(block.args, arguments, strict=True):
             values[argument] = value
-        listeners = self.interpreter.listeners
         for step in plan.steps:
-            operands = [values[operand] for operand in step.op.operands]
-            results = self._compute(step, operands)
-            for result, value in zip(step.op.results, results, strict=True):
-                values[result] = value
-            for listener in listeners:
-                listener.on_results(step.op, operands, results)
+            self.take(step)
             for value in step.ends:
                 del values[value]
         return tuple(values[operand] for operand in plan.terminator.operands) if plan.terminator else ()
+
+    def take(self, step: _Step) -> None:
+        """Compute the results of one operation."""
+        operands = [self.values[operand] for operand in step.op.operands]
+        results = self._compute(step, operands)
+        for result, value in zip(step.op.results, results, strict=True):
+            self.values[result] = value
+        for listener in self.interpreter.listeners:
+            listener.on_results(step.op, operands, results)
 
     def _compute(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
         op = step.op
@@ -208,3 +211,58 @@ class Frame:
             if isinstance(evaluator, RunsRegions):
                 return evaluator.function(self, op, *arguments)
             return evaluator(op, *arguments)
+
+
+class RunsInStep:
+    """Runs of one function on several inputs that go forward together, operation by operation.
+
+    Between two operations the caller sees what each run has computed, and may change a constant that is still to be
+    used: `again` computes it anew. What depends on no input is computed once.
+    """
+
+    def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
+        interpreter = Interpreter(module)
+        block = interpreter.function(name).body.blocks[0]
+        self._plan = interpreter.plan(block)
+        self._frames = [Frame(interpreter, dict(zip(block.args, arguments, strict=True))) for arguments in runs]
+        self._known: set[SSAValue] = set()
+
+    def __iter__(self) -> Iterator[Operation]:
+        """Each operation of the function, before it is computed. Raises `DiagnosticError` where one cannot be."""
+        for step in self._plan.steps:
+            yield step.op
+            self._take(step)
+            for value in step.ends:
+                for frame in self._frames:
+                    del frame.values[value]
+
+    def values(self, value: SSAValue) -> list[Any]:
+        """What `value` is in each run."""
+        return [frame.values[value] for frame in self._frames]
+
+    def again(self, op: Operation) -> None:
+        """Compute what was computed of the constant `op`, and what was made of it and of constants alone."""
+        held = {value for value in self._known if value in self._frames[0].values}
+        anew: set[SSAValue] = set()
+        for step in self._plan.steps:
+            is_made_of_it = step.op is op or not anew.isdisjoint(step.op.operands)
+            if is_made_of_it and self._known.issuperset(step.op.results):
+                self._take(step)
+                anew.update(step.op.results)
+        for value in anew - held:
+            for frame in self._frames:
+                del frame.values[value]
+
+    def _take(self, step: _Step) -> None:
+        first, *others = self._frames
+        is_known = isinstance(step.evaluator, RunsRegions) is False and all(
+            operand in self._known for operand in step.op.operands
+        )
+        if not is_known:
+            for frame in self._frames:
+                frame.take(step)
+            return
+        first.take(step)
+        self._known.update(step.op.results)
+        for frame in others:
+            frame.values.update({result: first.values[result] for result in step.op.results})

@@ -230,18 +230,8 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
 
 
 def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:
-    """Give the constants and the types of `function` the elements that training `found`, by the names of parameters.
-
-    Sums and what is added to them follow the scales that they are made of.
-    """
-    # A value that gets another type is another value: operations and places last.
-    sums = [op for op in function.walk() if any(map(keeps_sums, op.results))]
-    biases = [
-        (value.owner, beside.owner)
-        for op in function.walk()
-        for value in op.results
-        if (beside := sums_beside(value)) is not None
-    ]
+    """Give the constants and the types of `function` the elements that training `found`, by the names of parameters."""
+    scales_of: dict[SSAValue, Array] = {}
     for parameter in list(parameters_of(function, scales)):
         array = found.get(parameter.name)
         if array is None:
@@ -252,7 +242,22 @@ def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = F
         for value in parameter.values:
             element = quantized_type(value)
             assert element is not None
-            _set_scales(value, parameter.method.frozen(element, array))
+            scales_of[value] = parameter.method.frozen(element, array)
+    set_scales(function, scales_of)
+
+
+def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:
+    """Give the types of values of `function` other scales; sums and what is added to them follow their factors."""
+    # A value that gets another type is another value: operations and places last.
+    sums = [op for op in function.walk() if any(map(keeps_sums, op.results))]
+    biases = [
+        (value.owner, beside.owner)
+        for op in function.walk()
+        for value in op.results
+        if (beside := sums_beside(value)) is not None
+    ]
+    for value, scales in found.items():
+        _set_scales(value, scales)
     for op in sums:
         assert isinstance(op, NnOp)
         for place in range(len(op.results)):

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.quantization.profiles.file import Profile
 
 if TYPE_CHECKING:  # to load a model compares nothing
+    from qmlir.workflows.repairing import Repair
     from qmlir.workflows.validating import Validation
 
 
@@ -27,3 +28,6 @@ class Quantized(NamedTuple):
 
     validation: "Validation | None" = None
     """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""
+
+    repair: "Repair | None" = None
+    """What the passes of an effort gave; `None` without one."""

@@ -22,13 +22,21 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings, unders
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.validating import Share, ValidationOptions, runs_to_compare, validate
+from qmlir.workflows.repairing import STORE, Repair, Repairing, repair_passes
+from qmlir.workflows.validating import ENOUGH, Share, ValidationOptions, runs_to_compare, validate
 
 
-def stages_of(settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False) -> Callable[..., None]:
-    """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`."""
+def stages_of(
+    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False, repair: str = ""
+) -> Callable[..., None]:
+    """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`.
+
+    Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored.
+    """
     settings = understood(settings)
-    pipeline, values = quantize_pipeline(settings, module, is_trained=is_trained)
+    pipeline, values = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
+    if repair:
+        values["repair"] = f"{repair},{STORE}"
     recipe = given_recipe(settings)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
@@ -47,6 +55,7 @@ def quantize_with_profile(
     observers: Sequence[str] = (),
     processes: int = 1,
     progress: IO[str] | None = None,
+    effort: int = 0,
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
     """What `quantize` does, with what it made on the way; validated with `validation` only. Raises `DiagnosticError`.
@@ -57,13 +66,19 @@ def quantize_with_profile(
         raise text_error("quantize takes samples or a profile, one of them")
     if observers and data is None:
         raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
-    run = stages_of(settings, module)
+    passes = repair_passes(effort)
+    if passes and data is None:
+        raise text_error(f"effort {effort} repairs by samples, and there are none: give data, or effort 0")
+    run = stages_of(settings, module, repair=passes)
     lowered = module.clone()
     run(lowered, "target", "lower")
-    holds_out = data is not None and validation is not None and validation.data is None
-    share = Share(runs_to_compare(module)) if holds_out else None
+    share: Share | None = None
+    if data is not None and (passes or (validation is not None and validation.data is None)):
+        share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
+    repairing = Repairing(passes, lowered, share) if passes and share is not None else None
     if data is not None:
-        chosen = None if share is None else share.calibrating
+        holds_out = repairing or share
+        chosen = None if holds_out is None else holds_out.calibrating
         profiled = profile(lowered, data, observers=observers, chosen=chosen, processes=processes, progress=progress)
     elif profiled is None:
         profiled = _carried(lowered, module)
@@ -77,10 +92,15 @@ def quantize_with_profile(
         reasons.update(float_reasons(decided))
 
     run(lowered, "decide", watch=watch)
-    run(lowered, "propagate", "raise", "rescale")
+    run(lowered, "propagate")
+    repair: Repair | None = None
+    if repairing is not None:
+        lowered, repair = repairing.apply(module, lowered, run)
+    else:
+        run(lowered, "raise", "rescale")
     validated = None if validation is None else validate(module, lowered, validation, share)
     run(lowered, "store")
-    return Quantized(lowered, profiled, before, frozenset(used), reasons, validated)
+    return Quantized(lowered, profiled, before, frozenset(used), reasons, validated, repair)
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
@@ -109,6 +129,7 @@ def quantize(
     preprocess: Preprocess | None = None,
     processes: int = 1,
     progress: IO[str] | None = None,
+    effort: int = 0,
     **settings: Unpack[QuantizeSettings],
 ) -> ModuleOp:
     """Post-training quantization: a quantized module of a float `module`, which is not changed, or of the path of one.
@@ -118,7 +139,9 @@ def quantize(
     types with ranges, and `calib.stats` beside values. `observers` of packages record something of their own in `data`,
     for a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on
     integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
-    of the data. A terminal as `progress` gets a bar, any other stream a line every ten seconds.
+    of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
+    their products (GPTQ), too. Every fourth sample is held out then, and a repair that does not help there is left out.
+    A terminal as `progress` gets a bar, any other stream a line every ten seconds.
 
     The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
     than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
@@ -137,6 +160,7 @@ def quantize(
         validation=options if validate or options.is_asked_for else None,
         processes=processes,
         progress=progress,
+        effort=effort,
         **settings,
     )
     return made.module

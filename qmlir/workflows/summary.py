@@ -14,6 +14,7 @@ from qmlir.quantization.report import Coverage, coverage
 from qmlir.quantization.tables import StoredTable, stored_tables
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
 from qmlir.workflows.quantized import Quantized
+from qmlir.workflows.repairing import Repair
 from qmlir.workflows.validating import Validation
 
 _IN_FLOAT_LISTED = 100
@@ -38,6 +39,7 @@ class QuantizationSummary:
     coverage: Coverage
     settings: Mapping[str, Any]
     validation: Validation | None = None
+    repair: Repair | None = None
     tables: tuple[StoredTable, ...] = ()
     """The embedding tables whose rows have scales of their own."""
 
@@ -52,6 +54,7 @@ class QuantizationSummary:
             f"{verdict if is_fault else ''}{self.coverage.summary()}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
             f"{tables}"
+            f"{'' if self.repair is None else self.repair.text()}"
             f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
             f"{'' if is_fault else verdict}"
         )
@@ -78,6 +81,7 @@ class QuantizationSummary:
                 "in_float_count": len(left),
             },
             "validation": None if self.validation is None else self.validation.to_dict(),
+            "repair": None if self.repair is None else self.repair.to_dict(),
             "settings": {key: _plain_setting(value) for key, value in self.settings.items()},
         }
 
@@ -106,5 +110,6 @@ def summarize(
         coverage(quantized.module, quantized.float_reasons),
         settings,
         quantized.validation,
+        quantized.repair,
         tuple(stored_tables(quantized.module)),
     )

@@ -91,38 +91,59 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 
 
 @dataclass
-class Share:
-    """The runs that are compared, chosen while calibration goes over all of them: held out, or else every n-th.
+class EvenRuns:
+    """At most `most` runs that lie evenly among all, of which it is not known how many there are.
 
-    How many there are is not known before the last one. So the distance of those that calibration shares doubles, and
-    every other one is dropped, when they become more than `most`: they lie evenly among all, samples of one class that
-    follow each other or not.
+    The distance of those that are taken doubles, and every other one is dropped, when they become more than `most`: so
+    it makes no difference whether samples of one class follow each other.
     """
 
     most: int
-    held_out: list[Run] = field(default_factory=list[Run])
-    shared: list[Run] = field(default_factory=list[Run])
+    taken: list[Run] = field(default_factory=list[Run], init=False)
+    _seen: int = field(default=0, init=False)
+    _distance: int = field(default=1, init=False)
+
+    def take(self, run: Run) -> None:
+        """The next of all runs."""
+        if self._seen % self._distance == 0:
+            self.taken.append(run)
+        self._seen += 1
+        if len(self.taken) > self.most:
+            self.taken, self._distance = self.taken[::2], 2 * self._distance
+
+
+@dataclass
+class Share:
+    """The runs that are compared, chosen while calibration goes over all of them.
+
+    After the first `enough` runs every fourth one is held out; where none is, they are some that calibration uses.
+    """
+
+    most: int
+    enough: int = ENOUGH
+    held_out: list[Run] = field(default_factory=list[Run], init=False)
+
+    def __post_init__(self) -> None:
+        self._shared = EvenRuns(self.most)
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
         """The runs that are left for calibration."""
         runs = iter(runs)
-        distance = 1
-        for place, run in enumerate(islice(runs, ENOUGH)):
-            if place % distance == 0:
-                self.shared.append(run)
-            if len(self.shared) > self.most:
-                self.shared, distance = self.shared[::2], 2 * distance
+        for run in islice(runs, self.enough):
+            self._shared.take(run)
             yield run
         for place, run in enumerate(runs, 1):
             if place % HELD_OUT == 0 and len(self.held_out) < self.most:
                 self.held_out.append(run)
-            else:
-                yield run
+                continue
+            if not self.enough:
+                self._shared.take(run)
+            yield run
 
     @property
     def runs(self) -> Sequence[Run]:
         """Those that are compared."""
-        return self.held_out or self.shared
+        return self.held_out or self._shared.taken
 
     @property
     def source(self) -> str:
@@ -289,7 +310,7 @@ def validate(
         raise text_error("a bound needs samples to compare on: give samples, or some to validate")
     else:
         return None
-    found = _validated(module, quantized, runs, source, options, function)
+    found = compared(module, quantized, runs, source, options, function)
     if found.fault:
         if options.is_asked_for:
             raise text_error(found.fault)
@@ -297,9 +318,10 @@ def validate(
     return found
 
 
-def _validated(
+def compared(
     module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions, function: str
 ) -> Validation:
+    """How far `quantized` is from the float `module` in `runs`, whose `source` is told to a reader."""
     signature = function_of(module, function)
     arguments = [arguments_of(signature, run) for run in runs]
     samples = sum(run.samples for run in runs)

@@ -29,6 +29,7 @@ from qmlir.tools.streams import UsageError
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import QuantizedFolder, check_file, check_target, save_quantized
 from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.repairing import EFFORTS
 from qmlir.workflows.summary import summarize
 from qmlir.workflows.validating import ENOUGH, ValidationOptions
 
@@ -59,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", action="append", default=[], metavar="INPUT=OUTPUT",
         help="an input that is an output of the call before, as past_*=present_*: both are stored integers of one type "
         "(may be repeated)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--effort", type=int, choices=tuple(EFFORTS), default=0,
+        help="repair what rounding loses, if it helps on samples that are held out: 1 corrects biases, 2 chooses the "
+        "codes of weights by the error of their products (GPTQ), too (default: 0)",
     )  # fmt: skip
     add = parser.add_argument_group("how to validate").add_argument
     add(
@@ -94,6 +100,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         if arguments.no_validate
         else ValidationOptions(data_in(arguments, "validation"), arguments.min_sqnr, arguments.min_agreement),
         observers=arguments.observer,
+        effort=arguments.effort,
         **settings,
         progress=session.progress,
     )

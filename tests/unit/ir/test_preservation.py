@@ -31,8 +31,8 @@ _ROUNDED = {
 }  # fmt: skip
 _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
-    "quant-fuse-casts", "quant-insert-casts", "quant-open-composites", "quant-propagate-types",
-    "quant-set-requantize", "quant-simulate", "quant-store-states",
+    "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-open-composites",
+    "quant-propagate-types", "quant-search-scales", "quant-set-requantize", "quant-simulate", "quant-store-states",
 }  # fmt: skip
 
 

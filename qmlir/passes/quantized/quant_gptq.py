@@ -1,0 +1,120 @@
+"""`quant-gptq`: codes of weights that make up for each other's errors."""
+
+import math
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.weight_rounding import DAMPING, SWEEPS, descend, error, gptq
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.statistics import count
+from qmlir.passes.quantized.repairs import RepairsWeights
+from qmlir.quantization.rounded_weights import RoundedWeight
+
+
+@dataclass(frozen=True)
+class SecondMoments:
+    """The sum of `x x^T` of rows, `[groups, terms, terms]`, and how many they are."""
+
+    total: Array
+    count: int
+
+
+@dataclass(frozen=True)
+class SeesMoments(RepairsWeights[SecondMoments], ABC):
+    """A pass that settles weights by the second moments of what they are multiplied by."""
+
+    def see(self, rows: Array) -> SecondMoments:
+        """The second moments of rows."""
+        return SecondMoments((rows.swapaxes(1, 2) @ rows).astype(np.float64), rows.shape[1])
+
+    def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
+        """The second moments of both."""
+        return SecondMoments(one.total + other.total, one.count + other.count)
+
+
+@dataclass(frozen=True)
+class QuantGptq(SeesMoments):
+    """Round weights so that the errors of a layer's products are small, not those of each weight (GPTQ).
+
+    One term of the sums after the other is rounded, and those to come make up for its error in what the samples in
+    `data` multiply the weights by (Frantar et al., ICLR 2023); then each code is chosen anew beside the others, for
+    `sweeps` times (coordinate descent, which makes no error larger). `damping` is the share of their mean that is added
+    to the second moments of the data. Layers are settled in the order of the program, each behind those that are
+    settled; the data is that of the quantized program. Only weights of at most `bits` bits are changed.
+
+    The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
+    and keep beside them what they were. In this example both columns of the data are alike, so that one weight is
+    rounded down and the other one up.
+
+    Before (run with `data="tests/filecheck/passes/quantized/Inputs/alike.npy"`):
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4:f32, 0.5>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[0.7, 0.7]]> : tensor<1x2xf32> {nn.trainable}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true}
+          : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!quant.uniform<i32:f32, 0.125>> {origin = "fc"}
+      %3 = quant.dcast %2 : tensor<?x1x!quant.uniform<i32:f32, 0.125>> to tensor<?x1xf32>
+      func.return %3 : tensor<?x1xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4:f32, 0.5>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[0.5, 1.0]]> : tensor<1x2xf32>
+          {nn.trainable, quant.unrounded = dense<0.7> : tensor<1x2xf32>}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true}
+          : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!quant.uniform<i32:f32, 0.125>> {origin = "fc"}
+      %3 = quant.dcast %2 : tensor<?x1x!quant.uniform<i32:f32, 0.125>> to tensor<?x1xf32>
+      func.return %3 : tensor<?x1xf32>
+    }
+    ```
+    """
+
+    name = "quant-gptq"
+    preserves: ClassVar[Preservation] = MEANING
+
+    bits: int = 8
+    damping: float = DAMPING
+    sweeps: int = SWEEPS
+
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+        """Choose the codes of `weights`."""
+        self.in_turn(module, [each for each in weights if each.element.bits <= self.bits], runs, self._settle)
+
+    def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
+        wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
+        chosen, before, after = np.empty_like(wanted), 0.0, 0.0
+        for place, (each, grid) in enumerate(zip(wanted, weight.grid(), strict=True)):
+            moments = seen.total[place] / seen.count
+            nearest = grid.nearest(each)
+            found = gptq(each, grid, moments, damping=self.damping)
+            found = descend(each, found, grid, moments, sweeps=self.sweeps)
+            found = min((found, nearest), key=lambda codes: error(each, codes, grid, moments))
+            before += error(each, nearest, grid, moments)
+            after += error(each, found, grid, moments)
+            chosen[place] = found * grid.steps
+        if not after < before:
+            return ()
+        weight.set(weight.rows.to_weights(chosen))
+        count("weights")
+        gain = f"{10 * math.log10(before / after):.1f} dB less" if after > 0 else "none is left"
+        emit_remark(weight.readers[0][0], f"codes of its weights are chosen by the error of its sums: {gain}")
+        return [weight.op]

@@ -1,0 +1,105 @@
+"""What passes that choose codes have in common: samples run through the quantized function, and weights are settled.
+
+A layer is settled when the runs come to it, so that it makes up for what the layers before it have become. Weights that
+several operations read, such as those of the steps of a recurrent layer, are settled before, by a run of their own.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, ClassVar, Generic, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.interpret.rows import ContractionRows
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.interpret import dequantize
+from qmlir.interpreter.machine import RunsInStep
+from qmlir.interpreter.samples import Data, Samples
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.given import TakesValues
+from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
+from qmlir.specialization.inputs import function_of
+
+_Seen = TypeVar("_Seen")
+
+
+@dataclass(frozen=True)
+class RepairsWeights(TakesValues, Generic[_Seen]):
+    """A pass that settles weights by what they are multiplied by in samples: those of the file or the folder `data`."""
+
+    data: str = ""
+    function: str = "main"
+
+    VALUES: ClassVar[tuple[str, ...]] = ("samples",)
+    samples: ClassVar[Data | None] = None
+    """Samples that the caller has, in place of the file."""
+
+    @abstractmethod
+    def see(self, rows: Array) -> _Seen:
+        """What is kept of the rows that weights are multiplied by: floats `[groups, rows, terms]`."""
+
+    @abstractmethod
+    def add(self, one: _Seen, other: _Seen) -> _Seen:
+        """What is kept of more rows."""
+
+    @abstractmethod
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+        """Settle `weights` by what they are multiplied by in `runs`, the arguments of the function."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        function = function_of(op, self.function)
+        data = self.data if self.samples is None else self.samples
+        if isinstance(data, str) and not data:
+            raise op_error(function, f"has no samples: {self.name} takes 'data', a file or a folder of arrays")
+        weights = list(rounded_weights(function))
+        if not weights:
+            return
+        self.repair(op, weights, [run.arguments for run in Samples(function, data)])
+
+    def in_turn(
+        self,
+        module: ModuleOp,
+        weights: Sequence[RoundedWeight],
+        runs: Sequence[Sequence[Any]],
+        settle: Callable[[RoundedWeight, _Seen], Sequence[Operation]],
+    ) -> None:
+        """Call `settle` for each of `weights` with all that is seen of its rows, and go on with what it changed."""
+        shared = [each for each in weights if len(each.readers) > 1]
+        for weight, seen in self.seen(module, shared, runs):
+            settle(weight, seen)
+        single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
+        steps = RunsInStep(module, self.function, runs)
+        for reader in steps if single else ():
+            if (weight := single.get(reader)) is not None:
+                for changed in settle(weight, self._of_all(steps, weight.rows)):
+                    steps.again(changed)
+
+    def seen(
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
+    ) -> Sequence[tuple[RoundedWeight, _Seen]]:
+        """Each of `weights` that is read with what is kept of all its rows, as the function is."""
+        readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}
+        found: dict[Operation, tuple[RoundedWeight, _Seen]] = {}
+        steps = RunsInStep(module, self.function, runs)
+        for reader in steps if readers else ():
+            if reader in readers:
+                weight, rows = readers[reader]
+                seen = self._of_all(steps, rows)
+                found[weight.op] = weight, self.add(found[weight.op][1], seen) if weight.op in found else seen
+        return list(found.values())
+
+    def _of_all(self, steps: RunsInStep, rows: ContractionRows) -> _Seen:
+        """What is kept of the rows of all runs."""
+        element = quantized_type(rows.data)
+        return reduce(
+            self.add,
+            (
+                self.see(rows.of_data(stored if element is None else dequantize(stored, element)))
+                for stored in steps.values(rows.data)
+            ),
+        )

@@ -1,0 +1,122 @@
+"""Constants of floats that are rounded to codes: which there are, what reads them, and other floats in their place.
+
+Codes are chosen while the constant is still one of floats behind a cast (`quant-assign-types{float_constants}`): other
+codes are other floats, those that the cast gives them for. What they were stays beside them, until they are stored.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.weight_rounding import CodeGrid
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.interpret.rows import ContractionRows, rows_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import as_dense
+from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.simulation import is_bias
+
+UNROUNDED = "quant.unrounded"
+"""On a constant of floats whose codes were chosen: the floats that it had."""
+
+
+@dataclass(frozen=True)
+class RoundedConstant:
+    """A constant of floats, and the one type that it is quantized to."""
+
+    op: ConstantOp
+    element: UniformQuantizedType
+
+    @property
+    def array(self) -> Array:
+        """Its floats."""
+        return self.op.array
+
+    @property
+    def unrounded(self) -> Array:
+        """The floats that it had before any codes were chosen."""
+        held = self.op.attributes.get(UNROUNDED)
+        known = None if held is None else as_dense(held)
+        return self.op.array if known is None else ConstantOp(known).array
+
+    def set(self, array: Array) -> None:
+        """Give it the floats `array`."""
+        if UNROUNDED not in self.op.attributes:
+            self.op.attributes[UNROUNDED] = self.op.value
+        self.op.properties["value"] = ConstantOp.of(array.astype(np.float32), TensorType(f32, array.shape)).value
+
+
+@dataclass(frozen=True)
+class RoundedWeight(RoundedConstant):
+    """Weights of contractions that read them alike."""
+
+    readers: Sequence[tuple[Operation, ContractionRows]]
+
+    @property
+    def rows(self) -> ContractionRows:
+        """How the first of its readers reads it: all of them do so."""
+        return self.readers[0][1]
+
+    def grid(self) -> list[CodeGrid]:
+        """The codes that it may have, for each group of channels."""
+        shape = self.array.shape
+        steps, zeros = (np.broadcast_to(each, shape) for each in broadcast_parameters(self.element, shape))
+        low, high = (limit - zeros for limit in (self.element.storage_min, self.element.storage_max))
+        parts = (self.rows.of_weights(np.asarray(each, np.float64)) for each in (_in_f32(steps), low, high))
+        return [CodeGrid(*each) for each in zip(*parts, strict=True)]
+
+
+def _in_f32(steps: Array) -> Array:
+    """Scales as `quant.qcast` divides by them."""
+    return steps.astype(np.float32)
+
+
+def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
+    """The weights of `function` whose codes may be chosen: constants of one quantized type that contractions read."""
+    for op in function.walk():
+        if not isinstance(op, ConstantOp) or TRAINABLE not in op.attributes or constant_array(op.result) is None:
+            continue
+        casts = [use.operation for use in reversed(list(op.result.uses))]
+        types = {quantized_type(cast.results[0]) for cast in casts if isinstance(cast, QuantizeCastOp)}
+        element = types.pop() if len(types) == 1 else None
+        readers = [each for cast in casts for each in _readers(cast.results[0])]
+        known = [(reader, rows) for reader, rows in readers if rows is not None]
+        if element is not None and known and len(known) == len(readers) and _is_alike(known):
+            yield RoundedWeight(op, element, known)
+
+
+def _readers(value: SSAValue) -> Iterator[tuple[Operation, ContractionRows | None]]:
+    """What reads a quantized constant, also dequantized, and how, where it reads it as weights of its products."""
+    for use in reversed(list(value.uses)):  # in the order of the program
+        if isinstance(use.operation, DequantizeCastOp):
+            yield from _readers(use.operation.result)
+            continue
+        rows = rows_of(use.operation)
+        yield use.operation, None if rows is None or rows.weight is not value else rows
+
+
+def _is_alike(readers: Sequence[tuple[Operation, ContractionRows]]) -> bool:
+    """Whether all read the weights in the same order."""
+    return len({(type(op), *(str(each) for each in op.properties.values())) for op, _ in readers}) == 1
+
+
+def bias_beside(op: Operation) -> RoundedConstant | None:
+    """The constant that is added to the sums of `op`, one number for each channel."""
+    for use in op.results[0].uses:
+        cast = use.operation.operands[1 - use.index].owner if isinstance(use.operation, AddOp) else None
+        if not isinstance(cast, QuantizeCastOp) or not is_bias(cast.result):
+            continue
+        constant, element = cast.input.owner, quantized_type(cast.result)
+        if isinstance(constant, ConstantOp) and element is not None and TRAINABLE in constant.attributes:
+            return RoundedConstant(constant, element)
+    return None

@@ -1,0 +1,145 @@
+"""Repairs: what they gain on samples that they have not seen, and nothing kept where they lose."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.interpreter.machine import RunsInStep
+from qmlir.interpreter.run import interpret
+from qmlir.interpreter.samples import Run
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.passmanager.running import run_pipeline
+from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
+from qmlir.quantization.settings import QuantizeSettings
+from qmlir.specialization.inputs import function_of
+from qmlir.text.printing import module_text
+from qmlir.workflows.profiling import profile
+from qmlir.workflows.quantizing import quantize_with_profile, stages_of
+from qmlir.workflows.repairing import EFFORTS, STORE, Repairing
+from qmlir.workflows.validating import HELD_OUT, Share
+
+_EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+_W4: QuantizeSettings = {"weights": "i4"}
+
+
+@pytest.fixture(scope="module")
+def model() -> ModuleOp:
+    return qmlir.load(_EXAMPLES / "digits_cnn.onnx")
+
+
+@pytest.fixture(scope="module")
+def data() -> Array:
+    """Images, in a random order."""
+    with np.load(_EXAMPLES / "digits_samples.npz") as archive:
+        return np.random.default_rng(0).permutation(next(iter(archive.values())))
+
+
+def _decided(model: ModuleOp, data: Array, settings: QuantizeSettings) -> ModuleOp:
+    """With constants that are still floats."""
+    run = stages_of(settings, model, repair=EFFORTS[2])
+    module = model.clone()
+    run(module, "target", "lower")
+    run(module, "profile", "mask", "balance", taken=profile(module, {"input": data}))
+    run(module, "decide", "propagate")
+    return module
+
+
+def _error(module: ModuleOp, model: ModuleOp, data: Array) -> float:
+    off = [_of(module, row) - _of(model, row) for row in data]
+    return float(np.square(off).sum())
+
+
+def _of(module: ModuleOp, row: Array) -> Array:
+    return next(iter(interpret(module, {"input": row[None]}).values()))
+
+
+@pytest.mark.parametrize("effort", [1, 2])
+def test_an_effort_gains_on_samples_that_it_has_not_seen(effort: int, model: ModuleOp, data: Array) -> None:
+    made = quantize_with_profile(model, {"input": data[:64]}, effort=effort, **_W4)
+    repair = made.repair
+    assert repair is not None
+    assert repair.is_kept
+    assert repair.source == "held out of the calibration"
+    assert repair.after_db > repair.before_db + 1
+    assert made.profile.samples == 64 - repair.samples
+    plain = qmlir.quantize(model, {"input": data[:64]}, **_W4)
+    assert _error(made.module, model, data[64:96]) < _error(plain, model, data[64:96])
+
+
+def test_constants_that_are_floats_until_they_are_stored_make_no_difference(model: ModuleOp, data: Array) -> None:
+    data = data[:16]
+    plain = _decided(model, data, _W4)
+    run_pipeline(plain, STORE)
+    stages_of(_W4, model)(plain, "raise", "rescale", "store")
+    assert module_text(plain) == module_text(qmlir.quantize(model, {"input": data}, **_W4))
+
+
+def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
+    """A pass that makes every bias larger is judged as any other one."""
+    data = data[:32]
+    decided = _decided(model, data, _W4)
+    share = Share(4, enough=0)
+    repairing = Repairing("spoils", decided, share)
+    assert len(list(repairing.calibrating(Run(at, 1, (row[None],)) for at, row in enumerate(data)))) == 28
+    finish = stages_of(_W4, model)
+
+    def run(module: ModuleOp, *stages: str, **given: object) -> None:
+        if stages == ("repair",):
+            for weight in rounded_weights(function_of(module, "main")):
+                bias = bias_beside(weight.readers[0][0])
+                assert bias is not None
+                bias.set(bias.array + 1)
+            run_pipeline(module, STORE)
+        else:
+            finish(module, *stages)
+
+    found, repair = repairing.apply(model, decided.clone(), run)
+    assert not repair.is_kept
+    assert repair.after_db < repair.before_db
+    assert repair.text().startswith("not repaired, which would lose (spoils): ")
+    run_pipeline(decided, STORE)
+    finish(decided, "raise", "rescale")
+    assert module_text(found) == module_text(decided)
+
+
+def test_every_fourth_sample_is_held_out() -> None:
+    share = Share(3, enough=0)
+    runs = [Run(at, 1, ()) for at in range(20)]
+    left = [run.first for run in share.calibrating(runs)]
+    assert [run.first for run in share.runs] == [HELD_OUT - 1, 2 * HELD_OUT - 1, 3 * HELD_OUT - 1]
+    assert left == [at for at in range(20) if at not in (3, 7, 11)]
+
+
+def test_runs_in_step_are_runs(model: ModuleOp, data: Array) -> None:
+    data = data[:3]
+    module = _decided(model, data, {})
+    steps = RunsInStep(module, "main", [(row[None],) for row in data])
+    returned = function_of(module, "main").body.block.last_op
+    assert returned is not None
+    weights = {weight.readers[0][0]: weight for weight in rounded_weights(function_of(module, "main"))}
+    changed = 0
+    for op in steps:
+        # A constant that was computed and read already, and its cast, are computed anew.
+        if op in weights and changed == 0:
+            weights[op].set(weights[op].array * np.float32(0.5))
+            steps.again(weights[op].op)
+            changed += 1
+    assert changed == 1
+    found = [float(value.sum()) for value in steps.values(returned.operands[0])]
+    assert found == [float(_of(module, row).sum()) for row in data]
+
+
+def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, data: Array) -> None:
+    given = {"input": data[:4]}
+    with pytest.raises(DiagnosticError, match="the effort is one of 0, 1, 2, found 3"):
+        qmlir.quantize(model, given, effort=3)
+    lowered = model.clone()
+    stages_of({}, model)(lowered, "target", "lower")
+    profiled: Profile = profile(lowered, given)
+    with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
+        qmlir.quantize(model, profiled=profiled, effort=1)
