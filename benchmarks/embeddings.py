@@ -68,11 +68,11 @@ def _accuracy(name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iter
 def _program(model: Path, samples: Sequence[Feeds], lengths: Sequence[int], threads: int) -> Program:
     if not lengths:
         shapes = {name: array.shape for name, array in samples[0].items()}
-        return compile_module(qmlir.quantize(qmlir.load(model, shapes=shapes), samples), threads=threads)
+        return compile_module(qmlir.quantize(qmlir.load(model, shapes=shapes), samples).module, threads=threads)
     module = qmlir.load(model)
     _, sequence = open_sizes(module)
     largest = max(*lengths, *(array.shape[1] for feeds in samples for array in feeds.values()))
-    return compile_module(qmlir.quantize(module, samples), threads=threads, lengths={sequence: largest})
+    return compile_module(qmlir.quantize(module, samples).module, threads=threads, lengths={sequence: largest})
 
 
 def _times(runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[BenchRow]:

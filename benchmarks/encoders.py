@@ -54,7 +54,7 @@ def encoder_rows(model: Path, samples: int, threads: int) -> Iterator[BenchRow]:
     data = _samples(model)
     calibrating, judged = data[:samples], data[samples:]
     shapes = {name: array.shape for name, array in data[0].items()}
-    program = qmlir.compile(qmlir.quantize(qmlir.load(model, shapes=shapes), calibrating), threads=threads)
+    program = qmlir.compile(qmlir.quantize(qmlir.load(model, shapes=shapes), calibrating).module, threads=threads)
     with TemporaryDirectory() as folder:
         quantize_by_peer(model, Path(folder) / "static.onnx", FORMS[STATIC], calibrating)
         options = OrtOptions(threads=threads)

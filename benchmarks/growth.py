@@ -37,7 +37,7 @@ def _square(size: int) -> ModuleOp:
 
 def _quantized(build: Callable[[int], ModelProto], size: int) -> ModuleOp:
     model = build(size)
-    return qmlir.quantize(qmlir.load(model), [random_inputs(model, 1)])
+    return qmlir.quantize(qmlir.load(model), [random_inputs(model, 1)]).module
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def _rows(path: Path, count: int) -> Iterator[BenchRow]:
     exact = _loss(model, shape, rows, np.float32)
     yield BenchRow("perplexity of a character", float(np.exp(exact)), None, "", subject="float")
     for name, (settings, bar) in _SETTINGS.items():
-        quantized = qmlir.quantize(model, samples, states=states(shape), validate=False, **settings)
+        quantized = qmlir.quantize(model, samples, states=states(shape), validate=False, **settings).module
         lost = float(np.exp(_loss(quantized, shape, rows, np.int8) - exact)) - 1
         yield BenchRow("perplexity lost", lost, bar, "", subject=name)
         if bar is not None:

@@ -58,7 +58,7 @@ def measured(model: Path, archive: Path, samples: int) -> Iterator[BenchRow]:
     for what, settings in _SETTINGS.items():
         for effort in EFFORTS:
             begun = time.perf_counter()
-            quantized = qmlir.quantize(module, {port.name: data}, effort=effort, validate=False, **settings)
+            quantized = qmlir.quantize(module, {port.name: data}, effort=effort, validate=False, **settings).module
             taken = time.perf_counter() - begun
             scores = _scores(quantized, port.name, images)
             sums = ErrorSums()

@@ -117,7 +117,9 @@ def _rows(contest: Contest) -> Iterator[BenchRow]:
         model = BENCH_MODELS[name].build()
         samples: Sequence[Mapping[str, Array]] = [random_inputs(model, seed) for seed in range(2)]
 
-        modules = {scheme: qmlir.quantize(qmlir.load(model), samples, **given) for scheme, given in _SCHEMES.items()}
+        modules = {
+            scheme: qmlir.quantize(qmlir.load(model), samples, **given).module for scheme, given in _SCHEMES.items()
+        }
         yield from _compared(name, modules, random_inputs(model, 2), _MODEL_BAR, contest)
 
 

@@ -162,7 +162,7 @@ def prepare(name: str, folder: Path, models: Path, say: Say) -> Subject:
         module, samples, inputs = _prepare_random(subject) if is_random else _prepare_digits(subject, models)
         np.savez(subject.inputs_file, allow_pickle=False, **inputs)
         subject.keep(FLOAT, module)
-        subject.keep(INT8, qmlir.quantize(module, samples))
+        subject.keep(INT8, qmlir.quantize(module, samples).module)
         _write_peer_forms(subject, samples, say)
         subject.ready_file.write_text(json.dumps({"multiply_adds": inspect(module).multiply_adds}))
     return subject

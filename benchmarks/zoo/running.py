@@ -30,7 +30,7 @@ from qmlir.targets.peers.packages import TITLES, is_installed
 from qmlir.targets.peers.quantizers import FORMS, modern
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.timing import interleaved
 
 Array = npt.NDArray[Any]
@@ -142,7 +142,7 @@ class _Way:
         """Import and quantize; kept as text."""
         stage, result = partial(_timed, self.result), self.result
         module = stage("import", self.loaded)
-        made = stage("quantize", lambda: quantize_with_profile(module, self.model.calibrating))
+        made = stage("quantize", lambda: quantize(module, self.model.calibrating, validate=False))
         found = coverage(made.module, made.float_reasons)
         result.integer_share = found.integer_share if found.multiply_adds else None
         result.cost_share = found.integer_cost_share

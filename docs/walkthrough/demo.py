@@ -32,10 +32,10 @@ from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import made_folder, write_atomically
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
-from qmlir.workflows.folder import QuantizedFolder, save_quantized
+from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.inspection.values import bytes_text
-from qmlir.workflows.quantizing import Quantized, quantize_with_profile
-from qmlir.workflows.summary import summarize, weight_bytes
+from qmlir.workflows.quantizing import Quantized, quantize
+from qmlir.workflows.summary import weight_bytes
 from qmlir.workflows.timing import Times, interleaved
 
 MODEL = "docs/examples/digits_cnn.onnx"
@@ -101,13 +101,10 @@ class _Demo:
         self._console.print(f"\nOpen next:\n  {page}\n  {self._folder}/levels/\n  docs/getting-started.md")
 
     def _quantize(self, model: ModuleOp) -> tuple[QuantizedFolder, Quantized]:
-        settings: dict[str, Any] = {}
-        quantized = quantize_with_profile(model, SAMPLES, progress=self._progress, **settings)
-        summary = summarize(model, quantized, settings, model=MODEL, data=SAMPLES)
-        folder = save_quantized(
-            self._folder / "digits_cnn", "digits_cnn", model, quantized, settings, summary.to_dict()
-        )
-        self._say(summary.text())
+        quantized = quantize(model, SAMPLES, progress=self._progress, validate=False)
+        folder = QuantizedFolder(self._folder / "digits_cnn", "digits_cnn")
+        quantized.save(folder.path, stem=folder.stem)
+        self._say(repr(quantized))
         self._say(f"in {folder.path}/: the module, its profile, the recipe")
         return folder, quantized
 

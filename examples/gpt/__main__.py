@@ -37,7 +37,7 @@ def main() -> None:
 
     rows = windows(texts()[0], shape.context)[::100]
     samples = [{"tokens": row[None], **no_past(shape, 1)} for row in rows]
-    quantized = qmlir.quantize(qmlir.load(arguments.model), samples, states=states(shape))
+    quantized = qmlir.quantize(qmlir.load(arguments.model), samples, states=states(shape)).module
 
     program = qmlir.compile(quantized)  # for each length that it meets: that of the prompt, and one
     prompt = encoded(arguments.prompt[:64])[None]

@@ -174,7 +174,7 @@ class HybridProgram:
             return self._chains[shapes]
 
     def __call__(
-        self, inputs: Mapping[str, Any] | Sequence[Any] = (), outputs: Mapping[str, Array] | None = None
+        self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """The outputs by name; those that `outputs` has arrays for are written there.
 

@@ -122,7 +122,7 @@ def _from_onnx(path: Path, request: _Request) -> Rivals:
         request.add(GIVEN, module, inputs)
     else:
         request.say(f"{INT8}: quantizing")
-        request.add(INT8, qmlir.quantize(module, samples), inputs)
+        request.add(INT8, qmlir.quantize(module, samples).module, inputs)
         request.add(FLOAT, module, inputs)
     if request.against:
         source = request.folder / "model.onnx"

@@ -43,9 +43,10 @@ from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
 from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
 from qmlir.workflows.comparison.subjects import CompiledSubject, ModuleSubject, ProgramSubject, Subject
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import load
+from qmlir.workflows.loading import HoldsModule, load
+from qmlir.workflows.quantized import Quantized
 
-Side: TypeAlias = ModuleOp | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
+Side: TypeAlias = ModuleOp | HoldsModule | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
 """A module, a subject, a program, or a path, which may have a runtime as prefix."""
 
 QUANTIZED = "quantized"
@@ -214,18 +215,23 @@ def compare(
 ) -> Comparison:
     """How far the values of `candidate` are from those of `reference`, on the samples in `data`, layer by layer.
 
-    A side is a module, which the interpreter runs; a program of `qmlir.compile` or a saved one, which has outputs only;
-    or a path: a `.onnx` file, a `.mlir` module, a folder that `qmlir quantize` wrote (its quantized module), a saved
-    program. A prefix names the runtime, `compiled:` or `onnxruntime:` (all are in `RUNTIMES`).
+    A side is a module, which the interpreter runs, or what `quantize` gave; a program of `qmlir.compile` or a saved
+    one, which has outputs only; or a path: a `.onnx` file, a `.mlir` module, a folder that `qmlir quantize` wrote (its
+    quantized module), a saved program. A prefix names the runtime, `compiled:` or `onnxruntime:` (all are in
+    `RUNTIMES`).
 
-    Without a candidate a folder of `qmlir quantize` is compared with its float model, and with the `level` `integer` or
-    `loops` a module with itself taken down, which takes small shapes. `parts` compares the parts of composites
-    (`fc1/matmul`) where it would compare the composites. `shapes` fixes sizes that ONNX models leave open, `limit` is
-    the number of samples, `data` is what `qmlir.profile` takes. A terminal as `progress` gets a bar.
+    Without a candidate what is quantized, or the folder of it, is compared with its float model, and with the `level`
+    `integer` or `loops` a module with itself taken down, which takes small shapes. `parts` compares the parts of
+    composites (`fc1/matmul`) where it would compare the composites. `shapes` fixes sizes that ONNX models leave open,
+    `limit` is the number of samples, `data` is what `qmlir.profile` takes. A terminal as `progress` gets a bar.
 
     Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
     """
     at = _Opening(shapes, parts, progress)
+    if candidate is None and level is None and isinstance(reference, Quantized):
+        reference, candidate = reference.source, reference.module
+    reference = reference.module if isinstance(reference, HoldsModule) else reference
+    candidate = candidate.module if isinstance(candidate, HoldsModule) else candidate
     if candidate is None:
         reference, candidate = _at_level(reference, level, at)
     elif level is not None:

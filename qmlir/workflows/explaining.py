@@ -1,4 +1,4 @@
-"""Why a node is what it is, asked of the folder that `qmlir quantize` wrote: it holds all that has to be done again."""
+"""Why a node is what it is, asked of a quantized model or of its folder: both hold all that has to be done again."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -10,6 +10,7 @@ from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
 from qmlir.workflows.inspection.explaining import Explanation, explain_node
 from qmlir.workflows.loading import load
+from qmlir.workflows.quantized import Quantized
 
 
 def _beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
@@ -26,15 +27,15 @@ def _beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
 
 
 def explain(
-    folder: str | PathLike[str],
+    model: Quantized | str | PathLike[str],
     node: str,
     *,
     isa: str = "host",
     threads: int = 1,
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Explanation:
-    """The decisions about `node` in the model that `qmlir quantize` wrote to `folder`; a path to the `.q.mlir` in it is
-    accepted, too.
+    """The decisions about `node` in what `quantize` gave, or in the folder that `qmlir quantize` or `save` wrote; a
+    path to the `.q.mlir` in it is accepted, too.
 
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
     Kernels are those for `isa`, `threads`, and the `shapes` of inputs whose sizes are open.
@@ -42,7 +43,18 @@ def explain(
     Raises `DiagnosticError` for what is not such a folder, and, with near names, for a name that the model does not
     have.
     """
-    found = QuantizedFolder.open(folder)
+    if isinstance(model, Quantized):
+        return explain_node(
+            node,
+            model.source,
+            model.profile,
+            quantized=model.module,
+            isa=isa,
+            threads=threads,
+            shapes=shapes,
+            **model.settings,
+        )
+    found = QuantizedFolder.open(model)
     beside = _beside_the_recipe(found)
     settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # it says all that was asked for
     return explain_node(

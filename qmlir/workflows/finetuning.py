@@ -36,7 +36,7 @@ from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.evaluating import Labels, chosen_member, data_beside, output_name, read_labels
-from qmlir.workflows.loading import takes_model
+from qmlir.workflows.loading import HoldsModule, takes_model
 from qmlir.workflows.training import Trainable, trainable
 from qmlir.workflows.training_programs import TrainingPrograms
 
@@ -113,7 +113,7 @@ class HeldOutFigures:
 
 
 @dataclass(frozen=True)
-class Finetuned:
+class Finetuned(HoldsModule):
     """What fine-tuning found."""
 
     module: ModuleOp

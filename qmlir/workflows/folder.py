@@ -22,13 +22,12 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.package import is_program
 from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
-from qmlir.workflows.quantized import Quantized
-from qmlir.workflows.recipes import recipe_text
 
 MODULE_SUFFIX = ".q.mlir"
 FLOAT_SUFFIX = ".float.mlir"
@@ -180,11 +179,12 @@ def save_quantized(
     path: Path,
     stem: str,
     module: ModuleOp,
-    quantized: Quantized,
-    settings: Mapping[str, Any],
+    quantized: ModuleOp,
+    profile: Profile,
+    recipe: str,
     summary: Mapping[str, Any],
 ) -> QuantizedFolder:
-    """Write the folder of `quantized`, which was made of `module` by `settings`; whole or not at all.
+    """Write the folder of `quantized`, which was made of `module` as `recipe` says; whole or not at all.
 
     The folder of an earlier run is replaced. Raises `DiagnosticError` where something else is there, or where it cannot
     be written.
@@ -193,10 +193,10 @@ def save_quantized(
     with written_whole(path) as aside:
         aside.mkdir()
         folder = QuantizedFolder(aside, stem)
-        save_module(quantized.module, folder.module, sidecar)
+        save_module(quantized, folder.module, sidecar)
         save_module(module, folder.float_module, sidecar)
-        quantized.profile.save(folder.profile)
-        write_atomically(folder.recipe, recipe_text(quantized.rules_used, settings))
+        profile.save(folder.profile)
+        write_atomically(folder.recipe, recipe)
         content = {"format": FORMAT, "version": VERSION, "stem": stem, **summary}
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
         write_atomically(folder.summary, f"{text}\n")

@@ -3,6 +3,7 @@
 Functions of the API take a module or what names one: `takes_model` makes that of a function of modules.
 """
 
+from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from os import PathLike
@@ -27,8 +28,19 @@ if TYPE_CHECKING:
 
     from qmlir.onnx.reading import OnnxModel
 
-Model: TypeAlias = "ModuleOp | str | PathLike[str] | ModelProto"
-"""A module, or what `load` takes."""
+
+class HoldsModule(ABC):
+    """A result that stands for the module in it: functions that take a model take it, too."""
+
+    module: ModuleOp
+
+    def __getattr__(self, name: str) -> Any:
+        where = f", its module has: .module.{name}" if hasattr(ModuleOp, name) else ""
+        raise AttributeError(f"{type(self).__name__} has no '{name}'{where}", name=name, obj=self)
+
+
+Model: TypeAlias = "ModuleOp | HoldsModule | str | PathLike[str] | ModelProto"
+"""A module, what holds one, or what `load` takes."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -103,13 +115,20 @@ def _in_folder(folder: Path) -> Path:
     raise text_error(f"'{folder}' is a folder, and not one that qmlir quantize wrote{near}")
 
 
+def module_of(model: Model) -> ModuleOp:
+    """The module of what functions of the API take. Raises `DiagnosticError`, as `load` does."""
+    if isinstance(model, HoldsModule):
+        return model.module
+    return model if isinstance(model, ModuleOp) else load(model)
+
+
 def takes_model(
     function: Callable[Concatenate[ModuleOp, _Parameters], _Result],
 ) -> Callable[Concatenate[Model, _Parameters], _Result]:
-    """`function`, which takes a module first, for whatever `load` takes, too."""
+    """`function`, which takes a module first, for whatever `load` takes, and for what holds a module, too."""
 
     @wraps(function)
     def opened(module: Any, *arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-        return function(module if isinstance(module, ModuleOp) else load(module), *arguments, **options)
+        return function(module_of(module), *arguments, **options)
 
     return opened

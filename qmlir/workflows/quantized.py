@@ -1,21 +1,41 @@
-"""A quantized module with what was made on the way to it."""
+"""A quantized module with what was made on the way to it: what `quantize` gives."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
 
+from markupsafe import escape
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.ir.diagnostics import LINES, printable
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.report import Coverage, coverage
+from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.tables import stored_tables
+from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.workflows.exporting import export_onnx
+from qmlir.workflows.folder import check_file, save_quantized
+from qmlir.workflows.loading import HoldsModule
+from qmlir.workflows.recipes import recipe_text
+from qmlir.workflows.repairing import Repair
+from qmlir.workflows.summary import QuantizationSummary, weight_bytes
+from qmlir.workflows.validating import Validation
 
-if TYPE_CHECKING:  # to load a model compares nothing
-    from qmlir.workflows.repairing import Repair
-    from qmlir.workflows.validating import Validation
+MODULE_SUFFIX = ".mlir"
 
 
-class Quantized(NamedTuple):
-    """A quantized module, and what it comes from."""
+@dataclass(frozen=True, repr=False)
+class Quantized(HoldsModule):
+    """A quantized module, what it was made of, and how far it is from that. It prints its summary."""
 
     module: ModuleOp
+    source: ModuleOp
+    """The float module."""
+
+    settings: QuantizeSettings
     profile: Profile
     profiled: ModuleOp
     """The lowered module with what the profile says in its types: the one that was decided about."""
@@ -26,8 +46,56 @@ class Quantized(NamedTuple):
     float_reasons: Mapping[str, str]
     """Why operations were left in float, by key."""
 
-    validation: "Validation | None" = None
+    validation: Validation | None = None
     """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""
 
-    repair: "Repair | None" = None
+    repair: Repair | None = None
     """What the passes of an effort gave; `None` without one."""
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """What computes on quantized values, and what stays in float, with the reasons."""
+        return coverage(self.module, self.float_reasons)
+
+    def summary(self, model: str = "", data: str | None = None) -> QuantizationSummary:
+        """What came out, in numbers; `model` and `data` say where the float model and the samples came from."""
+        return QuantizationSummary(
+            model,
+            data,
+            self.profile.samples,
+            weight_bytes(self.source),
+            weight_bytes(self.module),
+            self.coverage,
+            self.settings,
+            self.validation,
+            self.repair,
+            tuple(stored_tables(self.module)),
+        )
+
+    def save(self, path: str | PathLike[str], *, stem: str = "model") -> None:
+        """Write the module, `name.mlir` (large weights go beside it), an ONNX model, `name.onnx`, or a folder.
+
+        A folder has all that `qmlir.explain`, `report` and `load` ask for: the module, the float one, the profile, the
+        recipe and the summary. Files in it are named after `stem`. An earlier folder is replaced. Raises
+        `DiagnosticError` where something else is there, or where it cannot be written.
+        """
+        output = Path(path)
+        if output.suffix in (MODULE_SUFFIX, *ONNX_SUFFIXES):
+            check_file(output)
+        if output.suffix in ONNX_SUFFIXES:
+            export_onnx(self.module, output)
+        elif output.suffix == MODULE_SUFFIX:
+            save_module(self.module, output, PrintOptions(weights=Weights.SIDECAR))
+        else:
+            self.save_folder(output, stem, self.summary(stem))
+
+    def save_folder(self, path: Path, stem: str, summary: QuantizationSummary) -> None:
+        """Write the folder with a summary that says more of where all came from."""
+        recipe = recipe_text(self.rules_used, self.settings)
+        save_quantized(path, stem, self.source, self.module, self.profile, recipe, summary.to_dict())
+
+    def __repr__(self) -> str:
+        return self.summary().text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(printable(repr(self), LINES))}</pre>"

@@ -10,7 +10,7 @@ from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, given_recipe, quantize_pipeline
+from qmlir.pipelines import GIVEN, given_recipe, kept_composites, quantize_pipeline, target_text
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
@@ -19,6 +19,7 @@ from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
+from qmlir.target import targets_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
@@ -46,19 +47,18 @@ def stages_of(
     return run
 
 
-def quantize_with_profile(
+def _quantized(
     module: ModuleOp,
-    data: Data | None = None,
-    *,
-    profiled: Profile | None = None,
-    validation: ValidationOptions | None = None,
-    observers: Sequence[str] = (),
-    processes: int = 1,
-    progress: IO[str] | None = None,
-    effort: int = 0,
-    **settings: Unpack[QuantizeSettings],
+    data: Data | None,
+    profiled: Profile | None,
+    validation: ValidationOptions | None,
+    observers: Sequence[str],
+    processes: int,
+    progress: IO[str] | None,
+    effort: int,
+    settings: QuantizeSettings,
 ) -> Quantized:
-    """What `quantize` does, with what it made on the way; validated with `validation` only. Raises `DiagnosticError`.
+    """What `quantize` does; validated with `validation` only.
 
     All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
     """
@@ -100,7 +100,17 @@ def quantize_with_profile(
         run(lowered, "raise", "rescale")
     validated = None if validation is None else validate(module, lowered, validation, share)
     run(lowered, "store")
-    return Quantized(lowered, profiled, before, frozenset(used), reasons, validated, repair)
+    return Quantized(
+        lowered, module, _asked(settings, module), profiled, before, frozenset(used), reasons, validated, repair
+    )
+
+
+def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:
+    """`settings` with the defaults that are those of this version: what does the same again says them."""
+    settings = understood(settings)
+    if target_text(settings) or targets_of(module):
+        return settings
+    return {"granularity": "channel", "keep": kept_composites(), **settings}
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
@@ -131,8 +141,10 @@ def quantize(
     progress: IO[str] | None = None,
     effort: int = 0,
     **settings: Unpack[QuantizeSettings],
-) -> ModuleOp:
+) -> Quantized:
     """Post-training quantization: a quantized module of a float `module`, which is not changed, or of the path of one.
+
+    What comes back prints its summary, and functions that take a model take it; the module itself is its `module`.
 
     The module is lowered, profiled on `data`, its types are decided, and its operations are raised. `profiled` is a
     profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:
@@ -152,15 +164,14 @@ def quantize(
     """
     given = None if validation is None else preprocessed(validation, preprocess)
     options = ValidationOptions(given, min_sqnr, min_agreement)
-    made = quantize_with_profile(
+    return _quantized(
         module,
         None if data is None else preprocessed(data, preprocess),
-        profiled=profiled,
-        observers=observers,
-        validation=options if validate or options.is_asked_for else None,
-        processes=processes,
-        progress=progress,
-        effort=effort,
-        **settings,
+        profiled,
+        options if validate or options.is_asked_for else None,
+        observers,
+        processes,
+        progress,
+        effort,
+        settings,
     )
-    return made.module

@@ -55,7 +55,8 @@ from qmlir.workflows.evaluating import (
     read_labels,
 )
 from qmlir.workflows.loading import takes_model
-from qmlir.workflows.quantizing import Quantized, quantize_with_profile
+from qmlir.workflows.quantized import Quantized
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.widths import Layered, Width, Widths
 
 FORMAT = "qmlir-search"
@@ -386,8 +387,9 @@ def search(
     calibrating = batches.data if calibration is None else Batches(module, data_beside(labels, calibration)).data
 
     def quantized(rules: RecipeText | None, given: Profile | None) -> Quantized:
-        return quantize_with_profile(
-            module, None if given else calibrating, profiled=given, processes=processes, progress=progress,
+        return quantize(
+            module, None if given else calibrating, profiled=given, validate=False, processes=processes,
+            progress=progress,
             **{**settings, "recipe": rules or ""},
         )  # fmt: skip
 

@@ -10,10 +10,9 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.report import Coverage, coverage
-from qmlir.quantization.tables import StoredTable, stored_tables
+from qmlir.quantization.report import Coverage
+from qmlir.quantization.tables import StoredTable
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
-from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.repairing import Repair
 from qmlir.workflows.validating import Validation
 
@@ -90,26 +89,3 @@ def _plain_setting(value: object) -> Any:
     if isinstance(value, tuple):
         return list(cast(tuple[Any, ...], value))
     return str(value) if isinstance(value, RecipeText) else value
-
-
-def summarize(
-    module: ModuleOp,
-    quantized: Quantized,
-    settings: Mapping[str, Any],
-    *,
-    model: str = "",
-    data: str | None = None,
-) -> QuantizationSummary:
-    """What came out of quantizing `module`; `model` and `data` say where they came from."""
-    return QuantizationSummary(
-        model,
-        data,
-        quantized.profile.samples,
-        weight_bytes(module),
-        weight_bytes(quantized.module),
-        coverage(quantized.module, quantized.float_reasons),
-        settings,
-        quantized.validation,
-        quantized.repair,
-        tuple(stored_tables(quantized.module)),
-    )

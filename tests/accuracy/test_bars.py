@@ -31,7 +31,7 @@ def uniform(seed: int, *ranges: tuple[float, float, Sequence[int]]) -> list[np.n
 def largest_error(net: Net, output: str, **options: Any) -> float:
     """The largest difference between the float net and the quantized one, which leaves nothing in float."""
     module = qmlir.load(net.model(output))
-    quantized = qmlir.quantize(module, iter([net.feeds]), **options)
+    quantized = qmlir.quantize(module, iter([net.feeds]), **options).module
     assert coverage(quantized).left_in_float == ()
     (exact,), (found,) = (qmlir.interpret(each, net.feeds).values() for each in (module, quantized))
     return float(np.abs(exact - found).max())
@@ -96,7 +96,7 @@ def table(op_type: str) -> tuple[np.ndarray, np.ndarray]:
     """All 256 inputs of a function in 8 bits, as what they stand for, and its outputs."""
     net = Net()
     output = net.node(op_type, net.input(uniform(0, (-10, 10, (1, 1000)))[0], [1, "N"]))
-    quantized = qmlir.quantize(qmlir.load(net.model(output)), iter([net.feeds]))
+    quantized = qmlir.quantize(qmlir.load(net.model(output)), iter([net.feeds])).module
     (cast,) = (op for op in quantized.walk() if op.name == "quant.qcast")
     type_ = tensor(cast.results[0].type).get_element_type()
     assert isinstance(type_, UniformQuantizedType)

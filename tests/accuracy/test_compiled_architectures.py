@@ -66,7 +66,7 @@ def show_values(module: ModuleOp) -> int:
 def test_compiled_is_the_interpreter(name: str) -> None:
     """At the size of images that the architecture has, 224 x 224: outputs bit by bit, and what is shown besides."""
     model = with_random_weights(name)
-    module = qmlir.quantize(qmlir.load(model), [random_inputs(model, seed) for seed in range(SAMPLES)])
+    module = qmlir.quantize(qmlir.load(model), [random_inputs(model, seed) for seed in range(SAMPLES)]).module
     assert show_values(module) > 0
     image = random_inputs(model, SAMPLES)
     found, expected = qmlir.compile(module)(image), qmlir.interpret(module, image)

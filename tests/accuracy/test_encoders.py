@@ -40,7 +40,7 @@ def test_outputs_are_far_above_their_error(
     build: Callable[[], ModelProto], draw: Callable[[np.random.Generator], Feeds], bar: float
 ) -> None:
     model, random = build(), np.random.default_rng(0)
-    quantized = qmlir.quantize(qmlir.load(model), [draw(random) for _ in range(8)])
+    quantized = qmlir.quantize(qmlir.load(model), [draw(random) for _ in range(8)]).module
     reference, signal, noise = ReferenceEvaluator(model), 0.0, 0.0
     for feeds in (draw(random) for _ in range(3)):
         (expected,) = reference.run(None, feeds)

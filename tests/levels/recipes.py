@@ -85,7 +85,7 @@ def case_by_recipe(seed: int) -> Case:
     (function,) = (op for op in model.ops if isinstance(op, FuncOp))
     inputs = {port.name: array for port, array in zip(inputs_of(function), graph.inputs, strict=True)}
     kept: QuantizeSettings = {"keep": ("*",)} if graph.random.random() < 0.3 else {}
-    module = quantize(model, inputs, recipe=recipe, validate=False, **kept)
+    module = quantize(model, inputs, recipe=recipe, validate=False, **kept).module
     _check(module, recipe)
     return Case(seed, module, inputs)
 

@@ -301,7 +301,7 @@ class Program:
 
     def __call__(
         self,
-        inputs: Mapping[str, Any] | Sequence[Any] = (),
+        inputs: Mapping[str, Any] | Sequence[Any] | Array = (),
         outputs: Mapping[str, Array] | None = None,
     ) -> dict[str, Array]:
         """The outputs by name; those that `outputs` has arrays for are written there.
@@ -314,7 +314,9 @@ class Program:
         call, known = self._chosen(inputs)
         return call(known, outputs)
 
-    def _chosen(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[Any, Mapping[str, Any] | Sequence[Any]]:
+    def _chosen(
+        self, inputs: Mapping[str, Any] | Sequence[Any] | Array
+    ) -> tuple[Any, Mapping[str, Any] | Sequence[Any] | Array]:
         """What runs for these inputs, at first if there are several pieces, and what it takes of them."""
         if self._only is not None:
             return self._only.call, inputs
@@ -326,7 +328,7 @@ class Program:
         return made.call, {name: value for name, value in values.items() if name not in self._parameters}
 
     def time_kernels(
-        self, inputs: Mapping[str, Any] | Sequence[Any] = (), rounds: int = ROUNDS
+        self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), rounds: int = ROUNDS
     ) -> tuple[KernelTime, ...]:
         """The time of every call of a kernel in a run on `inputs`, in order, the shortest of some `rounds`.
 

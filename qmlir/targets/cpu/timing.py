@@ -100,7 +100,7 @@ class _Watch:
 
 def time_steps(
     program: Any,
-    inputs: Mapping[str, Any] | Sequence[Any],
+    inputs: Mapping[str, Any] | Sequence[Any] | Array,
     rounds: int = ROUNDS,
     outputs: Mapping[str, Array] | None = None,
 ) -> tuple[KernelTime, ...]:

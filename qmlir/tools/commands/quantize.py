@@ -27,11 +27,10 @@ from qmlir.tools.arguments import (
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.workflows.exporting import export_onnx
-from qmlir.workflows.folder import QuantizedFolder, check_file, check_target, save_quantized
-from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.folder import QuantizedFolder, check_file, check_target
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import EFFORTS
-from qmlir.workflows.summary import summarize
-from qmlir.workflows.validating import ENOUGH, ValidationOptions
+from qmlir.workflows.validating import ENOUGH
 
 _MODULE = ".mlir"
 
@@ -92,26 +91,27 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     settings = quantization_settings(arguments)
     if arguments.state:
         settings["states"] = {name: output for name, _, output in (each.partition("=") for each in arguments.state)}
-    quantized = quantize_with_profile(
+    quantized = quantize(
         module,
         data_in(arguments),
         profiled=Profile.load(arguments.profile) if arguments.profile else None,
-        validation=None
-        if arguments.no_validate
-        else ValidationOptions(data_in(arguments, "validation"), arguments.min_sqnr, arguments.min_agreement),
+        validation=data_in(arguments, "validation"),
+        validate=not arguments.no_validate,
+        min_sqnr=arguments.min_sqnr,
+        min_agreement=arguments.min_agreement,
         observers=arguments.observer,
         effort=arguments.effort,
         **settings,
         progress=session.progress,
     )
-    summary = summarize(module, quantized, settings, model=arguments.model, data=arguments.data)
+    summary = quantized.summary(arguments.model, arguments.data)
     if is_onnx:
         export_onnx(quantized.module, output, **export_settings(arguments))
     elif is_module:
         save_module(quantized.module, output, PrintOptions(weights=Weights.SIDECAR))
     else:
         stem = "model" if arguments.model == "-" else Path(arguments.model).stem.removesuffix(".float")
-        save_quantized(output, stem, module, quantized, settings, summary.to_dict())
+        quantized.save_folder(output, stem, summary)
     session.emit({"output": output, **summary.to_dict()}, summary.text)
     return 0
 

@@ -1,7 +1,7 @@
 """`qmlir search`: mixed precision. Finds layers that need more bits, or do with fewer, for a given accuracy."""
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,9 @@ from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, simple_table, table_text
 from qmlir.workflows.evaluating import Engine
-from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, save_quantized, written_whole
+from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, written_whole
 from qmlir.workflows.inspection.values import counted
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
-from qmlir.workflows.summary import summarize
 from qmlir.workflows.widths import Width
 
 STATE = ".search.json"
@@ -145,9 +144,8 @@ def _save(output: Path, source: _Source, found: SearchResult, arguments: argpars
     measured = state.read_text(encoding="utf-8")
     with written_whole(output, SEARCHED) as aside:
         settings = {**source.settings, "recipe": RecipeText("search.toml", found.recipe)}
-        quantized = found.quantized
-        summary = summarize(source.module, quantized, settings, model=arguments.model, data=arguments.data)
-        save_quantized(aside, source.stem, source.module, quantized, settings, summary.to_dict())
+        quantized = replace(found.quantized, settings=settings)
+        quantized.save_folder(aside, source.stem, quantized.summary(arguments.model, arguments.data))
         write_atomically(aside / STATE, measured)
 
 

@@ -38,7 +38,7 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
     module = load_model(arguments.model, session, **import_settings(arguments))
     shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
     if arguments.data is not None:
-        module = quantize(module, data_in(arguments), progress=session.progress)
+        module = quantize(module, data_in(arguments), progress=session.progress).module
     return specialize(module, shapes)
 
 

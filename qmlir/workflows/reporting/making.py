@@ -18,7 +18,8 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.workflows.evaluating import Labels, data_beside
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
-from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.quantized import Quantized
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.reporting.collect import SAMPLES, ReportOptions, collect
 from qmlir.workflows.reporting.model import Report
 from qmlir.workflows.reporting.render import write_page
@@ -45,12 +46,16 @@ def is_quantized(module: ModuleOp) -> bool:
 
 
 def _opened(
-    model: Model,
+    model: Model | Quantized,
     reference: Model | None,
     data: Data,
     shapes: Mapping[str, Sequence[int]] | None,
     progress: IO[str] | None,
 ) -> _Subjects:
+    if isinstance(model, Quantized):
+        return _Subjects(
+            model.source if reference is None else _module(reference, shapes), model.module, model.profile, "model"
+        )
     title = "model" if isinstance(model, ModuleOp) else Path(fspath(model)).name
     if not isinstance(model, ModuleOp) and QuantizedFolder.holds(model):
         folder = QuantizedFolder.open(model)
@@ -63,7 +68,7 @@ def _opened(
         return _Subjects(_module(reference, shapes), module, None, title)
     if reference is not None:
         raise text_error(f"'{title}' has no quantized value: a reference is for a model that is quantized")
-    made = quantize_with_profile(module, data, progress=progress)
+    made = quantize(module, data, validate=False, progress=progress)
     return _Subjects(module, made.module, made.profile, title)
 
 
@@ -77,7 +82,7 @@ def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleO
 
 
 def report(
-    model: Model,
+    model: Model | Quantized,
     data: Data,
     output: str | PathLike[str] = OUTPUT,
     *,

@@ -18,7 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "cache"))
     saved_classifier(tmp_path)
     module = qmlir.load(tmp_path / "classifier.onnx", shapes={"x": (1, 4)})
-    save_module(qmlir.quantize(module, {"x": samples()[0]}), tmp_path / "int8.mlir")
+    save_module(qmlir.quantize(module, {"x": samples()[0]}).module, tmp_path / "int8.mlir")
     np.savez(tmp_path / "inputs.npz", x=np.zeros((1, 4), np.float32))
     np.savez(tmp_path / "other.npz", x=np.zeros((1, 5), np.float32))
     return tmp_path

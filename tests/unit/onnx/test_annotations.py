@@ -58,7 +58,7 @@ def test_the_annotated_parameters_are_those_that_follow() -> None:
     model = relu(BOTH, tensors={"s": np.float32(0.0123), "z": np.int8(17)})
     model.graph.quantization_annotation.add().CopyFrom(model.graph.quantization_annotation[0])
     model.graph.quantization_annotation[1].tensor_name = "y"
-    text = str(qmlir.quantize(qmlir.load(model)))
+    text = str(qmlir.quantize(qmlir.load(model)).module)
     assert text.count("!quant.uniform<i8:f32, 0.012299999594688416:17>") == 3  # f32 of 0.0123
 
 

@@ -41,7 +41,7 @@ def test_the_branch_of_the_condition(condition: bool) -> None:
 
 def test_a_branch_is_quantized_and_compiled() -> None:
     module = qmlir.load(_model(True, body="t = MatMul (a, a)"))
-    quantized = qmlir.quantize(module, {"x": RNG.standard_normal((8, 2, 2)).astype(np.float32)})
+    quantized = qmlir.quantize(module, {"x": RNG.standard_normal((8, 2, 2)).astype(np.float32)}).module
     assert any("!quant.uniform" in str(op.results[0].type) for op in quantized.walk() if op.name == "nn.matmul")
 
 

@@ -175,7 +175,7 @@ def _quantized(name: str, samples: int = 16) -> tuple[ModuleOp, ModuleOp]:
         }
         for scale in noise
     ]
-    return module, qmlir.quantize(module, given)
+    return module, qmlir.quantize(module, given).module
 
 
 @pytest.mark.parametrize("name", ["scan", "nested", "else"])

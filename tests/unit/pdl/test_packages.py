@@ -111,7 +111,7 @@ def test_patterns_run_inside_a_pipeline() -> None:
     with registry.plugged([registry.plugin("brought")]):
         module = parse_module(default_environment().new_context(), _MODULE)
         samples = [{"x": np.array([-1, 1], np.float32), "y": np.ones(3, np.float32)}]
-        quantized = qmlir.quantize(module, samples)
+        quantized = qmlir.quantize(module, samples).module
     assert [op.name for op in quantized.walk()].count("nn.relu") == 1
 
 

@@ -133,7 +133,7 @@ def test_samples_go_through_interpreter_and_program_alike(scheme: str) -> None:
         f"func.return {', '.join(f'%{name}_y' for name in names)} : {', '.join(['tensor<1x64xf32>'] * len(names))}\n}}"
     )
     module = parse_module(default_environment().new_context(), text, "functions")
-    quantized = qmlir.quantize(module, arrays, scheme=scheme)
+    quantized = qmlir.quantize(module, arrays, scheme=scheme).module
     assert not coverage(quantized).left_in_float
     program = qmlir.compile(quantized)
     for sample in range(0, 32, 8):
@@ -188,7 +188,7 @@ def test_positions_of_a_mask_and_angles_of_many_turns_keep_their_numbers() -> No
     }
     shapes = {name: (1, *array.shape[1:]) for name, array in arrays.items()}
     model = qmlir.load(onnx.parser.parse_model(POSITIONS), shapes=shapes)
-    quantized = qmlir.quantize(model, arrays)
+    quantized = qmlir.quantize(model, arrays).module
     program = qmlir.compile(quantized)
     for sample in range(32):
         one = {name: array[sample : sample + 1] for name, array in arrays.items()}

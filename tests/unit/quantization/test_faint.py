@@ -45,7 +45,7 @@ def _sqnr(found: np.ndarray, expected: np.ndarray) -> float:
 )
 def test_bits_follow_from_what_was_recorded(rows: int, spread: float, is_wide: bool) -> None:
     model, arrays = _attention(rows, spread)
-    text = str(qmlir.quantize(qmlir.load(model), arrays))
+    text = str(qmlir.quantize(qmlir.load(model), arrays).module)
     assert ("!quant.uniform<i16:f32, 1.52587890625e-05:-32768>" in text) is is_wide
     assert ("!quant.uniform<i8:f32, 3.906250e-03:-128>" in text) is not is_wide
 
@@ -54,7 +54,7 @@ def test_an_even_mixture_of_many_keeps_its_numbers() -> None:
     model, arrays = _attention(1500, 0.5)
     shapes = {name: (1, *array.shape[1:]) for name, array in arrays.items()}
     loaded = qmlir.load(model, shapes=shapes)
-    quantized = qmlir.quantize(loaded, arrays)
+    quantized = qmlir.quantize(loaded, arrays).module
     _, held = _attention(1500, 0.5, seed=1)
     singles = [{name: array[place : place + 1] for name, array in held.items()} for place in range(8)]
     found = np.concatenate([qmlir.interpret(quantized, each)["mixed"] for each in singles])
@@ -66,5 +66,5 @@ def test_a_rule_has_the_last_word(tmp_path: Path) -> None:
     model, arrays = _attention(300, 0.5)
     recipe = tmp_path / "narrow.toml"
     recipe.write_text('[[rule]]\nfaint = true\nstorage = "i8"\n')
-    quantized = qmlir.quantize(qmlir.load(model), arrays, recipe=recipe)
+    quantized = qmlir.quantize(qmlir.load(model), arrays, recipe=recipe).module
     assert "i16" not in str(quantized)

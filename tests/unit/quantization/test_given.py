@@ -36,7 +36,7 @@ def _samples(spread: float, seed: int = 0) -> dict[str, Array]:
     ids=["narrow", "wide", "moved", "read inside", "a softmax"],
 )
 def test_bits_follow_from_what_was_recorded(body: str, shape: str, spread: float, is_wide: bool) -> None:
-    text = str(qmlir.quantize(qmlir.load(_model(body, shape)), _samples(spread), validate=False))
+    text = str(qmlir.quantize(qmlir.load(_model(body, shape)), _samples(spread), validate=False).module)
     assert (WIDE in text) is is_wide
     assert (NARROW in text) is not is_wide
 
@@ -44,7 +44,7 @@ def test_bits_follow_from_what_was_recorded(body: str, shape: str, spread: float
 def test_numbers_near_the_middle_keep_their_differences() -> None:
     """The operand has a step of R / 255, of which the sigmoid makes at most a quarter; its own steps are no larger."""
     samples = _samples(0.1)
-    quantized = qmlir.quantize(qmlir.load(_model("y = Sigmoid (x)", "N, 4"), shapes={"x": (64, 4)}), [samples])
+    quantized = qmlir.quantize(qmlir.load(_model("y = Sigmoid (x)", "N, 4"), shapes={"x": (64, 4)}), [samples]).module
     exact = 1 / (1 + np.exp(-samples["x"].astype(np.float64)))
     step = (samples["x"].max() - samples["x"].min()) / 255
     found = qmlir.interpret(quantized, samples)["y"]

@@ -23,7 +23,7 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
 from qmlir.quantization.report import coverage
 from qmlir.workflows.inspection.explaining import explain_node
-from qmlir.workflows.quantizing import Quantized, quantize_with_profile
+from qmlir.workflows.quantizing import Quantized, quantize
 
 SAMPLES, LENGTH, WIDTH = 12, 8, 16
 LOWEST = float(np.finfo(np.float32).min)
@@ -221,7 +221,7 @@ def model(form: str, fill: float = -10000.0, kept: int = 3) -> Model:
 @cache
 def quantized(form: str, fill: float = -10000.0) -> Quantized:
     own = model(form, fill)
-    return quantize_with_profile(own.module, own.samples)
+    return quantize(own.module, own.samples, validate=False)
 
 
 def _decibels(wanted: np.ndarray, found: np.ndarray) -> float:
@@ -271,7 +271,7 @@ def test_a_float_of_the_caller_masks_by_another_number_than_it_had() -> None:
 def test_samples_without_padding_say_nothing_of_the_mask(form: str) -> None:
     """Where no sample was padded, the mask that a caller gives later masks all the same."""
     own, whole = model(form), model(form, kept=LENGTH)
-    made = quantize_with_profile(whole.module, whole.samples)
+    made = quantize(whole.module, whole.samples, validate=False)
     found = own.outputs(made.module)
     assert not found["p"][~own.keep].any()
     assert _decibels(own.expected()["y"], found["y"]) > 28
@@ -283,7 +283,7 @@ def test_a_number_that_masks_and_still_counts(monkeypatch: pytest.MonkeyPatch) -
     body = FORMS["BERT, -10000"][0].replace("e4", "n20")
     monkeypatch.setitem(FORMS, form, (f"n20 = Constant<value_float=-20.0>() {body}", _padding))
     own = model(form)
-    made = quantize_with_profile(own.module, own.samples)
+    made = quantize(own.module, own.samples, validate=False)
     (softmax,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp))
     assert softmax.fill is not None
     assert softmax.fill.value.data == -20
@@ -345,7 +345,7 @@ def test_compiled(form: str) -> None:
 def test_by_parts(form: str) -> None:
     """Taken apart before values are profiled, a mask is known where it is certain: a Boolean, or a constant."""
     own = model(form)
-    made = qmlir.quantize(own.module, own.samples, keep=())
+    made = qmlir.quantize(own.module, own.samples, keep=()).module
     assert not any(isinstance(op, SoftmaxOp) for op in made.walk())
     found = own.outputs(made)
     assert not found["p"][~own.keep].any()
@@ -360,7 +360,7 @@ def _near_miss(
     own = model(body)
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
-        made = quantize_with_profile(own.module, own.samples | (samples or {}))
+        made = quantize(own.module, own.samples | (samples or {}), validate=False)
     (softmax,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp))
     return softmax.mask is not None, [each.message for each in said if " as a number: " in each.message]
 
@@ -413,7 +413,7 @@ def test_open_sizes() -> None:
         x = random.normal(size=(1, 2, length, WIDTH)).astype(np.float32)
         return {"x": x, "a": padding.astype(np.int64)}
 
-    made = qmlir.quantize(module, [sample(length) for length in (8, 12) * 10])
+    made = qmlir.quantize(module, [sample(length) for length in (8, 12) * 10]).module
     for length in (8, 20):
         wanted: list[np.ndarray] = []
         found: list[np.ndarray] = []

@@ -27,7 +27,7 @@ def test_an_island_finds_the_numbers_of_the_float_model(is_read_elsewhere: bool)
         }}""")
     data = [{"x": random.integers(0, 4, (3, 4)).astype(np.float32)} for _ in range(8)]
     module = qmlir.load(model)
-    quantized = qmlir.quantize(module, data, validate=False)
+    quantized = qmlir.quantize(module, data, validate=False).module
     (product,) = (op for op in quantized.walk() if isinstance(op, MatMulOp))
     (scaled,) = (op for op in quantized.walk() if isinstance(op, MulOp))
     assert quantized_type(product.lhs) is not None

@@ -41,7 +41,7 @@ def _signal(seed: int) -> dict[str, np.ndarray]:
 
 
 def _quantized(kind: str) -> ModuleOp:
-    return qmlir.quantize(_model(kind), [_signal(seed) for seed in range(64)], validate=False)
+    return qmlir.quantize(_model(kind), [_signal(seed) for seed in range(64)], validate=False).module
 
 
 def test_faint_tones_keep_their_magnitude() -> None:

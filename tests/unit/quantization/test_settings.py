@@ -62,7 +62,7 @@ def test_settings_of_other_tools_are_answered(settings: Any, message: str) -> No
 
 def in_float(**settings: Any) -> set[str]:
     """The nodes that stay in float."""
-    module = qmlir.quantize(qmlir.load(classifier()), X, validate=False, **settings)
+    module = qmlir.quantize(qmlir.load(classifier()), X, validate=False, **settings).module
     return {row.key.partition("/")[0] for row in coverage(module).left_in_float}
 
 
@@ -95,7 +95,7 @@ def test_exclusions_come_after_the_recipe_and_must_match() -> None:
 
 def test_names_of_other_tools_quantize_the_same() -> None:
     def text(**settings: Any) -> str:
-        module = qmlir.quantize(qmlir.load(classifier()), X, validate=False, **settings)
+        module = qmlir.quantize(qmlir.load(classifier()), X, validate=False, **settings).module
         return module_text(module, PrintOptions(weights=Weights.INLINE))
 
     ours = text(weights="i4", activations="u8", calibrator="min_max", granularity="channel")

@@ -43,7 +43,7 @@ def test_the_cache_of_shared_heads() -> None:
     x = RANDOM.normal(size=(2, 5, WIDTH)).astype(np.float32)
     room = (2, SHARED, ROOM, SIZE)
     samples = [_feeds(x, 0, *[np.zeros(room, np.float32)] * 2)]
-    quantized = qmlir.quantize(qmlir.load(_attention()), samples, states={"past_*": "present_*"}, validate=False)
+    quantized = qmlir.quantize(qmlir.load(_attention()), samples, states={"past_*": "present_*"}, validate=False).module
     empty = np.zeros(room, np.int8)
     whole = qmlir.interpret(quantized, _feeds(x, 0, empty, empty))
     key, value, rows = empty, empty, list[Array]()
@@ -70,7 +70,7 @@ def test_a_state_that_is_computed_with() -> None:
     """
     samples = [{"x": np.array([[0, 2]], np.float32), "h": np.array([[0, 2]], np.float32)}]
     model = qmlir.load(parser.parse_model(CELL))
-    quantized = qmlir.quantize(model, samples, states={"h": "next"}, validate=False)
+    quantized = qmlir.quantize(model, samples, states={"h": "next"}, validate=False).module
     state = np.full((1, 2), -128 + 64, np.int8)
     found = qmlir.interpret(quantized, {"x": np.ones((1, 2), np.float32), "h": state})["next"]
     assert found.dtype == np.int8

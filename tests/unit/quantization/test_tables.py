@@ -71,7 +71,7 @@ def _tables(module: object) -> list[ConstantOp]:
 @pytest.mark.parametrize("settings", [{}, {"weights": "i4", "granularity": "block:32", "weight_scheme": "asymmetric"}])
 def test_a_head_reads_the_codes_of_the_table(head: str, settings: dict[str, str]) -> None:
     model = _decoder(head, _rows())
-    quantized = qmlir.quantize(qmlir.load(model), _samples(), validate=False, **settings)
+    quantized = qmlir.quantize(qmlir.load(model), _samples(), validate=False, **settings).module
     takes, places = [op for op in quantized.walk() if isinstance(op, GatherOp)]
     assert len(_tables(quantized)) == len([takes, places])
     assert takes.input.type == _tables(quantized)[0].result.type
@@ -99,7 +99,7 @@ def test_a_zero_of_another_sign_is_another_tensor() -> None:
     turned = rows.T.copy()
     turned[5, 3] = -0.0
     model = _with(_decoder("constant", rows), "turned", turned)
-    quantized = qmlir.quantize(qmlir.load(model), _samples(), validate=False)
+    quantized = qmlir.quantize(qmlir.load(model), _samples(), validate=False).module
     assert len(_tables(quantized)) == len(("table", "turned", "places"))
 
 
@@ -107,7 +107,7 @@ def test_an_infinite_row_saturates_in_the_type_of_the_rows() -> None:
     rows = _rows()
     rows[7] = -np.inf
     model = _with(_decoder("constant", _rows()), "table", rows)
-    quantized = qmlir.quantize(qmlir.load(model), [{"tokens": np.arange(COUNT) + 8}], validate=False)
+    quantized = qmlir.quantize(qmlir.load(model), [{"tokens": np.arange(COUNT) + 8}], validate=False).module
     takes, places = (op for op in quantized.walk() if isinstance(op, GatherOp))
     assert "!quant.uniform<i16:f32, " in str(takes.input.type)
     assert "!quant.uniform<i8<-127:127>:f32:0, " in str(places.input.type)

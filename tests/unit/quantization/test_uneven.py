@@ -53,7 +53,7 @@ def _samples(large: float, count: int, seed: int) -> list[dict[str, np.ndarray]]
 @pytest.mark.parametrize(("large", "is_wide"), [(8.0, False), (100.0, True)])
 def test_bits_follow_from_the_ranges_of_the_parts(large: float, is_wide: bool) -> None:
     model = _model()
-    module = qmlir.quantize(qmlir.load(model), _samples(large, 64, 0), validate=False)
+    module = qmlir.quantize(qmlir.load(model), _samples(large, 64, 0), validate=False).module
     assert ("i16:f32" in str(module)) is is_wide
     weights = np.array(model.graph.initializer[0].float_data, np.float64).reshape(8, 8)
     errors = list[np.ndarray]()
@@ -65,7 +65,7 @@ def test_bits_follow_from_the_ranges_of_the_parts(large: float, is_wide: bool) -
 
 @pytest.mark.parametrize(("large", "bits"), [(8.0, 8), (100.0, 16)])
 def test_products_that_are_added_up_to_such_a_part_are_as_fine(large: float, bits: int) -> None:
-    module = qmlir.quantize(qmlir.load(_model(_CELL)), _samples(large, 64, 0), validate=False)
+    module = qmlir.quantize(qmlir.load(_model(_CELL)), _samples(large, 64, 0), validate=False).module
     types = [quantized_type(op.results[0]) for op in module.walk() if isinstance(op, MulOp)]
     assert [type_ and type_.bits for type_ in types] == [bits, bits]
 
@@ -74,6 +74,6 @@ def test_a_rule_decides_otherwise(tmp_path: Path) -> None:
     samples = _samples(100.0, 16, 0)
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('[[rule]]\nuneven = true\nstorage = "i8"\n')
-    assert "i16:f32" not in str(qmlir.quantize(qmlir.load(_model()), samples, recipe=recipe, validate=False))
+    assert "i16:f32" not in str(qmlir.quantize(qmlir.load(_model()), samples, recipe=recipe, validate=False).module)
     with pytest.raises(DiagnosticError, match="decide nothing"):
         qmlir.quantize(qmlir.load(_model()), _samples(1.0, 16, 0), recipe=recipe, validate=False)

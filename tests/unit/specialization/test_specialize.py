@@ -66,7 +66,7 @@ def test_digits(name: str) -> None:
 def test_quantized_digits(name: str) -> None:
     x = np.random.default_rng(0).standard_normal(LAYOUTS[name]).astype(np.float32)
     module = qmlir.load(MODELS / f"digits_{name}.onnx")
-    quantized = qmlir.quantize(module, x if name == "cnn" else x.swapaxes(0, 1))
+    quantized = qmlir.quantize(module, x if name == "cnn" else x.swapaxes(0, 1)).module
     found = specialize(quantized, {"input": x.shape})
     verify(found)
     np.testing.assert_array_equal(

@@ -42,7 +42,7 @@ def _same(found, expected) -> None:
 
 def test_digits_on_two_devices_and_the_host() -> None:
     module = qmlir.load(EXAMPLES / "digits_cnn.onnx", shapes={"input": (1, 1, 8, 8)})
-    quantized = qmlir.quantize(module, {"input": np.load(EXAMPLES / "digits_samples.npz")["input"]})
+    quantized = qmlir.quantize(module, {"input": np.load(EXAMPLES / "digits_samples.npz")["input"]}).module
     program = qmlir.compile(quantized, target="npu,dsp,cpu")
     assert isinstance(program, HybridProgram)
     assert {step.target for step in program.steps} == {"npu", "dsp", "cpu"}

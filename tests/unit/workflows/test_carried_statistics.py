@@ -50,7 +50,7 @@ def types_of(module: ModuleOp) -> dict[str, UniformQuantizedType]:
 
 
 def test_ranges_of_tensors_in_metadata_of_elsewhere() -> None:
-    module = qmlir.quantize(qmlir.load(layer()))
+    module = qmlir.quantize(qmlir.load(layer())).module
     assert any(op.name == "nn.fully_connected" for op in module.walk())
     found = types_of(module)
     # The sum saturates where the relu would: both have the 255 steps of 0 to 6.
@@ -83,7 +83,7 @@ def test_the_sum_before_a_bias_has_the_range_that_follows() -> None:
 def test_parts_that_nobody_observed_stay_in_float_with_a_warning() -> None:
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(each.message)):
-        module = qmlir.quantize(qmlir.load(layer(function="Mish")), keep=())
+        module = qmlir.quantize(qmlir.load(layer(function="Mish")), keep=()).module
     assert any("has no entry for its value 'last/softplus'" in each for each in said)
     assert any(op.name == "nn.fully_connected" for op in module.walk())
 

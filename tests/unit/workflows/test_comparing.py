@@ -38,7 +38,7 @@ def keys(found: Any) -> list[str]:
 
 def test_modules_and_paths_are_the_same(folder: Path) -> None:
     float_module = qmlir.load(MODEL)
-    quantized = qmlir.quantize(float_module, DATA)
+    quantized = qmlir.quantize(float_module, DATA).module
     found = [
         qmlir.compare(one, other, DATA)
         for one, other in ((float_module, quantized), (MODEL, folder), (str(MODEL), quantized), (folder, None))
@@ -76,7 +76,7 @@ def test_runtimes_in_front_of_a_path(folder: Path) -> None:
 
 def test_programs(folder: Path, tmp_path: Path) -> None:
     module = qmlir.load(folder / "digits.q.mlir")
-    fixed = qmlir.quantize(qmlir.load(MODEL, shapes={"image": (2, 4)}), DATA)
+    fixed = qmlir.quantize(qmlir.load(MODEL, shapes={"image": (2, 4)}), DATA).module
     program = qmlir.compile(fixed)
     program.save(tmp_path / "saved")
     sides: list[tuple[Any, Any]] = [

@@ -38,7 +38,7 @@ def model() -> ModuleOp:
 @pytest.mark.parametrize(("asked", "metric"), [({}, "SQNR dB"), ({"loss": "kl", "optimizer": "sgd"}, "agreement")])
 def test_the_float_model_teaches(model: ModuleOp, asked: dict[str, Any], metric: str) -> None:
     found = qmlir.finetune(model, DATA, **NARROW, **asked)
-    plain = qmlir.quantize(model, DATA, weights="i2", activations="u4", validate=False)
+    plain = qmlir.quantize(model, DATA, weights="i2", activations="u4", validate=False).module
     assert found.metric == metric
     assert found.samples + found.held_out == len(DATA)
     assert found.after.loss < found.before.loss

@@ -36,7 +36,7 @@ def _samples(dtype: npt.DTypeLike) -> list[dict[str, npt.NDArray[np.generic]]]:
 
 
 def _quantized(dtype: npt.DTypeLike) -> ModuleOp:
-    return qmlir.quantize(qmlir.load(_model(dtype)), _samples(dtype))
+    return qmlir.quantize(qmlir.load(_model(dtype)), _samples(dtype)).module
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_calibrator_of_the_package_asks_for_it() -> None:
     with plugins([PLUGIN]):
         found = profile(_module(), {"x": X}, observers=["norms"])
         reach, whole = (
-            _scale(qmlir.quantize(_module(), profiled=found, calibrator=name, scheme="symmetric", progress=None))
+            _scale(qmlir.quantize(_module(), profiled=found, calibrator=name, scheme="symmetric", progress=None).module)
             for name in ("mean_norm", "min_max")
         )
     assert reach / whole == pytest.approx(np.mean(NORMS) / np.abs(X).max(), rel=1e-6)  # scales are rounded to f32
@@ -112,8 +112,8 @@ def test_quantizing_records_it_too(tmp_path: Path) -> None:
     settings: Any = {"calibrator": "mean_norm", "scheme": "symmetric"}
     with plugins([PLUGIN]):
         found = profile(_module(), {"x": X}, observers=["norms"])
-        expected = str(qmlir.quantize(_module(), profiled=found, **settings))
-        assert str(qmlir.quantize(_module(), {"x": X}, observers=["norms"], **settings)) == expected
+        expected = str(qmlir.quantize(_module(), profiled=found, **settings).module)
+        assert str(qmlir.quantize(_module(), {"x": X}, observers=["norms"], **settings).module) == expected
         with pytest.raises(DiagnosticError, match=r"takes samples with observers \(norms\)"):
             qmlir.quantize(_module(), profiled=found, observers=["norms"], **settings)
     (tmp_path / "net.mlir").write_text(MODEL)

@@ -39,7 +39,7 @@ def test_the_recipe_makes_what_was_found(tmp_path: Path) -> None:
     result = found(bound=1.0, weights="i4")
     path = tmp_path / "recipe.toml"
     path.write_text(result.recipe)
-    again = qmlir.quantize(qmlir.load(classifier()), {"x": X}, weights="i4", recipe=path)
+    again = qmlir.quantize(qmlir.load(classifier()), {"x": X}, weights="i4", recipe=path).module
     scores = qmlir.interpret(again, {"x": X})["y"]
     np.testing.assert_array_equal(scores, qmlir.interpret(result.quantized.module, {"x": X})["y"])
     assert (scores.argmax(axis=1) == LABELS).all()

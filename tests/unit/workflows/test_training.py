@@ -101,7 +101,7 @@ def test_what_is_not_trained_freezes_to_what_quantize_gives() -> None:
     random = np.random.default_rng(3)
     net, output = _images(random)
     model, data = qmlir.load(net.model(output)), [net.feeds]
-    assert str(qmlir.trainable(model, data).freeze({})) == str(qmlir.quantize(model, data, validate=False))
+    assert str(qmlir.trainable(model, data).freeze({})) == str(qmlir.quantize(model, data, validate=False).module)
 
 
 def _layer(scales: str, **settings: str) -> tuple[Trainable, Array]:

@@ -39,7 +39,7 @@ def module() -> ModuleOp:
         weights = net.constant(generator.standard_normal((outputs, inputs), np.float32))
         value = net.node("Gemm", value, weights, net.constant(generator.standard_normal(outputs, np.float32)), transB=1)
     model = qmlir.load(net.model(value))
-    return qmlir.quantize(model, [np.random.default_rng(2).standard_normal((8, 6), np.float32)])
+    return qmlir.quantize(model, [np.random.default_rng(2).standard_normal((8, 6), np.float32)]).module
 
 
 class _Invented:

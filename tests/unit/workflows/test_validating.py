@@ -1,7 +1,7 @@
 """Whether a model lost its answers: what is compared, the verdict by hand, bounds, and that nothing is silent."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ import qmlir
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.workflows.quantizing import quantize_with_profile
 from qmlir.workflows.validating import (
     MOST,
     Cause,
@@ -23,13 +22,12 @@ from qmlir.workflows.validating import (
 )
 from tests.support.classifiers import classifier, samples
 
-DEFAULT = ValidationOptions()
 LOST: QuantizeSettings = {"weights": "i4", "granularity": "tensor"}
 """The layer `fine` of the classifier is 0 with these, so that every score is."""
 
 
-def _validated(data: Data, options: ValidationOptions = DEFAULT, **settings: Unpack[QuantizeSettings]) -> Validation:
-    found = quantize_with_profile(qmlir.load(classifier()), data, validation=options, **settings).validation
+def _validated(data: Data, **settings: Any) -> Validation:
+    found = qmlir.quantize(qmlir.load(classifier()), data, **settings).validation
     assert found is not None
     return found
 
@@ -49,18 +47,18 @@ def test_a_sound_model() -> None:
     assert output.sqnr_db == pytest.approx(20 * np.log10(127 / 27), abs=0.1)
     assert output.cosine == pytest.approx(1, abs=1e-3)
     assert (output.name, output.agreement, found.samples, found.fault) == ("y", 1.0, 10, "")  # every fourth of 40
-    assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]})) == []
+    assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}).module) == []
 
 
 def test_lost_answers_are_a_warning_with_the_first_cause() -> None:
     """All scores are 0: the error is as large as the signal, 0 dB, and the larger of two equal ones is the first."""
-    (said,) = _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, **LOST))
+    (said,) = _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, **LOST).module)
     assert said == (
         "warning: the quantized model lost its answers: output y has 0.0 dB, less than 10; the first cause: "
         "fine (Gemm, nn.fully_connected), 0.0 dB"
     )
     with diagnostic_handler(lambda _: None):
-        found = _validated({"x": samples()[0]}, DEFAULT, **LOST)
+        found = _validated({"x": samples()[0]}, **LOST)
     assert found.cause == Cause("fine", "nn.fully_connected", "Gemm", 0.0)
     assert found.text().startswith("THE ANSWERS ARE LOST: output y has 0.0 dB, less than 10\n")
     assert (found.outputs[0].cosine, found.outputs[0].agreement) == (0.0, 0.5)  # half of the samples are of class 0
@@ -81,7 +79,7 @@ def test_a_bound_is_an_error(bounds: dict[str, Any], message: str) -> None:
 def test_agreement_alone() -> None:
     """Where any ratio will do, half of the samples are in another class than all of the scores of 0 say."""
     with pytest.raises(DiagnosticError, match=r"has 50\.0% of the samples in the same class, less than 60%"):
-        _validated({"x": samples(16)[0]}, ValidationOptions(None, -100, 0.6), **LOST)
+        _validated({"x": samples(16)[0]}, min_sqnr=-100, min_agreement=0.6, **LOST)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +92,8 @@ def test_a_bound_that_is_none(bounds: dict[str, Any], message: str) -> None:
 
 
 def test_a_bound_needs_samples() -> None:
-    profile = quantize_with_profile(qmlir.load(classifier()), {"x": samples()[0]}).profile
-    assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), profiled=profile)) == []
+    profile = qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, validate=False).profile
+    assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), profiled=profile).module) == []
     with pytest.raises(DiagnosticError, match="a bound needs samples"):
         qmlir.quantize(qmlir.load(classifier()), profiled=profile, min_sqnr=10)
     qmlir.quantize(qmlir.load(classifier()), profiled=profile, min_sqnr=10, validation={"x": samples()[0]})
@@ -126,8 +124,8 @@ def test_the_share_that_is_held_out(count: int, compared: Iterable[int], calibra
 def test_what_is_held_out_does_not_calibrate() -> None:
     x = np.resize(samples()[0], (260, 4)).astype(np.float32)
     x[259] *= 50
-    without = quantize_with_profile(qmlir.load(classifier()), {"x": x[:259]}).module
-    held = quantize_with_profile(qmlir.load(classifier()), {"x": x}, validation=ValidationOptions(None, -100, 0))
+    without = qmlir.quantize(qmlir.load(classifier()), {"x": x[:259]}, validate=False).module
+    held = qmlir.quantize(qmlir.load(classifier()), {"x": x}, min_sqnr=-100, min_agreement=0)
     assert str(held.module) == str(without)
     assert held.validation is not None
     assert (held.validation.samples, held.profile.samples) == (1, 259)
@@ -137,7 +135,7 @@ def test_one_sample_with_large_values_does_not_decide() -> None:
     """A range that a single sample rules leaves nothing of the others: a ratio of all of them together is good."""
     x = samples()[0]
     x[4] *= 1000
-    found = quantize_with_profile(qmlir.load(classifier()), {"x": x}).module
+    found = qmlir.quantize(qmlir.load(classifier()), {"x": x}, validate=False).module
     pooled = qmlir.compare(qmlir.load(classifier()), found, {"x": x[:MOST]})
     assert pooled.outputs[0].sqnr_db > 13
     with diagnostic_handler(lambda _: None):
@@ -165,12 +163,7 @@ def test_outputs_of_integers_are_equal_or_not() -> None:
     model.graph.node.append(helper.make_node("ArgMax", ["y"], ["c"], axis=1))
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("c", TensorProto.INT64, ["N", 1]))
     with diagnostic_handler(lambda _: None):
-        found = quantize_with_profile(
-            qmlir.load(model),
-            {"x": samples(16)[0]},
-            validation=ValidationOptions(),
-            **LOST,
-        ).validation
+        found = qmlir.quantize(qmlir.load(model), {"x": samples(16)[0]}, **LOST).validation
     assert found is not None
     assert (found.outputs[0].sqnr_db, found.outputs[0].agreement) == (None, 0.5)
     assert "output c has 50.0% of its integers equal, less than 75%" in found.fault

@@ -17,13 +17,13 @@ from qmlir.quantization.recipe import read_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.quantization.retyping import refusal
-from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.widths import Layered, Width
 from tests.support.classifiers import classifier, samples
 
 
 def profiled() -> ModuleOp:
-    return quantize_with_profile(qmlir.load(classifier()), {"x": samples()[0]}).profiled
+    return quantize(qmlir.load(classifier()), {"x": samples()[0]}, validate=False).profiled
 
 
 def products(module: ModuleOp) -> dict[str, str]:
@@ -54,7 +54,7 @@ def test_a_width_is_that_of_one_layer(widths: dict[str, Width], expected: dict[s
     # The recipe alone does the same, from the model.
     path = tmp_path / "recipe.toml"
     path.write_text(layered.recipe_text(widths))
-    again = qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, recipe=path)
+    again = qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, recipe=path).module
     assert products(again) == expected
 
 
@@ -105,7 +105,7 @@ def test_a_layer_of_open_length_decides_by_its_parts() -> None:
     data = [{"x": given.pop("x")}]
     model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in given.items())
     del model.graph.input[1:]
-    layered = Layered(quantize_with_profile(qmlir.load(model), data).profiled, {})
+    layered = Layered(quantize(qmlir.load(model), data, validate=False).profiled, {})
     assert [*layered.layers] == ["rnn1"]
     (layer,) = (op for op in layered.quantized({"rnn1": Width.NARROW}).walk() if op.name == "nn.rnn")
     assert [bits_of(each) for each in layer.operands] == [8, 4, 4]

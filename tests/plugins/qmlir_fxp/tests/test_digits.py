@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 def quantized() -> ModuleOp:
     model = qmlir.load(EXAMPLES / "digits_cnn.onnx", shapes={"input": (1, 1, 8, 8)})
     samples = np.load(EXAMPLES / "digits_samples.npz")["input"]
-    return qmlir.quantize(model, {"input": samples}, target="fxp,cpu")
+    return qmlir.quantize(model, {"input": samples}, target="fxp,cpu").module
 
 
 @pytest.fixture(scope="module")

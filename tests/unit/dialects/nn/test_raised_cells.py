@@ -11,7 +11,7 @@ import qmlir
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import diagnostic_handler
 from qmlir.passmanager.running import run_pipeline
-from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.quantizing import quantize
 
 CELL = """
 [xw@] p@ = MatMul (x@, W) [xb@] q@ = Add (p@, b) [hr@] s@ = MatMul (h, R) [sum@] g@ = Add (q@, s@)
@@ -75,7 +75,7 @@ def _sample(seed: int) -> dict[str, np.ndarray]:
 
 def _quantized(cell: str, granularity: str = "tensor") -> ModuleOp:
     """The model with types for its operations, each by itself."""
-    made = quantize_with_profile(qmlir.load(_model(cell)), [_sample(seed) for seed in range(4)])
+    made = quantize(qmlir.load(_model(cell)), [_sample(seed) for seed in range(4)], validate=False)
     passes = f"quant-assign-types{{granularity={granularity}}},quant-propagate-types,canonicalize,cse,dce"
     return run_pipeline(made.profiled, passes)
 

@@ -30,7 +30,7 @@ def model() -> ModuleOp:
 def quantized(model: ModuleOp) -> ModuleOp:
     rows = np.random.default_rng(1).integers(0, SHAPE.vocabulary, (8, SHAPE.context))
     samples = [{"tokens": row[None], **no_past(SHAPE, 1)} for row in rows]
-    return qmlir.quantize(model, samples, states=states(SHAPE), validate=False)
+    return qmlir.quantize(model, samples, states=states(SHAPE), validate=False).module
 
 
 def _reader(quantized: ModuleOp, batch: int = 1) -> Reader:

@@ -23,7 +23,7 @@ def perceptron(batch: int | str) -> Net:
 def quantized(batch: int | str) -> ModuleOp:
     """The same in int8."""
     module = qmlir.load(perceptron(batch).model("Relu1"))
-    return qmlir.quantize(module, [np.random.default_rng(2).standard_normal((2, 6), np.float32)])
+    return qmlir.quantize(module, [np.random.default_rng(2).standard_normal((2, 6), np.float32)]).module
 
 
 @pytest.fixture(scope="session")

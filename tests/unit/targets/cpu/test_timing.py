@@ -15,7 +15,7 @@ IMAGES = np.random.default_rng(0).uniform(-1, 1, (8, 4)).astype(np.float32)
 
 @pytest.fixture(scope="module")
 def program() -> Any:
-    return qmlir.compile(qmlir.quantize(qmlir.load(MODEL, shapes={"image": (1, 4)}), {"image": IMAGES}))
+    return qmlir.compile(qmlir.quantize(qmlir.load(MODEL, shapes={"image": (1, 4)}), {"image": IMAGES}).module)
 
 
 def test_every_call_has_its_time_and_its_nodes(program: Any) -> None:

@@ -76,7 +76,7 @@ def test_the_folder(model: Path, tmp_path: Path) -> None:
     # What the parts are, by the library.
     found = QuantizedFolder.open(out)
     assert QuantizedFolder.open(found.module) == found
-    expected = qmlir.quantize(qmlir.load(model), {"image": X})
+    expected = qmlir.quantize(qmlir.load(model), {"image": X}).module
     assert str(qmlir.load(found.module)) == str(expected)
     assert str(qmlir.load(found.float_module)) == str(qmlir.load(model))
     # What runs a module runs the folder.
@@ -313,10 +313,10 @@ def test_interrupted_while_it_writes(
         assert run(model, "--data", data, "-o", out)[0] == 0
     before = files(out) if is_there else {}
 
-    def interrupt(*_: object) -> str:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder_module, "recipe_text", interrupt)
+    monkeypatch.setattr(folder_module, "write_atomically", interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(model, "--data", data, "-o", out)
     assert (files(out) if is_there else {}) == before

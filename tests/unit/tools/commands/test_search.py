@@ -43,7 +43,7 @@ def test_what_is_found_is_a_folder_of_quantize(folder: Path) -> None:
     scores = qmlir.interpret(qmlir.load(made.module), {"x": X})["y"]
     assert (scores.argmax(axis=1) == LABELS).all()
     # The recipe of the folder says all of it.
-    again = qmlir.quantize(qmlir.load(folder / "classifier.onnx"), {"x": X}, granularity="", recipe=made.recipe)
+    again = qmlir.quantize(qmlir.load(folder / "classifier.onnx"), {"x": X}, granularity="", recipe=made.recipe).module
     np.testing.assert_array_equal(qmlir.interpret(again, {"x": X})["y"], scores)
 
 

@@ -27,7 +27,9 @@ def quantized(second: float = 1.0, activations: str = "") -> ModuleOp:
     x = net.input(IMAGES[0])
     hidden = net.node("Relu", net.node("Conv", x, net.constant(WEIGHTS[0]), pads=[1, 1, 1, 1]))
     output = net.node("Relu", net.node("Conv", hidden, net.constant(WEIGHTS[1] * np.float32(second))))
-    return qmlir.quantize(qmlir.load(net.model(output)), iter([[image] for image in IMAGES]), activations=activations)
+    return qmlir.quantize(
+        qmlir.load(net.model(output)), iter([[image] for image in IMAGES]), activations=activations
+    ).module
 
 
 def data() -> object:

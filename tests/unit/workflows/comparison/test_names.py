@@ -187,7 +187,7 @@ def test_a_convolution_with_a_folded_batch_norm_is_compared_with_the_batch_norm(
     samples = np.random.default_rng(0).normal(size=(16, 2, 4, 4)).astype(np.float32)
     for name in ('{origin = "norm", tensor = "n"}', '{origin = "norm"}'):
         model = parsed(body.replace("NAME", name), batched, batched)
-        quantized = qmlir.quantize(model, {"x": samples})
+        quantized = qmlir.quantize(model, {"x": samples}).module
         found = pairs(model, quantized)
         assert found["norm"] == "conv+norm"
         assert "conv" not in found

@@ -18,7 +18,7 @@ from qmlir.text.parsing import parse_module
 from qmlir.workflows.inspection.deciding import OperationDecision, SlotDecision
 from qmlir.workflows.inspection.explaining import Explanation, explain_node
 from qmlir.workflows.inspection.wording import explanation_text
-from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.quantizing import quantize
 
 NET = """
 func.func @main(%x: tensor<?x4xf32> {nn.name = "image"}) -> (tensor<?x3xf32> {nn.name = "probability"}) {
@@ -45,7 +45,7 @@ def net() -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def profile() -> Profile:
-    return quantize_with_profile(net(), {"image": IMAGES}).profile
+    return quantize(net(), {"image": IMAGES}, validate=False).profile
 
 
 def slot_of(found: Explanation, key: str, slot: str, place: int = 0) -> SlotDecision:
@@ -144,7 +144,7 @@ def test_why_it_is_in_float_where_no_rule_says_so() -> None:
       func.return %0 : tensor<1x4xf32>
     }"""
     module = parse_module(default_environment().new_context(), text, "text")
-    taken = quantize_with_profile(module, {"x": np.ones((2, 4))})
+    taken = quantize(module, {"x": np.ones((2, 4))}, validate=False)
     (decision,) = explain_node("r", module, taken.profile).decisions
     assert not decision.is_quantized
     assert decision.reason == "is not supported on quantized values"
@@ -179,7 +179,7 @@ def test_operations_without_provenance(profile: Profile) -> None:
     for op in module.walk():
         if op.name == "nn.relu":
             del op.attributes[ORIGIN]
-    taken = quantize_with_profile(module, {"image": IMAGES})
+    taken = quantize(module, {"image": IMAGES}, validate=False)
     (decision,) = explain_node("nn.relu[0]", module, taken.profile).decisions
     assert (decision.operation, [slot.slot for slot in decision.slots]) == ("nn.relu", ["input", "output"])
 
@@ -191,7 +191,7 @@ def test_passes_and_kernels(profile: Profile) -> None:
     assert names == ["nn-decompose", "calib-apply-profile", "quant-assign-types", "nn-raise"]
     assert found.compile_changes[0].pass_name == "convert-nn-to-kernel"
     assert found.isa == "avx2"
-    quantized = quantize_with_profile(net(), profiled=profile).module
+    quantized = quantize(net(), profiled=profile, validate=False).module
     source = emit_module(lowered(specialize(quantized, shapes), "avx2", 2))
     assert found.kernels
     for kernel in found.kernels:
@@ -212,7 +212,7 @@ def test_open_sizes_and_what_is_not_compiled(profile: Profile) -> None:
 
 
 def test_a_module_that_was_changed(profile: Profile) -> None:
-    other = quantize_with_profile(net(), profiled=profile, activations="u8").module
+    other = quantize(net(), profiled=profile, activations="u8", validate=False).module
     found = explain_node("fc1", net(), profile, quantized=other)
     assert not found.is_reproduced
     assert found.operations[0].results[0].element == "u8"  # what is there
@@ -236,7 +236,7 @@ def lstm(steps: int) -> ModuleOp:
 def test_the_rules_that_are_built_in() -> None:
     module = lstm(3)
     samples = np.random.default_rng(1).standard_normal((4, 3, 1, 4)).astype(np.float32)
-    profile = quantize_with_profile(module, [{"x": sample} for sample in samples]).profile
+    profile = quantize(module, [{"x": sample} for sample in samples], validate=False).profile
     found = explain_node("lstm1", module, profile)
     cells = [
         slot

@@ -186,7 +186,7 @@ def test_the_steps_of_a_layer_are_one_row(steps: int) -> None:
 def quantized() -> ModuleOp:
     model = qmlir.load("docs/examples/digits.onnxtxt", shapes={"image": (1, 4)})
     samples = np.random.default_rng(0).uniform(-1, 1, (8, 4)).astype(np.float32)
-    return qmlir.quantize(model, {"image": samples})
+    return qmlir.quantize(model, {"image": samples}).module
 
 
 def test_below_the_quantized_level() -> None:

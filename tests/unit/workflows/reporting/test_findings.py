@@ -56,7 +56,7 @@ def samples(count: int, columns: int, seed: int = 0) -> list[Array]:
 
 
 def report_of(model: ModuleOp, data: list[Array], **settings: Any) -> tuple[ModuleOp, Report]:
-    quantized = qmlir.quantize(model, data, **settings)
+    quantized = qmlir.quantize(model, data, **settings).module
     return quantized, collect(model, quantized, data, options=ReportOptions(samples=len(data), time=False))
 
 
@@ -85,7 +85,7 @@ def again(model: ModuleOp, data: list[Array], recipe: str, folder: Path, **setti
         make_rule(table, f"rule {number}")
     path = folder / "recipe.toml"
     path.write_text(recipe, encoding="utf-8")
-    return qmlir.quantize(model, data, recipe=path, **settings)
+    return qmlir.quantize(model, data, recipe=path, **settings).module
 
 
 def test_a_range_ruled_by_an_outlier(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_clipped_values(tmp_path: Path) -> None:
     narrow = 'slot = "output"\ncalibrator = { name = "percentile", percent = 80.0 }\n'
     recipe = tmp_path / "narrow.toml"
     recipe.write_text(f"[[rule]]\n{narrow}")
-    quantized = qmlir.quantize(model, data, recipe=recipe)
+    quantized = qmlir.quantize(model, data, recipe=recipe).module
     report = collect(model, quantized, data, options=ReportOptions(samples=100, time=False))
     found = only(report, "clipped")
     changed = again(model, data, f"[[rule]]\n{narrow}\n{found.recipe}", tmp_path)
@@ -207,7 +207,7 @@ def test_a_layer_left_in_float(tmp_path: Path) -> None:
     kept = '[[rule]]\norigin = "relu"\nquantize = false\n'
     recipe = tmp_path / "kept.toml"
     recipe.write_text(kept)
-    quantized = qmlir.quantize(model, data, recipe=recipe)
+    quantized = qmlir.quantize(model, data, recipe=recipe).module
     report = collect(model, quantized, data, options=ReportOptions(samples=4, time=False))
     found = only(report, "in float")
     changed = again(model, data, f"{kept}\n{found.recipe}", tmp_path)

@@ -30,7 +30,7 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Re
     """A report of a quantized module with times, and both modules."""
     path = tmp_path_factory.mktemp("report") / "page.html"
     model = qmlir.load(MODEL, shapes={"image": (1, 4)})
-    quantized = qmlir.quantize(model, data)
+    quantized = qmlir.quantize(model, data).module
     labels = np.arange(24) % 2
     report = qmlir.report(quantized, data, path, reference=model, labels=labels, samples=24, title="digits")
     return path, report, model, quantized
@@ -178,7 +178,7 @@ def test_the_mask_of_a_softmax(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_said(data: Path, tmp_path: Path) -> None:
     model = qmlir.load(MODEL)
-    quantized = qmlir.quantize(model, data)
+    quantized = qmlir.quantize(model, data).module
     page = tmp_path / "page.html"
     with pytest.raises(DiagnosticError, match="say which float model"):
         qmlir.report(quantized, data, page)

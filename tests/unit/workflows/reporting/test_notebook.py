@@ -58,7 +58,7 @@ def text_of(html: str) -> str:
 def test_a_module_shows_its_operations(formatter: Formatter) -> None:
     model = qmlir.load(MODEL, shapes={"image": (1, 4)})
     data = {"image": np.random.default_rng(0).uniform(-1, 1, (8, 4)).astype(np.float32)}
-    html = formatter(qmlir.quantize(model, data))
+    html = formatter(qmlir.quantize(model, data).module)
     assert html is not None
     text = text_of(html)
     for row in ("fc1 nn.fully_connected i8 1x2", "relu1 nn.relu i8 1x2", "image: 1x4 f32", "logits: 1x2 f32"):

@@ -53,7 +53,7 @@ def test_sequence_without_steps() -> None:
 
 def _quantized(layer: Layer) -> tuple[ModuleOp, list[np.ndarray]]:
     module, inputs = layer.module([place for place in WEIGHTS if place < len(layer.operands)])
-    return quantize(module, [inputs]), inputs
+    return quantize(module, [inputs]).module, inputs
 
 
 @settings(deadline=None, max_examples=40)

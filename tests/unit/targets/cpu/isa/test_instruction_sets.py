@@ -121,7 +121,7 @@ def _quantized() -> ModuleOp:
     flat = net.node("Flatten", net.node("Relu", each))
     net.node("Gemm", flat, net.constant(rng.standard_normal((10, 128), np.float32)), transB=1)
     module = qmlir.load(net.model("Gemm4"))
-    return qmlir.quantize(module, [rng.standard_normal((1, 3, 8, 8), np.float32) for _ in range(3)])
+    return qmlir.quantize(module, [rng.standard_normal((1, 3, 8, 8), np.float32) for _ in range(3)]).module
 
 
 @pytest.mark.skipif(not runs_here("avx2"), reason="this processor has no AVX2")

@@ -36,7 +36,7 @@ def test_a_residual_block(scheme: str, activations: str) -> None:
     samples = np.random.default_rng(1).normal(size=(4, CHANNELS, 5, 5)).astype(np.float32)
     module = qmlir.quantize(
         qmlir.load(residual()), {"x": samples}, scheme=scheme, weight_scheme="symmetric_pow2", activations=activations
-    )
+    ).module
     assert not any(isinstance(op, RequantizeOp) for op in fused(module).walk())  # 32 bits, and no float
     program = qmlir.compile(module)
     for sample in 3 * samples[:, None]:  # beyond the ranges, too

@@ -48,7 +48,7 @@ def _quantized(sizes: Sizes) -> ModuleOp:
     node = helper.make_node("Attention", ["q", "k", "v", "mask"], ["y"], name="attention")
     graph = helper.make_graph([node], "attention", ports, [result])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
-    return qmlir.quantize(qmlir.load(model), [_inputs(sizes, seed) for seed in range(3)])
+    return qmlir.quantize(qmlir.load(model), [_inputs(sizes, seed) for seed in range(3)]).module
 
 
 def _scheduled(sizes: Sizes, isa: str, threads: int) -> ModuleOp:

@@ -223,7 +223,7 @@ class AnyLength:
                 self._prepared[key] = found
         return found
 
-    def first(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[CompiledModule, dict[str, Array]]:
+    def first(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> tuple[CompiledModule, dict[str, Array]]:
         """The program of the first run on `inputs`, and what it is given."""
         values = by_name(self.inputs, inputs)
         prepared = self.prepared(values)
@@ -231,7 +231,7 @@ class AnyLength:
         return run.bucket.call, run.feeds(list(map(checked, prepared.inputs, values)), {})
 
     def __call__(
-        self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None
+        self, inputs: Mapping[str, Any] | Sequence[Any] | Array, outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """The outputs by name, as `CompiledModule` gives them."""
         values = by_name(self.inputs, inputs)

@@ -156,7 +156,7 @@ def _converted(port: ArrayPort, value: Any) -> Array:
     return np.require(array, port.dtype, ("C", "A"))
 
 
-def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any] | Array) -> list[Any]:
     """The values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
     given: Any = inputs
     if given.__class__ is dict and len(given) == len(ports):

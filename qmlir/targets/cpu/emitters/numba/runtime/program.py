@@ -172,7 +172,7 @@ class CompiledModule:
         changed._arenas = deque()
         return changed
 
-    def first(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any] | Sequence[Any]:
+    def first(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> Mapping[str, Any] | Sequence[Any] | Array:
         """What the first run takes of `inputs`, of several if there are more images than it was compiled for."""
         values = by_name(self.inputs, inputs)
         count = self.batches.count(values)
@@ -206,7 +206,7 @@ class CompiledModule:
                         np.negative(array, out=array)
 
     def __call__(
-        self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None
+        self, inputs: Mapping[str, Any] | Sequence[Any] | Array, outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """The outputs by name; those that `outputs` has arrays for are written there.
 

@@ -194,7 +194,7 @@ def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     filters = net.constant(generator.standard_normal((20, 3, 3, 3), np.float32))
     seen = net.node("Relu", net.node("Conv", net.input(image, image.shape), filters))
     pooled = net.node("MaxPool", seen, kernel_shape=[2, 2])
-    module = qmlir.quantize(qmlir.load(net.model(pooled)), [image])
+    module = qmlir.quantize(qmlir.load(net.model(pooled)), [image]).module
     program = qmlir.compile(module, threads=3)
     assert list(tmp_path.glob("*/kernels.py"))
     assert "taken(" in next(tmp_path.glob("*/kernels.py")).read_text()
