@@ -23,6 +23,7 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
         "nn.reduce_log_sum_exp", "nn.reduce_sum_square", "nn.cum_sum", "nn.cum_prod", "nn.lp_pool", "nn.global_lp_pool",
         "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
     ),
+    "it is for training: `strip-training` takes it from a model": ("nn.dropout",),
     "a sequence is not a tensor of numbers": _SEQUENCES,
     "text is not a number": _TEXT,
     "nodes of ONNX compute on plain numbers": ("nn.onnx_island",),
@@ -41,6 +42,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "the number of elements depends on the data, and loops are made for known shapes": (
             "nn.non_zero", "nn.unique",
         ),
+        "elements are dropped at random, in training only": ("nn.dropout",),
         "a sequence has no form in loops": _SEQUENCES,
         "text has no form in loops": _TEXT,
         "ONNX Runtime computes it, beside the loops": ("nn.onnx_island",),

@@ -37,8 +37,6 @@ class GraphBuilder:
     def __init__(self, block: Block, directory: Path | None = None):
         self.block = block
         self.directory = directory
-        self.batch_dependent: list[Origin] = []
-        """Nodes in training mode: what they compute of a sample depends on the others of its batch."""
         self._known: dict[SSAValue, Known] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
         self._stored: dict[tuple[SSAValue, StoredType | UniformFloatType], SSAValue] = {}
@@ -46,7 +44,6 @@ class GraphBuilder:
     def inside(self, block: Block) -> "GraphBuilder":
         """The builder of a block inside an operation of this one's block, which knows what is known here."""
         builder = GraphBuilder(block, self.directory)
-        builder.batch_dependent = self.batch_dependent
         builder._known, builder._plain, builder._stored = dict(self._known), dict(self._plain), dict(self._stored)
         return builder
 

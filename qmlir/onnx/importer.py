@@ -26,10 +26,11 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
+from qmlir.dialects.nn.ops.training import BatchNormTrainingOp, DropoutOp
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.foreign import faults_from_outside
-from qmlir.ir.provenance import Origin, set_tensor_names
+from qmlir.ir.provenance import Origin, origins_of, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import export
@@ -81,6 +82,12 @@ from qmlir.specialization.specialize import specialize
 OLDEST_OPSET = 7
 """The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""
 
+_IN_TRAINING: Mapping[type[Operation], str] = {
+    BatchNormTrainingOp: "normalizes by the mean and the variance of each batch",
+    DropoutOp: "drops elements at random",
+}
+"""What operations do in training only."""
+
 
 @dataclass
 class _Scope:
@@ -129,8 +136,9 @@ class _Refused:
 class _ModelImporter:
     """One import."""
 
-    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer], fallback: bool):
+    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer], fallback: bool, is_training_expected: bool):
         self.model = model
+        self.is_training_expected = is_training_expected
         self.importers = importers
         self.functions = Functions.of(model.proto.functions)
         self.operators = Operators(importers, self.functions, fallback)
@@ -158,9 +166,10 @@ class _ModelImporter:
             _suggest_name(scope.values[port.name], port.name)
         self._import_nodes(nodes, scope, builder, {each.name for each in graph.output})
         outputs = self._end(function, scope, builder)
-        self._warn_of_training(builder)
         set_ports(function, inputs, outputs)
         builder.sweep()
+        if not self.is_training_expected:
+            self._warn_of_training(function)
         return self._module(function, {})
 
     def _restored(self, restoration: "export.Restoration", versions: Mapping[str, int]) -> ModuleOp:
@@ -238,15 +247,18 @@ class _ModelImporter:
             outputs.append(value)
         return outputs
 
-    def _warn_of_training(self, builder: GraphBuilder) -> None:
-        """Say that results depend on the batch, and what to do about it."""
-        if not builder.batch_dependent:
+    def _warn_of_training(self, function: FuncOp) -> None:
+        """Say that results depend on the batch, or on chance, and what to do about it."""
+        found = [
+            f"{what} ({shown_names(names)})"
+            for kind, what in _IN_TRAINING.items()
+            if (names := [str(origin) for op in function.walk() if isinstance(op, kind) for origin in origins_of(op)])
+        ]
+        if not found:
             return
-        names = [origin.name for origin in builder.batch_dependent]
         message = (
-            f"{self.model.name} is in training mode: it normalizes by the mean and the variance of each batch "
-            f"({shown_names(names)}), so the result of a sample depends on the others; export the model for inference "
-            "(training_mode = 0) to normalize by the running statistics"
+            f"{self.model.name} is in training mode: it {' and '.join(found)}, so its results vary; --strip-training, "
+            "or strip_training=True, reads it as it is at inference"
         )
         emit(Diagnostic(Severity.WARNING, message))
 
@@ -600,13 +612,19 @@ def is_exported(model: OnnxModel) -> bool:
 
 
 def import_model(
-    model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None, fallback: bool = True
+    model: OnnxModel,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    fallback: bool = True,
+    is_training_expected: bool = False,
 ) -> ModuleOp:
     """The verified module of a model: one function `@main`, its inputs and outputs named as the model names them.
 
     `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Nodes that nothing
-    imports become islands, which other runtimes compute, and are an error without `fallback`. Raises `DiagnosticError`,
-    naming the node, for a model that is wrong or that holds what cannot be imported.
+    imports become islands, which other runtimes compute, and are an error without `fallback`. A model in training mode
+    is warned of, unless it `is_training_expected`. Raises `DiagnosticError`, naming the node, for a model that is wrong
+    or that holds what cannot be imported.
     """
     check_text(model.proto)
-    return _ModelImporter(modernized(model), registry.onnx_importers(), fallback).run(shapes or {})
+    importer = _ModelImporter(modernized(model), registry.onnx_importers(), fallback, is_training_expected)
+    return importer.run(shapes or {})

@@ -78,6 +78,7 @@ PASSES: Mapping[str, str] = {
     "quant-store-states": "qmlir.passes.quantized.quant_store_states:QuantStoreStates",
     "simd-legalize": "qmlir.targets.cpu.loops.simd_legalize:SimdLegalize",
     "strip-debuginfo": "qmlir.passes.general.strip_debuginfo:StripDebuginfo",
+    "strip-training": "qmlir.passes.general.strip_training:StripTraining",
     "symbol-dce": "qmlir.passes.general.symbol_dce:SymbolDce",
     "team-divide": "qmlir.targets.cpu.loops.team_divide:TeamDivide",
     "verify-integer-only": "qmlir.passes.integer.verify_integer_only:VerifyIntegerOnly",
@@ -136,6 +137,7 @@ TREE = Contribution(
     },
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.destinations:DESTINATIONS",),
+        "inference": ("qmlir.dialects.nn.inference:RULES", "qmlir.dialects.calib.inference:RULES"),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.forms:FORMS",),
         "nn.onnx_island": ("qmlir.onnx.islands:INFERENCE", "qmlir.targets.peers.islands:RUNNING"),
         "padding": ("qmlir.specialization.padding.rows:RULES", "qmlir.specialization.padding.shapes:RULES"),

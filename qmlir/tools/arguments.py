@@ -21,6 +21,7 @@ from qmlir.interpreter.sources import Preprocessed
 from qmlir.ir.diagnostics import Diagnostic, Severity, revised, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import kept_composites
 from qmlir.quantization.settings import SettingRow, setting_rows, understood
 from qmlir.quantization.spellings import setting_hint, spelled
@@ -30,7 +31,7 @@ from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.frame import Session
 from qmlir.tools.streams import ArgumentParser
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import load
+from qmlir.workflows.loading import STRIP, load
 
 FORMS = ("qdq", "qoperator", "integer")
 """How operations on quantized values are written as ONNX; known without importing ONNX, which takes a while."""
@@ -77,6 +78,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--outputs": {
         "action": "append", "default": [], "metavar": "NAME,…",
         "help": "read an ONNX model up to these tensors, any of its graph (default: its own outputs)",
+    },
+    "--strip-training": {
+        "action": "store_true",
+        "help": "read a model that is in training mode as it is at inference: without dropout, observers and the "
+        "statistics of batches, fake quantization as casts",
     },
     "--no-fallback": {
         "action": "store_true",
@@ -184,7 +190,7 @@ def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**settings, "external_data": arguments.external_data or None}
 
 
-IMPORT = ("--shape", "--inputs", "--outputs", "--no-fallback")
+IMPORT = ("--shape", "--inputs", "--outputs", "--no-fallback", "--strip-training")
 """The options of commands that read an ONNX model, for `import_settings`."""
 
 _ENDS = ("inputs", "outputs")
@@ -196,6 +202,7 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         "shapes": arguments.shape,
         "keep_casts": getattr(arguments, "keep_casts", False),
         "fallback": not arguments.no_fallback,
+        "strip_training": arguments.strip_training,
         **_cuts(arguments),
     }
 
@@ -220,11 +227,12 @@ def load_model(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     fallback: bool = True,
+    strip_training: bool = False,
 ) -> ModuleOp:
     """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
 
-    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `inputs`, `outputs` and `fallback`
-    are those of `qmlir.load`. Raises `DiagnosticError`.
+    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `inputs`, `outputs`, `fallback` and
+    `strip_training` are those of `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
@@ -234,12 +242,20 @@ def load_model(
     if model == "-":
         module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
         verify(module)
+        if strip_training:
+            run_pipeline(module, STRIP)
     elif is_onnx:
         return load(
-            path, shapes=sizes or None, keep_casts=keep_casts, inputs=inputs, outputs=outputs, fallback=fallback
+            path,
+            shapes=sizes or None,
+            keep_casts=keep_casts,
+            inputs=inputs,
+            outputs=outputs,
+            fallback=fallback,
+            strip_training=strip_training,
         )
     else:
-        module = load(QuantizedFolder.open(path).module if path.is_dir() else path)
+        module = load(QuantizedFolder.open(path).module if path.is_dir() else path, strip_training=strip_training)
     return specialize(module, sizes, function=function) if sizes else module
 
 

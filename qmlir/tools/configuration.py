@@ -46,7 +46,7 @@ PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 BESIDE = (
     "accumulator", "activations", "assert-all-quantized", "calibration", "calibrator", "data", "exclude", "granularity",
     "inputs", "keep", "keep-casts", "min-agreement", "min-sqnr", "no-fallback", "outputs", "profile", "recipe",
-    "scheme", "shape", "state", "validation", "weight-scheme", "weights",
+    "scheme", "shape", "state", "strip-training", "validation", "weight-scheme", "weights",
 )  # fmt: skip
 """What a file beside a model may hold: how to quantize it, by what data, and what it must keep of its answers."""
 

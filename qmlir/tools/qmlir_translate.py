@@ -18,6 +18,7 @@ from qmlir.ir.verification import verify
 from qmlir.onnx.cuts import cut
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
+from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.options import parse_shapes
 from qmlir.target import HOST, find_target
 from qmlir.targets.lowering import emit_for
@@ -28,6 +29,7 @@ from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settin
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_budgets, add_plugins
 from qmlir.workflows.exporting import export_onnx
+from qmlir.workflows.loading import STRIP
 
 
 def build_argument_parser() -> argparse.ArgumentParser:
@@ -93,7 +95,10 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
         return _export(arguments, streams)
     settings = import_settings(arguments)
     model = cut(read_model(Path(arguments.input)), settings["inputs"], settings["outputs"])
-    module = import_model(model, shapes=parse_shapes(arguments.shape), fallback=settings["fallback"])
+    options = {"fallback": settings["fallback"], "is_training_expected": settings["strip_training"]}
+    module = import_model(model, shapes=parse_shapes(arguments.shape), **options)
+    if settings["strip_training"]:
+        run_pipeline(module, STRIP)
     if arguments.output:
         weights = Weights.INLINE if arguments.inline_weights else Weights.SIDECAR
         save_module(module, Path(arguments.output), PrintOptions(weights=weights))

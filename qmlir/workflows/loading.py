@@ -42,6 +42,9 @@ class HoldsModule(ABC):
 Model: TypeAlias = "ModuleOp | HoldsModule | str | PathLike[str] | ModelProto"
 """A module, what holds one, or what `load` takes."""
 
+STRIP = "strip-training,dce"
+"""The passes that take what only training needs from a model."""
+
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
@@ -54,6 +57,7 @@ def load(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     fallback: bool = True,
+    strip_training: bool = False,
 ) -> ModuleOp:
     """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, the text of a module, or a folder of
     `qmlir quantize`, of which it is the quantized one.
@@ -67,8 +71,11 @@ def load(
     `import`), which round once where the floats round at each step: the result of an operation differs by one step of
     its type at most where a sum of floats is near a tie. ONNX Runtime does the same before it runs such a model. A
     float bias becomes integers of the scale of the sums where these are within half a step of the result; otherwise the
-    operation stays in float. `keep_casts` leaves all of them in float. Raises `DiagnosticError` where the model cannot
-    be read or holds what cannot be imported.
+    operation stays in float. `keep_casts` leaves all of them in float.
+
+    A model in training mode is read as it is, with a warning: it drops elements at random, and normalizes by the
+    statistics of each batch. `strip_training` reads it as it is at inference (the pass `strip-training`). Raises
+    `DiagnosticError` where the model cannot be read or holds what cannot be imported.
     """
     if isinstance(source, str | PathLike):
         source = Path(source)
@@ -77,20 +84,23 @@ def load(
     elif not hasattr(source, "graph"):
         raise _no_model(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
-        return _imported(onnx.cut(onnx.read_model(source), inputs, outputs), shapes, keep_casts, fallback)
+        model = onnx.cut(onnx.read_model(source), inputs, outputs)
+        module = onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
+        if strip_training:
+            run_pipeline(module, STRIP)
+        if (
+            not keep_casts
+            and not onnx.is_exported(model)
+            and any(isinstance(op, CastOperation) for op in module.walk())
+        ):
+            run_pipeline(module, IMPORT.text())
+        return module
     if inputs is not None or outputs is not None:
         raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")
     module = load_module(default_environment().new_context(), source)
     verify(module)
-    return module
-
-
-def _imported(
-    model: "OnnxModel", shapes: Mapping[str, Sequence[int]] | None, keep_casts: bool, fallback: bool
-) -> ModuleOp:
-    module = onnx.import_model(model, shapes=shapes, fallback=fallback)
-    if not keep_casts and not onnx.is_exported(model) and any(isinstance(op, CastOperation) for op in module.walk()):
-        run_pipeline(module, IMPORT.text())
+    if strip_training:
+        run_pipeline(module, STRIP)
     return module
 
 

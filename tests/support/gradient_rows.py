@@ -27,6 +27,7 @@ from qmlir.dialects.nn.ops import (
     resizing,
     selection,
     softmax,
+    training,
 )
 from qmlir.ir.interfaces import Domain
 from tests.support.gradients import Drawn, Random, Row
@@ -41,9 +42,11 @@ from tests.support.gradients_by_torch import (
     torch_attention,
     torch_average,
     torch_batch_norm,
+    torch_batch_norm_training,
     torch_blocks,
     torch_conv,
     torch_conv_transpose,
+    torch_dropout,
     torch_first,
     torch_layer,
     torch_layer_norm,
@@ -181,6 +184,13 @@ def _norm(random: Random) -> tuple[Array, Array, Array]:
 def _batch_norm(random: Random) -> Drawn:
     data, scale, bias = _norm(random)
     return Drawn([data, scale, bias, floats(random, len(bias)), floats(random, len(bias), low=0.5)])
+
+
+def _dropout(random: Random) -> Drawn:
+    """The ratio is no f64: it has no gradient."""
+    ratio, answers = np.array(random.uniform(0, 0.9), np.float32), [np.array(each, np.int8) for each in (0, 1)]
+    training = answers[each : each + 1] if (each := int(random.integers(3))) < 2 else []
+    return Drawn([floats(random, 3, 4), ratio, *training], {"seed": int(random.integers(100))}, wrt="x0")
 
 
 def _group_norm(random: Random) -> Drawn:
@@ -451,6 +461,8 @@ TABLE: list[Row] = [
         lambda t, p, x: t.linalg.vector_norm(x.flatten(2), p["p"], 2).reshape(*x.shape[:2], *[1] * (x.ndim - 2)),
     ),
     Row(normalization.BatchNormOp, _batch_norm, torch_batch_norm),
+    Row(training.BatchNormTrainingOp, _batch_norm, torch_batch_norm_training),
+    Row(training.DropoutOp, _dropout, torch_dropout),
     Row(normalization.InstanceNormOp, lambda r: Drawn([floats(r, 2, 3, 4, 2), floats(r, 3), floats(r, 3)]), torch_norm),
     Row(normalization.GroupNormOp, _group_norm, torch_norm),
     Row(normalization.LayerNormOp, _trailing(2), torch_layer_norm),

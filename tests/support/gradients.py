@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType, f64, i1, i32, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
@@ -42,7 +42,10 @@ class Row:
     torch: Callable[..., Any] | None = None
 
 
-ELEMENTS = {np.dtype(np.float64): f64, np.dtype(np.int64): i64, np.dtype(np.int32): i32, np.dtype(np.int8): i1}
+ELEMENTS = {
+    np.dtype(np.float64): f64, np.dtype(np.float32): f32, np.dtype(np.int64): i64, np.dtype(np.int32): i32,
+    np.dtype(np.int8): i1,
+}  # fmt: skip
 
 
 def module_of(row: Row, drawn: Drawn) -> tuple[ModuleOp, dict[str, Array]]:

@@ -104,6 +104,22 @@ def torch_batch_norm(t: Torch, p: Mapping[str, Any], x: Any, w: Any, b: Any, mea
     return (x - mean) / t.sqrt(variance + EPSILON) * w + b
 
 
+def torch_batch_norm_training(t: Torch, p: Mapping[str, Any], x: Any, w: Any, b: Any, *running: Any) -> Any:
+    """ONNX's running variance is moved by that of the batch over its number of elements, torch's by one less."""
+    axes, momentum = [axis for axis in range(x.ndim) if axis != 1], float(np.float32(0.9))
+    batch = x.mean(axes), x.var(axes, unbiased=False)
+    moved = [momentum * old + (1 - momentum) * new for old, new in zip(running, batch, strict=True)]
+    return (t.nn.functional.batch_norm(x, None, None, w, b, training=True, eps=EPSILON), *moved, *batch)
+
+
+def torch_dropout(t: Torch, p: Mapping[str, Any], x: Any, ratio: Any, training: Any = None) -> Any:
+    """The numbers that ONNX's reference draws."""
+    if training is not None and not training:
+        return x * 1.0
+    kept = t.tensor(np.random.RandomState(p["seed"]).uniform(0, 1, tuple(x.shape)) >= float(ratio))
+    return t.where(kept, x / (1 - ratio.double()), 0.0)
+
+
 def torch_layer_norm(t: Torch, p: Mapping[str, Any], x: Any, w: Any, b: Any) -> Any:
     return t.nn.functional.layer_norm(x, w.shape, w, b, EPSILON)
 

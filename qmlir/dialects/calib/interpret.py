@@ -44,9 +44,15 @@ SCALES: dict[str, Callable[..., tuple[Array, Array]]] = {
 """The scale and the zero point of each method, of its parameters."""
 
 
+def scale_and_zero_point(op: FakeQuantOp, *parameters: Array) -> tuple[Array, Array]:
+    """The scale and the zero point of `op` for its parameters, in their type."""
+    scale, zero_point = SCALES[op.method.data](op, *parameters)
+    return scale.astype(parameters[0].dtype), zero_point.astype(parameters[0].dtype)
+
+
 def _fake_quant(op: FakeQuantOp, x: Array, parameters: tuple[Array, ...]) -> tuple[Array]:
     layout = op.beside(x.ndim)
-    scale, zero_point = (each.astype(x.dtype).reshape(layout) for each in SCALES[op.method.data](op, *parameters))
+    scale, zero_point = (each.reshape(layout) for each in scale_and_zero_point(op, *parameters))
     offset = parameters[1].reshape(layout) if op.method.data == "lsq_plus" else x.dtype.type(0)
     # The integers are exact in f64 up to 32 bits.
     rounded = np.rint((x - offset) / scale).astype(np.float64) + zero_point

@@ -26,13 +26,14 @@ from qmlir.dialects.nn.ops import (
     shapes,
     softmax,
     text,
+    training,
 )
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.text.weights import ExternalWeightsAttr
 
 FAMILIES = (
     constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, einsum, normalization,
-    softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
+    training, softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
     island,
 )  # fmt: skip
 """The families of operations."""

@@ -9,11 +9,15 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops import expansion as ops
 from qmlir.dialects.nn.ops import shapes
+from qmlir.dialects.nn.ops.training import DropoutOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
 from qmlir.onnx.node import Importer, Node
+
+TRAINING_SINCE = 12
+"""The version of Dropout that has the input `training_mode`."""
 
 
 def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
@@ -97,9 +101,13 @@ def _eye_like(node: Node) -> SSAValue:
 
 
 def _dropout(node: Node) -> Sequence[SSAValue]:
-    """ONNX Dropout as it is at inference: every element is kept."""
+    """ONNX Dropout, which keeps every element at inference."""
     if _drops(node):
-        raise node.error("drops elements at random: export the model for inference, with training_mode false")
+        ratio = node.optional(1)
+        if ratio is None:
+            ratio = node.scalar(0.5, node.input())
+        training = None if node.constant(2) is not None else node.input(2)
+        return node.add(DropoutOp, node.input(), ratio, training, seed=node.attribute("seed")).results
     value = node.quantized()
     if len(node.proto.output) < 2:
         return [value]
@@ -108,7 +116,7 @@ def _dropout(node: Node) -> Sequence[SSAValue]:
 
 def _drops(node: Node) -> bool:
     """Whether elements are dropped, or may be."""
-    if node.version < 12 or len(node.inputs) < 3 or node.inputs[2] is None:
+    if node.version < TRAINING_SINCE or len(node.inputs) < 3 or node.inputs[2] is None:
         return False
     training, ratio = node.constant(2), node.constant(1)
     if training is not None and not training.any():
@@ -150,6 +158,20 @@ def _export_pad(out: Outgoing, op: ops.PadOp) -> None:
     out.node("Pad", inputs, out.output, mode=op.mode.data)
 
 
+def _export_dropout(out: Outgoing, op: DropoutOp) -> None:
+    out.needs(TRAINING_SINCE, "Dropout that is told whether it is in training")
+    inputs = [out.name(op.input), _scalar(out, op.ratio), _scalar(out, op.training) or out.constant(np.array(True), i1)]
+    out.node("Dropout", inputs, out.outputs, **attributes_of(op, "seed"))
+
+
+def _scalar(out: Outgoing, value: SSAValue | None) -> str:
+    """One element, of any shape, as a scalar."""
+    name = out.name(value)
+    if value is None or not shape_of(value):
+        return name
+    return out.node("Reshape", [name, out.constant(np.zeros(0, np.int64))])
+
+
 IMPORTERS: dict[str, Importer] = {
     "Expand": lambda node: expanded(node, node.quantized(), 1),
     "ConstantOfShape": _constant_of_shape,
@@ -159,4 +181,4 @@ IMPORTERS: dict[str, Importer] = {
     "Dropout": _dropout,
 }
 
-EXPORTERS: dict[type[Operation], Exporter] = {ops.PadOp: _export_pad}
+EXPORTERS: dict[type[Operation], Exporter] = {ops.PadOp: _export_pad, DropoutOp: _export_dropout}

@@ -1,6 +1,7 @@
 """Normalizations."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
+from qmlir.dialects.nn.ops.training import BatchNormTrainingOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
 from qmlir.onnx.mirrored import Mirrored
@@ -45,12 +47,14 @@ def _batch_norm(node: Node) -> list[SSAValue]:
         data = node.add(movement.UnsqueezeOp, data, axes=[1]).result
     elif node.version < 9 and not node.attribute("spatial"):
         data, parameters = _with_elements_as_channels(node, data, parameters)
-    statistics: list[SSAValue] = []
+    epsilon = node.attribute("epsilon")
+    statistics: Sequence[SSAValue] = ()
     if is_training:
-        node.graph.batch_dependent.append(node.origin)
-        parameters[2:], moved = _statistics_in_training(node, data, parameters[2:])
-        statistics = [*moved, *parameters[2:]] if node.version < MODE_SINCE else moved
-    result = node.add(ops.BatchNormOp, data, *parameters, epsilon=node.attribute("epsilon")).result
+        momentum = node.attribute("momentum")
+        op = node.add(BatchNormTrainingOp, data, *parameters, epsilon=epsilon, momentum=momentum)
+        result, *statistics = op.results if node.version < MODE_SINCE else op.results[:3]
+    else:
+        result = node.add(ops.BatchNormOp, data, *parameters, epsilon=epsilon).result
     if len(shape) == 1:
         result = node.add(movement.SqueezeOp, result, axes=[1]).result
     elif len(shape_of(result)) != len(shape):
@@ -66,28 +70,6 @@ def _is_in_training(node: Node) -> bool:
     if node.version < MODE_SINCE:
         return any(wanted(node, place) for place in range(1, 5))
     return bool(node.attribute("training_mode"))
-
-
-def _statistics_in_training(
-    node: Node, data: SSAValue, running: list[SSAValue]
-) -> tuple[list[SSAValue], list[SSAValue]]:
-    """The mean and the variance of each channel of the batch, and the running ones, moved by `1 - momentum`."""
-    axes, momentum = [axis for axis in range(len(shape_of(data))) if axis != 1], node.attribute("momentum")
-    batch: list[SSAValue] = [
-        node.part(role).add(movement.SqueezeOp, value, axes=axes).result
-        for role, value in zip(("mean/channels", "variance/channels"), _moments(node, data, axes), strict=True)
-    ]
-    moved: list[SSAValue] = []
-    for role, old, new in zip(("running_mean", "running_variance"), running, batch, strict=True):
-        terms = [
-            part.add(elementwise.MulOp, value, part.scalar(share, value)).result
-            for value, share, part in (
-                (old, momentum, node.part(f"{role}/old")),
-                (new, 1 - momentum, node.part(f"{role}/new")),
-            )
-        ]
-        moved.append(node.part(role).add(elementwise.AddOp, *terms).result)
-    return batch, moved
 
 
 def _with_elements_as_channels(
@@ -186,6 +168,14 @@ def _export_batch_norm(out: Outgoing, op: ops.BatchNormOp) -> None:
     out.node("BatchNormalization", inputs, out.output, **attributes)
 
 
+def _export_batch_norm_training(out: Outgoing, op: BatchNormTrainingOp) -> None:
+    out.needs(MODE_SINCE, "BatchNormalization in training")
+    if op.batch_mean.first_use is not None or op.batch_variance.first_use is not None:
+        raise out.error("gives the mean and the variance of the batch: ONNX gives the running ones")
+    attributes = attributes_of(op, "epsilon momentum")
+    out.node("BatchNormalization", out.inputs, out.outputs[:3], training_mode=1, **attributes)
+
+
 def _export_lp_norm(out: Outgoing, op: ops.LpNormOp) -> None:
     if op.epsilon is None:
         _LP_NORM.exported(out, op)
@@ -206,6 +196,7 @@ IMPORTERS: dict[str, Importer] = {
 
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.BatchNormOp: _export_batch_norm,
+    BatchNormTrainingOp: _export_batch_norm_training,
     ops.GroupNormOp: _two_stages("GroupNormalization", "num_groups=groups epsilon"),
     ops.LayerNormOp: _two_stages("LayerNormalization", "axis epsilon"),
     ops.RmsNormOp: _two_stages("RMSNormalization", "axis epsilon"),

@@ -33,6 +33,7 @@ _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
     "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-open-composites",
     "quant-propagate-types", "quant-search-scales", "quant-set-requantize", "quant-simulate", "quant-store-states",
+    "strip-training",
 }  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import DiagnosticError
 
 
-def load(text: str, opset: int = 21, *, fallback: bool = True) -> ModuleOp:
+def load(text: str, opset: int = 21, *, fallback: bool = True, strip_training: bool = False) -> ModuleOp:
     model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> g {text}')
-    return qmlir.load(model, fallback=fallback)
+    return qmlir.load(model, fallback=fallback, strip_training=strip_training)
 
 
 def operations(module: ModuleOp) -> list[NnOp]:
@@ -100,9 +100,32 @@ def test_dropout_with_ratio_0_may_train() -> None:
     assert operations(module) == []
 
 
-def test_dropout_in_training() -> None:
-    with pytest.raises(DiagnosticError, match="drops elements at random: export the model for inference"):
-        load("(float[2] x) => (y) <float ratio = {0.5}, bool train = {1}> { y = Dropout (x, ratio, train) }")
+def test_dropout_in_training(caplog: pytest.LogCaptureFixture) -> None:
+    """Half of many elements are kept, twice as large, and others in each run."""
+    text = (
+        "(float[4096] x) => (y, mask) <float ratio = {0.5}, bool train = {1}> { y, mask = Dropout (x, ratio, train) }"
+    )
+    module = load(text)
+    assert "drops elements at random" in caplog.text
+    x = np.ones(4096, np.float32)
+    first, second = (qmlir.interpret(module, [x]) for _ in range(2))
+    assert set(first["y"].tolist()) == {0.0, 2.0}
+    assert np.array_equal(first["y"] == 2, first["mask"])
+    assert 1800 < first["mask"].sum() < 2300  # seven standard deviations
+    assert not np.array_equal(first["mask"], second["mask"])
+    assert qmlir.interpret(load(text, strip_training=True), [x])["y"].tolist() == x.tolist()
+
+
+def test_dropout_at_no_ratio() -> None:
+    module = load("(float[2] x, float ratio) => (y) <bool train = {1}> { y = Dropout (x, ratio, train) }")
+    with pytest.raises(DiagnosticError, match="drops elements at a ratio from 0 on, below 1, found 1"):
+        qmlir.interpret(module, [np.ones(2, np.float32), np.float32(1)])
+
+
+def test_dropout_in_training_is_not_compiled() -> None:
+    text = "(float[2] x) => (y) <float ratio = {0.5}, bool train = {1}> { y = Dropout (x, ratio, train) }"
+    with pytest.raises(DiagnosticError, match="drops elements at random, which is not compiled: --strip-training"):
+        qmlir.compile(load(text))
 
 
 @pytest.mark.parametrize(

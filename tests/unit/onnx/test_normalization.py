@@ -147,7 +147,22 @@ def test_a_model_in_training_is_warned_of(caplog: pytest.LogCaptureFixture) -> N
     qmlir.load(_model(text.replace("MODE", "1")))
     (message,) = caplog.messages
     assert "normalizes by the mean and the variance of each batch ('y')" in message
-    assert "export the model for inference (training_mode = 0)" in message
+    assert "--strip-training, or strip_training=True, reads it as it is at inference" in message
+
+
+def test_a_stripped_model_normalizes_by_the_running_statistics(caplog: pytest.LogCaptureFixture) -> None:
+    types = "float[2,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
+    outputs = "float[2,3] y, float[3] rm, float[3] rv"
+    text = (
+        f"15| ({types}) => ({outputs}) {{ y, rm, rv = BatchNormalization<training_mode=1, epsilon=0.5>{BATCH_NORM} }}"
+    )
+    module = qmlir.load(_model(text), strip_training=True)
+    assert not [each for each in caplog.records if each.levelname == "WARNING"]
+    x, s, b, m, v = (RNG.random(each).astype(np.float32) for each in ((2, 3), 3, 3, 3, 3))
+    found = qmlir.interpret(module, [x, s, b, m, v])
+    np.testing.assert_allclose(found["y"], (x - m) / np.sqrt(v + 0.5) * s + b, rtol=1e-6)
+    assert np.array_equal(found["rm"], m)
+    assert np.array_equal(found["rv"], v)
 
 
 def test_the_values_of_training_are_told_apart() -> None:

@@ -2,12 +2,21 @@
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.decompose import activations, attention, contraction, dynamic, normalization, recurrent, softmax
+from qmlir.dialects.nn.decompose import (
+    activations,
+    attention,
+    contraction,
+    dynamic,
+    normalization,
+    recurrent,
+    softmax,
+    training,
+)
 from qmlir.dialects.nn.decompose.components import with_types
 from qmlir.ir.decomposition import Decomposition
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
     operation: with_types(decomposition)
-    for family in (contraction, normalization, softmax, activations, attention, recurrent, dynamic)
+    for family in (contraction, normalization, softmax, activations, attention, recurrent, dynamic, training)
     for operation, decomposition in family.COMPOSITES.items()
 }

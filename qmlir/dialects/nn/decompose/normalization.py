@@ -40,11 +40,16 @@ def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
     return [parts.add("add", AddOp(product, per_channel(parts, "offset", offset, rank))).result]
 
 
-def _over_root(
-    parts: Parts, value: SSAValue, squares: SSAValue, axes: Sequence[int], epsilon: FloatAttr, mean: str
-) -> SSAValue:
-    """`value` over the root of the mean of `squares`, plus `epsilon`; `mean` is the role of the mean."""
-    average = parts.add(mean, ReduceMeanOp(squares, axes)).result
+def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """`data` without its mean over `axes`, that mean, and the variance; the last two keep the axes, of size 1."""
+    mean = parts.add("mean", ReduceMeanOp(data, axes)).result
+    centred = parts.add("centred", SubOp(data, mean)).result
+    squared = parts.add("squared", MulOp(centred, centred)).result
+    return centred, mean, parts.add("variance", ReduceMeanOp(squared, axes)).result
+
+
+def _over_root(parts: Parts, value: SSAValue, average: SSAValue, epsilon: FloatAttr, mean: str) -> SSAValue:
+    """`value` over the root of `average`, a mean of squares in the role `mean`, plus `epsilon`."""
     small = scalar(parts, "epsilon", epsilon.value.data, value)
     deviation = parts.add("deviation", SqrtOp(parts.add(f"{mean}_epsilon", AddOp(average, small)).result)).result
     return parts.add("normalized", DivOp(value, deviation)).result
@@ -52,10 +57,8 @@ def _over_root(
 
 def _standardized(parts: Parts, data: SSAValue, axes: Sequence[int], epsilon: FloatAttr) -> SSAValue:
     """`data` with mean 0 and variance 1 over `axes`."""
-    mean = parts.add("mean", ReduceMeanOp(data, axes)).result
-    centred = parts.add("centred", SubOp(data, mean)).result
-    squared = parts.add("squared", MulOp(centred, centred)).result
-    return _over_root(parts, centred, squared, axes, epsilon, "variance")
+    centred, _, variance = moments(parts, data, axes)
+    return _over_root(parts, centred, variance, epsilon, "variance")
 
 
 def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
@@ -83,7 +86,8 @@ def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
     axes = range(op.first_axis, len(shape_of(op.data)))
     data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
     squared = parts.add("squared", MulOp(data, data)).result
-    normalized = _over_root(parts, data, squared, axes, op.epsilon, "mean_square")
+    average = parts.add("mean_square", ReduceMeanOp(squared, axes)).result
+    normalized = _over_root(parts, data, average, op.epsilon, "mean_square")
     return [_scaled(parts, _rounded(parts, normalized, op.data), op.scale, None)]
 
 

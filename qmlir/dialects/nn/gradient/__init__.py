@@ -21,6 +21,7 @@ from qmlir.dialects.nn.gradient import (
     reduction,
     resizing,
     softmax,
+    training,
 )
 from qmlir.dialects.nn.gradient.backward import Rule, nothing, refusing
 from qmlir.dialects.nn.ops import constant, island, logic, selection, sequence, shapes, text
@@ -29,7 +30,7 @@ from qmlir.dialects.nn.ops import reduction as reductions
 
 _FAMILIES = (
     elementwise, activations, contraction, reduction, pooling, normalization, softmax, attention, movement, indexing,
-    resizing,
+    resizing, training,
 )  # fmt: skip
 
 REFUSED: Mapping[type[Operation], str] = {

@@ -30,12 +30,13 @@ from qmlir.dialects.nn.interpret import (
     shapes,
     softmax,
     text,
+    training,
 )
 from qmlir.dialects.nn.interpret.components import with_components
 from qmlir.dialects.nn.interpret.quantized import with_quantized
 
 _FAMILIES = (
-    elementwise, logic, contraction, pooling, resizing, einsum, movement, normalization, softmax, attention,
+    elementwise, logic, contraction, pooling, resizing, einsum, movement, normalization, training, softmax, attention,
     recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text,
 )  # fmt: skip
 

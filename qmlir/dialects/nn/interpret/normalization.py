@@ -19,12 +19,13 @@ from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
 
 
-def _per_channel(parameter: Array, rank: int) -> Array:
+def per_channel(parameter: Array, rank: int) -> Array:
     """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
     return parameter.reshape(-1, *(1,) * (rank - 2))
 
 
-def _number(attribute: FloatAttr, like: Array) -> Any:
+def number(attribute: FloatAttr, like: Array) -> Any:
+    """The number of a property, in the type of `like`."""
     return like.dtype.type(attribute.value.data)
 
 
@@ -32,7 +33,7 @@ def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
     """`x` with mean 0 and variance 1 over `axes`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
         centred = x - ordered_mean(x, axes)
-        return centred / np.sqrt(ordered_mean(centred * centred, axes) + _number(epsilon, x))
+        return centred / np.sqrt(ordered_mean(centred * centred, axes) + number(epsilon, x))
 
 
 def _staged(x: Array, precision: Attribute) -> Array:
@@ -49,22 +50,27 @@ def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Arr
     return x.astype(first, copy=False).astype(dtype, copy=False)
 
 
+def affine_by_channel(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: FloatAttr) -> Array:
+    """`(x - mean) / sqrt(variance + epsilon) * scale + bias`, with an element of each for a channel."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # a variance below -epsilon gives NaN
+        factor = scale / np.sqrt(variance + number(epsilon, variance))
+    return (x - per_channel(mean, x.ndim)) * per_channel(factor, x.ndim) + per_channel(bias, x.ndim)
+
+
 def _batch_norm(
     op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array | None, variance: Array | None
 ) -> tuple[Array]:
     x, factor, offset = (widened(array) for array in (data, scale, bias))
     if mean is not None and variance is not None:
-        spread = widened(variance)
-        with np.errstate(invalid="ignore", divide="ignore"):  # a variance below -epsilon gives NaN
-            factor = factor / np.sqrt(spread + _number(op.epsilon, spread))
-        x = x - _per_channel(widened(mean), x.ndim)
-    result = x * _per_channel(factor, x.ndim) + _per_channel(offset, x.ndim)
+        result = affine_by_channel(x, factor, offset, widened(mean), widened(variance), op.epsilon)
+    else:
+        result = x * per_channel(factor, x.ndim) + per_channel(offset, x.ndim)
     return (result.astype(data.dtype, copy=False),)
 
 
 def _instance_norm(op: ops.InstanceNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
     normalized = _standardized(widened(data), tuple(range(2, data.ndim)), op.epsilon)
-    factor, offset = (_per_channel(widened(array), data.ndim) for array in (scale, bias))
+    factor, offset = (per_channel(widened(array), data.ndim) for array in (scale, bias))
     return ((normalized * factor + offset).astype(data.dtype, copy=False),)
 
 
@@ -74,7 +80,7 @@ def _group_norm(op: ops.GroupNormOp, data: Array, scale: Array, bias: Array) -> 
     grouped = data.reshape(data.shape[0], groups, data.shape[1] // groups, *data.shape[2:])
     normalized = _standardized(_staged(grouped, precision), tuple(range(2, grouped.ndim)), op.epsilon)
     result = _between_stages(normalized, precision, data.dtype).reshape(data.shape)
-    return (result * _per_channel(scale, data.ndim) + _per_channel(bias, data.ndim),)
+    return (result * per_channel(scale, data.ndim) + per_channel(bias, data.ndim),)
 
 
 def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> tuple[Array]:
@@ -88,7 +94,7 @@ def _rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> tuple[Arra
     precision = op.first_stage_type(op.data)
     x = _staged(data, precision)
     with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
-        normalized = x / np.sqrt(ordered_mean(x * x, tuple(range(op.first_axis, x.ndim))) + _number(op.epsilon, x))
+        normalized = x / np.sqrt(ordered_mean(x * x, tuple(range(op.first_axis, x.ndim))) + number(op.epsilon, x))
     result = _between_stages(normalized, precision, data.dtype)
     return (result if scale is None else result * scale,)
 
@@ -101,7 +107,7 @@ def _lp_norm(op: ops.LpNormOp, data: Array) -> tuple[Array]:
     else:
         norm = np.sqrt(ordered_sum(x * x, (axis,)))
     if op.epsilon is not None:
-        norm = np.maximum(norm, _number(op.epsilon, x))
+        norm = np.maximum(norm, number(op.epsilon, x))
     result = np.divide(x, norm, out=np.zeros_like(x), where=np.broadcast_to(norm != 0, x.shape))
     return (result.astype(data.dtype, copy=False),)
 
@@ -116,7 +122,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, data: Array) -> tuple[Arra
     for offset in range(-min(below, reach), min(above, reach) + 1):  # the channels of each window in ascending order
         first, end = max(0, -offset), min(channels, channels - offset)
         total[:, first:end] += squares[:, first + offset : end + offset]
-    alpha, beta, bias = (_number(attribute, x) for attribute in (op.alpha, op.beta, op.bias))
+    alpha, beta, bias = (number(attribute, x) for attribute in (op.alpha, op.beta, op.bias))
     with np.errstate(invalid="ignore", divide="ignore"):  # a base below 0 gives NaN, a base of 0 infinity
         base = bias + alpha / x.dtype.type(size) * total.astype(x.dtype)
         result = x / functions.power(base, beta)

@@ -40,6 +40,7 @@ from qmlir.dialects.nn.lower.elements import or_parts, otherwise
 from qmlir.dialects.nn.lower.qlinear import by_mode
 from qmlir.dialects.nn.ops import sequence, text
 from qmlir.dialects.nn.ops.selection import NonZeroOp, UniqueOp
+from qmlir.dialects.nn.ops.training import DropoutOp
 
 _LOWERED = (
     attention, constant, contraction, conversion, einsum, elementwise, expansion, indexing, logic, movement,
@@ -71,6 +72,7 @@ _BY_OPERATION: dict[type[Operation], Lower] = {
         (NonZeroOp, UniqueOp),
         _refusing("gives a number of elements that depends on its data: loops are made for known shapes"),
     ),
+    DropoutOp: _refusing("drops elements at random, which is not compiled: --strip-training takes it from the model"),
 }
 
 LOWERINGS: dict[type[Operation], Lower] = {

@@ -412,3 +412,31 @@ def test_a_fully_connected_layer_of_more_axes(settings: dict[str, Any], wanted: 
     x = np.array([[[138, 128, 118], [128, 132, 128]]], np.uint8)
     # (10 - 30 + 2) / 4 = -4.5 and (-40 + 60 - 8) / 8 = 1.5; (8 + 2) / 4 = 2.5 and (20 - 8) / 8 = 1.5; over 0.5, plus 3.
     assert run(model, x).tolist() == [[[0, 6], [8, 6]]]
+
+
+def test_operations_in_training_by_the_reference_of_onnx() -> None:
+    """Which draws the same elements for the seed."""
+    five = ", ".join(["tensor<3xf32>"] * 4)
+    text = f"""func.func @main(%x: tensor<4x3xf32>, %s: tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) {{
+      %r = nn.constant dense<0.25> : tensor<1xf32>
+      %0, %kept = nn.dropout %x, %r {{seed = 5}} : (tensor<4x3xf32>, tensor<1xf32>) -> (tensor<4x3xf32>, tensor<4x3xi1>)
+      %1, %m, %v, %bm, %bv = nn.batch_norm_training %0, %s, %s, %s, %s : (tensor<4x3xf32>, {five}) -> (tensor<4x3xf32>, {five})
+      func.return %1, %m, %v : tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>
+    }}"""  # noqa: E501
+    model = exported(text)
+    random = np.random.default_rng(3)
+    x, s = random.standard_normal((4, 3)).astype(np.float32), random.random(3).astype(np.float32)
+    names = [each.name for each in model.graph.input]
+    expected = ReferenceEvaluator(model).run(None, dict(zip(names, (x, s), strict=True)))
+    for array, wanted in zip(qmlir.interpret(qmlir.load(model), [x, s]).values(), expected, strict=True):
+        np.testing.assert_allclose(array, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_statistics_of_a_batch_have_no_form() -> None:
+    five = ", ".join(["tensor<3xf32>"] * 4)
+    text = f"""func.func @main(%x: tensor<4x3xf32>, %s: tensor<3xf32>) -> tensor<3xf32> {{
+      %1, %m, %v, %bm, %bv = nn.batch_norm_training %x, %s, %s, %s, %s : (tensor<4x3xf32>, {five}) -> (tensor<4x3xf32>, {five})
+      func.return %bm : tensor<3xf32>
+    }}"""  # noqa: E501
+    with pytest.raises(DiagnosticError, match="gives the mean and the variance of the batch: ONNX gives the running"):
+        exported(text)

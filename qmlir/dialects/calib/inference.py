@@ -1,0 +1,51 @@
+"""What `calib` operations are when training is over: observers go, learned grids become types."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, Signedness, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.calib.interpret import scale_and_zero_point
+from qmlir.dialects.calib.ops import METHODS, FakeQuantOp, ObserveOp, StraightThroughOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.inference import AtInference
+from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
+
+
+def _fake_quant(at: Site, op: FakeQuantOp) -> Sequence[SSAValue]:
+    """A quantize and a dequantize cast; what is learned must be a constant. `lsq_plus` moves by its offset around."""
+    parameters = [constant_array(value) for value in op.parameters]
+    known = [each for each in parameters if each is not None]
+    if len(known) < len(parameters):
+        name = METHODS[op.method.data][[each is None for each in parameters].index(True)]
+        raise at.error(f"still learns its {name}, which is no constant: put what training found in its place")
+    element = element_of(op.input)
+    if not isinstance(element, Float32Type | Float64Type):
+        raise at.error(f"has a profiled range already, {element}: strip a model before it is profiled")
+    scales, zero_points = scale_and_zero_point(op, *known)
+    if not (scales > 0).all():
+        raise at.error(f"has scales above 0, found {scales.min():g}")
+    storage = IntegerType(op.bits.value.data, Signedness.SIGNLESS if op.is_signed else Signedness.UNSIGNED)
+    if op.axis is None:
+        type_ = UniformQuantizedType.per_tensor(storage, element, float(scales), int(zero_points))
+    else:
+        type_ = UniformQuantizedType.per_axis(storage, element, op.axis.value.data, scales, zero_points)
+    sizes = shape_of(op.input)
+    value, offset = Term(at, op.input), None
+    if op.method.data == "lsq_plus":
+        layout = [len(known[1]) if size == -1 else size for size in op.beside(len(sizes))]
+        offset = Term(at, at.constant(known[1].reshape(layout), op.input))
+        value = value - offset
+    quantized = at.append(QuantizeCastOp(value.value, TensorType(type_, sizes)))
+    found = Term(at, at.append(DequantizeCastOp(quantized.result, TensorType(element, sizes))).result)
+    return [(found if offset is None else found + offset).value]
+
+
+RULES: dict[type[Operation], AtInference] = {
+    FakeQuantOp: _fake_quant,
+    ObserveOp: lambda at, op: [op.input],
+    StraightThroughOp: lambda at, op: [op.hard],
+}

@@ -1,0 +1,74 @@
+"""`strip-training`: a model in training becomes what it is at inference."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir import registry
+from qmlir.dialects.nn.inference import AtInference
+from qmlir.dialects.nn.terms import Site
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.statistics import count
+
+
+@dataclass(frozen=True)
+class StripTraining(ModulePass):
+    """Replace what operations compute in training by what they compute at inference, and say which in remarks.
+
+    Dropout keeps every element, batch normalization takes the running statistics, which stay as they are, and observers
+    go. Fake quantization by constants becomes a quantize and a dequantize cast. That by parameters that are not
+    constants is an error: training is not over. What has a row in a package's table `inference` takes part.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %ratio = nn.constant dense<0.5> : tensor<f32>
+      %scale = nn.constant dense<0.25> : tensor<f32>
+      %0, %mask = nn.dropout %x, %ratio : (tensor<2x3xf32>, tensor<f32>) -> (tensor<2x3xf32>, tensor<2x3xi1>)
+      %1 = calib.fake_quant %0, %scale {method = "lsq"} : tensor<2x3xf32>, tensor<f32> -> tensor<2x3xf32>
+      func.return %1 : tensor<2x3xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %ratio = nn.constant dense<0.5> : tensor<f32>
+      %scale = nn.constant dense<0.25> : tensor<f32>
+      %0 = quant.qcast %x : tensor<2x3xf32> to tensor<2x3x!quant.uniform<i8:f32, 0.25>>
+      %1 = quant.dcast %0 : tensor<2x3x!quant.uniform<i8:f32, 0.25>> to tensor<2x3xf32>
+      func.return %1 : tensor<2x3xf32>
+    }
+    ```
+    """
+
+    name = "strip-training"
+    preserves: ClassVar[Preservation] = MEANING
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rules = registry.table("inference")
+        for trained in list(op.walk()):
+            if (rule := rules.get(type(trained))) is not None:
+                _strip(trained, rule)
+
+
+def _strip(op: Operation, rule: AtInference) -> None:
+    added: list[Operation] = []
+
+    def insert(new: Operation) -> None:
+        Rewriter.insert_op(new, InsertPoint.before(op))
+        added.append(new)
+
+    values = rule(Site(op, insert), op)
+    names = " and ".join(dict.fromkeys(new.name for new in added))
+    emit_remark(op, f"is for training: {f'{names} in its place' if names else 'it is removed'}")
+    count("operations replaced" if names else "operations removed")
+    Rewriter.replace_op(op, [], values)
