@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType, UnitAttr, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -28,7 +28,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.provenance import origins_of
+from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.retyping import TRAINABLE
@@ -40,6 +40,26 @@ from qmlir.quantization.simulation import (
     sums_beside,
     sums_of,
 )
+
+
+def float_constants(function: FuncOp) -> None:
+    """Make floats behind casts, which are trained, of the constants of `function` that are stored as integers.
+
+    The casts give the same integers, of those below 2^22; floats of f32 hold larger ones, such as of a bias, less
+    exactly.
+    """
+    for op in [each for each in function.walk() if isinstance(each, ConstantOp)]:
+        stored, element = constant_array(op.result), quantized_type(op.result)
+        if stored is None or element is None or op.result.first_use is None:
+            continue
+        scales, zero_points = broadcast_parameters(element, stored.shape)
+        real = ((stored.astype(np.float64) - zero_points) * scales).astype(np.float32)
+        constant = ConstantOp.of(real, TensorType(f32, real.shape))
+        cast = QuantizeCastOp(constant.result, op.result.type)
+        for made in (constant, cast):
+            set_origins(made, origins_of(op))
+        constant.attributes[TRAINABLE] = UnitAttr()
+        Rewriter.replace_op(op, [constant, cast], [cast.result])
 
 
 def open_parts(function: FuncOp) -> None:
@@ -261,13 +281,11 @@ def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:
     for op in sums:
         assert isinstance(op, NnOp)
         for place in range(len(op.results)):
-            _set_scales(op.results[place], _scales_of_sums(op, sums))
+            _set_scales(op.results[place], _scales_of_sums(op, sums, op.results[place]))
     for op, beside in biases:
         assert isinstance(op, Operation)
-        assert isinstance(beside, Operation)
-        element = quantized_type(beside.results[0])
-        assert element is not None
-        _set_scales(op.results[0], element.scales)
+        assert isinstance(beside, NnOp)
+        _set_scales(op.results[0], _scales_of_sums(beside, sums, op.results[0]))
 
 
 def _set_constant(value: SSAValue, array: Array) -> None:
@@ -286,9 +304,10 @@ def _set_scales(value: SSAValue, scales: Array) -> None:
         Rewriter.replace_value_with_new_type(value, TensorType(element.with_scales(scales), shape_of(value)))
 
 
-def _scales_of_sums(op: NnOp, sums: Sequence[object]) -> Array:
-    """The scale of sums: the product of those of their factors, or that of the sums that they add up."""
-    element = quantized_type(op.results[0])
+def _scales_of_sums(op: NnOp, sums: Sequence[object], value: SSAValue) -> Array:
+    """The scales of the sums of `op`, for `value`, which has them: the products of those of their factors, or those of
+    the sums that they add up."""
+    element = quantized_type(value)
     assert element is not None
     if op.accumulator is Accumulator.PRODUCT:
         found = [quantized_type(operand) for operand in op.operands[:2]]

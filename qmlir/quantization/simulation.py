@@ -32,7 +32,7 @@ from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.ops.reduction import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
 from qmlir.dialects.nn.terms import Site, Term
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
@@ -193,6 +193,10 @@ class Simulation:
                 self._constant(at, op)
             case NnOp():
                 self._compute(at, op)
+            case StorageCastOp():
+                raise at.error(
+                    "takes quantized values for plain integers, which have no gradient: a model in QDQ form is trained"
+                )
             case _:
                 raise at.error("has quantized values, and no form that computes on floats")
         self.replaced.append(op)

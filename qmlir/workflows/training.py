@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import nearest_name, text_error
@@ -18,6 +19,7 @@ from qmlir.pipelines import CLEAN
 from qmlir.quantization.learned import (
     METHODS,
     LearnedWeight,
+    float_constants,
     open_parts,
     parameters_of,
     set_parameters,
@@ -108,7 +110,9 @@ def trainable(
 ) -> Trainable:
     """A model to train as the integer program that `quantize` would make of it by `settings`.
 
-    `data`, or `profiled`, a profile of the lowered model, gives the ranges that training begins with. `scales` says how
+    `data`, or `profiled`, a profile of the lowered model, gives the ranges that training begins with. A model that is
+    quantized, such as one in QDQ form, takes neither, and no settings: training goes on at its own scales, and at
+    weights and biases as they were rounded. `scales` says how
     scales are learned: `lsq` learns them themselves, `tqt` thresholds whose scales are powers of two (schemes
     `symmetric_pow2` or `asymmetric_pow2`), `fixed` learns none. `only` are patterns of names of parameters (`*` for any
     text): everything else stays as it is.
@@ -116,15 +120,23 @@ def trainable(
     Raises `DiagnosticError` for data or a profile that do not fit, for a pattern that no parameter has, and, naming it
     with its place in the model, for an operation on integers that has no form on floats.
     """
-    if (data is None) == (profiled is None):
-        raise text_error("trainable takes samples or a profile, one of them: training begins with their ranges")
     run = stages_of(settings, module, is_trained=True)
     quantized = module.clone()
-    run(quantized, "target", "lower")
-    if data is not None:
-        profiled = profile(quantized, preprocessed(data, preprocess))
-    run(quantized, "profile", "mask", "balance", taken=profiled)
-    run(quantized, "decide", "propagate", "rescale")
+    is_quantized = any(quantized_type(value) is not None for op in module.walk() for value in op.results)
+    if is_quantized and (data is not None or profiled is not None or settings):
+        given = ", ".join(filter(None, ("data" if data is not None else "", "profiled" if profiled else "", *settings)))
+        raise text_error(f"the model is quantized: training goes on at its own types, and takes no {given}")
+    if is_quantized:
+        float_constants(function_of(quantized, ENTRY))
+        run(quantized, "rescale")
+    else:
+        if (data is None) == (profiled is None):
+            raise text_error("trainable takes samples or a profile, one of them: training begins with their ranges")
+        run(quantized, "target", "lower")
+        if data is not None:
+            profiled = profile(quantized, preprocessed(data, preprocess))
+        run(quantized, "profile", "mask", "balance", taken=profiled)
+        run(quantized, "decide", "propagate", "rescale")
     open_parts(function_of(quantized, ENTRY))
     simulated = quantized.clone()
     patterns = ",".join(f'"{pattern}"' for pattern in only)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import ModelProto
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
@@ -102,6 +104,78 @@ def test_what_is_not_trained_freezes_to_what_quantize_gives() -> None:
     net, output = _images(random)
     model, data = qmlir.load(net.model(output)), [net.feeds]
     assert str(qmlir.trainable(model, data).freeze({})) == str(qmlir.quantize(model, data, validate=False).module)
+
+
+def _plain_onnx(module: ModuleOp) -> ModelProto:
+    """The ONNX model in QDQ form, as another tool writes one."""
+    return _without_metadata(qmlir.export_onnx(module, exact=False))
+
+
+def _without_metadata(model: ModelProto) -> ModelProto:
+    """The model without what we keep in its metadata."""
+    parts = [model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output]
+    for each in (model, *parts, *model.graph.value_info):
+        del each.metadata_props[:]
+    return model
+
+
+def _check_goes_on(model: ModuleOp, scales: str, random: np.random.Generator, feeds: dict[str, Array]) -> None:
+    """Training begins at the integers of `model`, and freezes to those of training."""
+    trained = qmlir.trainable(model, scales=scales)
+    feeds = {name: random.standard_normal(array.shape).astype(np.float32) for name, array in feeds.items()}
+    begun, wanted = qmlir.interpret(trained.freeze({}), feeds), qmlir.interpret(model, feeds)
+    assert all(np.array_equal(begun[name], array) for name, array in wanted.items())
+    for parameters in (trained.parameters, _moved(trained, random)):
+        found = qmlir.interpret(trained.module, {**feeds, **parameters})
+        wanted = qmlir.interpret(trained.freeze(parameters), feeds)
+        assert all(np.array_equal(found[name], array) for name, array in wanted.items())
+
+
+@pytest.mark.parametrize(
+    ("build", "scales", "settings"),
+    [(_images, "lsq", {}), (_images, "fixed", NARROW), (_images, "tqt", POWERS), (_steps, "lsq", {"weights": "i4"})],
+)
+def test_a_quantized_module_goes_on_training(
+    build: Callable[[np.random.Generator], tuple[Net, str]], scales: str, settings: dict[str, Any]
+) -> None:
+    """Without data."""
+    random = np.random.default_rng(11)
+    net, output = build(random)
+    model = qmlir.quantize(qmlir.load(net.model(output)), [net.feeds], validate=False, **settings)
+    _check_goes_on(model, scales, random, net.feeds)
+
+
+@pytest.mark.parametrize("scales", ["fixed", "lsq"])
+def test_a_model_in_qdq_form_goes_on_training(scales: str) -> None:
+    random, net = np.random.default_rng(12), Net()
+    x = net.input(random.standard_normal((2, 3, 8, 8)).astype(np.float32))
+    weights = [net.constant(random.standard_normal(each).astype(np.float32) / 4) for each in ((8, 3, 3, 3), 8, (72, 5))]
+    conv = net.node("Relu", net.node("Conv", x, *weights[:2]))
+    pooled = net.node("Flatten", net.node("MaxPool", conv, kernel_shape=[2, 2], strides=[2, 2]))
+    output = net.node("Gemm", pooled, weights[2], net.constant(random.standard_normal(5).astype(np.float32)))
+    model = qmlir.load(_plain_onnx(qmlir.quantize(qmlir.load(net.model(output)), [net.feeds], validate=False)))
+    assert "quant.scast" not in {op.name for op in model.walk()}
+    _check_goes_on(model, scales, random, net.feeds)
+
+
+def test_arithmetic_on_stored_integers_is_not_trained() -> None:
+    net = Net()
+    x = net.input(np.ones((2, 3), np.float32))
+    float_model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
+    model = qmlir.export_onnx(qmlir.quantize(float_model, [net.feeds], validate=False), form="integer")
+    with pytest.raises(DiagnosticError, match="takes quantized values for plain integers, which have no gradient"):
+        qmlir.trainable(qmlir.load(_without_metadata(model)))
+
+
+def test_a_quantized_model_takes_no_data_and_no_settings() -> None:
+    net = Net()
+    x = net.input(np.ones((2, 3), np.float32))
+    float_model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
+    model = qmlir.quantize(float_model, [net.feeds])
+    with pytest.raises(DiagnosticError, match="is quantized: training goes on at its own types, and takes no data"):
+        qmlir.trainable(model, [net.feeds])
+    with pytest.raises(DiagnosticError, match="takes no weights"):
+        qmlir.trainable(model, weights="i4")
 
 
 def _layer(scales: str, **settings: str) -> tuple[Trainable, Array]:
