@@ -366,20 +366,22 @@ def _profile_values(options: Mapping[str, Any]) -> dict[str, str]:
     return {"options": f"{{{written}}}"} if written else {}
 
 
-def _gradient_options(wrt: Sequence[str], loss: str, function: str) -> str:
+def _gradient_options(wrt: Sequence[str], loss: str, function: str, recompute: bool) -> str:
     named = {"wrt": wrt, "loss": [loss] if loss else [], "function": [function] if function else []}
     quoted = {option: ",".join(f'"{name}"' for name in names) for option, names in named.items()}
-    return f"{{{' '.join(f'{option}={names}' for option, names in quoted.items() if names)}}}"
+    options = [f"{option}={names}" for option, names in quoted.items() if names]
+    return f"{{{' '.join([*options, *(['recompute'] if recompute else [])])}}}"
 
 
 def _gradient_values(options: Mapping[str, Any]) -> dict[str, str]:
     wrt = str(options["wrt"]).split(",") if "wrt" in options else ()
-    return {"options": _gradient_options(wrt, options.get("loss", ""), options.get("function", ""))}
+    told = (options.get("loss", ""), options.get("function", ""), bool(options.get("recompute")))
+    return {"options": _gradient_options(wrt, *told)}
 
 
-def gradient_text(wrt: Sequence[str], loss: str, function: str) -> str:
+def gradient_text(wrt: Sequence[str], loss: str, function: str, recompute: bool) -> str:
     """The pipeline `gradient` with these options of `nn-gradient`."""
-    return GRADIENT.text(options=_gradient_options(wrt, loss, function))
+    return GRADIENT.text(options=_gradient_options(wrt, loss, function, recompute))
 
 
 def _quantize_values(options: Mapping[str, Any]) -> dict[str, str]:
@@ -391,7 +393,7 @@ _ELEMENTS: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, Any]], dict[
     "import": ((), dict),
     "profile": (("axis", "constants", "observers"), _profile_values),
     "quantize": (("profile", *(name for name in setting_rows() if name != "exclude")), _quantize_values),
-    "gradient": (("wrt", "loss", "function"), _gradient_values),
+    "gradient": (("wrt", "loss", "function", "recompute"), _gradient_values),
     "compile": (("isa", "threads", "tuned"), _compile_values),
 }
 """The options of a pipeline that stands in the text of another, and what makes values for its `<name>` of them."""

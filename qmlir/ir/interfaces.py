@@ -203,6 +203,13 @@ class Quantizable(Operation, abc.ABC):
         return repeat(None, len(self.operands))
 
 
+class Recomputable(Operation):
+    """An operation whose results take less time to compute again than to write and to read: arithmetic on elements.
+
+    What a gradient reads of such results need not be kept (`nn-gradient{recompute}`).
+    """
+
+
 class MultipliesAndAdds(Operation, abc.ABC):
     """An operation that sums products: a matrix product, a convolution, a recurrent layer."""
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32, f64
+from xdsl.dialects.builtin import FloatAttr, TensorType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -161,13 +161,32 @@ def rounded(term: Term, ties: Ties = Ties.EVEN) -> Term:
 def _saturated(term: Term, element: UniformQuantizedType) -> Term:
     """Whole numbers inside the limits of `q - z`; gradients pass where they are."""
     low, high = centred_limits(element)
-    if low.size == 1 and element.bits <= 16:
-        least, most = (float(each.reshape(())) for each in (low, high))
-        return Term(term.at, term.at.add(ClipOp, term.value, minimum=least, maximum=most).result)
-    term = as_type(term, f32 if element.bits <= 16 else f64)  # f32 does not hold limits of 32 bits
+    kind = f32 if element.bits <= 16 else f64  # f32 does not hold limits of 32 bits
+    term = as_type(term, kind)
+    if np.all(low == low.flat[0]) and np.all(high == high.flat[0]):
+        least, most = (FloatAttr(float(each.flat[0]), kind) for each in (low, high))
+        clip = ClipOp.create(
+            operands=[term.value], result_types=[term.value.type], properties={"minimum": least, "maximum": most}
+        )
+        return Term(term.at, term.at.append(clip).result)
     rank = len(shape_of(term.value))
     least, most = (beside(Term(term.at, term.at.constant(each, term.value)), element, rank) for each in (low, high))
     return term.apply(MaxOp, least).apply(MinOp, most)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """The exact integers of an operation."""
+
+    integers: Term
+    scale: Term
+    """In a shape that broadcasts to them."""
+
+    count: Array = field(default_factory=lambda: np.ones((), np.int64))
+    """What a mean divides by."""
+
+    largest: int | None = None
+    """A bound of the magnitude of the integers, where one is known."""
 
 
 @dataclass
@@ -208,10 +227,13 @@ class Simulation:
 
     # Values
 
-    def _keep(self, value: SSAValue, integers: Term, scale: SSAValue | None = None) -> None:
+    def _keep(
+        self, value: SSAValue, integers: Term, scale: SSAValue | None = None, largest: int = EXACT_IN_F32
+    ) -> None:
+        """Take `integers`, of a magnitude of at most `largest`, for `value`."""
         element = quantized_type(value)
         assert element is not None
-        integers = as_type(integers, f32 if element.bits <= 16 else f64)
+        integers = as_type(integers, f32 if element.bits <= 16 or largest < EXACT_IN_F32 else f64)
         integers.value.name_hint = value.name_hint
         self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
 
@@ -263,7 +285,7 @@ class Simulation:
         elif op.accumulator is Accumulator.COMMON and not self._is_common(op):
             self._through_reals(at, op, f64 if mode is Mode.SHIFT else f32, ties)
         else:
-            self._rescale(op, *self._sums(at, op), mode, ties)
+            self._rescale(op, self._sums(at, op), mode, ties)
 
     def _cloned(self, at: Site, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute) -> Operation:
         """`op` on other operands, without those that are `None`, and with float results of a type."""
@@ -327,8 +349,7 @@ class Simulation:
         scales = {self.found[value].scale for value in op.operands if value in self.found}
         return len(scales) == 1
 
-    def _sums(self, at: Site, op: NnOp) -> tuple[Term, Term, Array]:
-        """The exact integers of `op`, their scale in a shape that broadcasts to them, and what a mean divides by."""
+    def _sums(self, at: Site, op: NnOp) -> _Sums:
         for value in op.operands:
             if op.accumulator is Accumulator.COMMON and value not in self.found:
                 self._take_bias(at, op, value)
@@ -344,23 +365,24 @@ class Simulation:
             if isinstance(op, AveragePoolOp | GlobalAveragePoolOp | ReduceMeanOp):
                 return self._sums_of_mean(at, op, operand)
             if isinstance(op, ClipOp):  # its bounds are those of the result
-                return operand.floats(at, self._widest(op)), operand.beside(at), np.ones((), np.int64)
-            element = f64 if isinstance(op, ReduceSumOp) else self._widest(op)
+                return _Sums(operand.floats(at, self._widest(op)), operand.beside(at))
+            is_wide = isinstance(op, ReduceSumOp) or any(each is not None and each.element.bits > 16 for each in known)
+            element = f64 if is_wide else self._widest(op)
             made = self._cloned(at, op, self._integers(at, op, element), element)
-            return Term(at, made.results[0]), operand.beside(at), np.ones((), np.int64)
+            return _Sums(Term(at, made.results[0]), operand.beside(at))
         if isinstance(op, EinsumOp):
             raise at.error("has no form on floats yet: exclude it")
         x, w = (each for each in known[:2] if each is not None)
         terms = 1
         if isinstance(op, ContractionOp):
             terms = op.multiply_adds() // max(volume(shape_of(op.results[0])), 1)
-        is_narrow = terms * x.largest() * w.largest() < EXACT_IN_F32
-        element = f32 if is_narrow else f64
+        largest = terms * x.largest() * w.largest()
+        element = f32 if largest < EXACT_IN_F32 else f64
         operands: list[SSAValue | None] = [each.floats(at, element).value for each in (x, w)]
         made = self._cloned(at, op, operands, element)
         sums = Term(at, made.results[0])
         if not isinstance(op, ContractionOp):
-            return sums, x.beside(at) * w.beside(at), np.ones((), np.int64)
+            return _Sums(sums, x.beside(at) * w.beside(at))
         scale = Term(at, x.scale) * Term(at, w.scale)
         if isinstance(op, ConvTransposeOp) and shape_of(scale.value) and op.group_count > 1:
             repeats = op.output_channels() // shape_of(scale.value)[0]
@@ -368,7 +390,8 @@ class Simulation:
                 scale = Term(at, at.add(TileOp, scale.value, repeats=[repeats]).result)
         if isinstance(op, BiasedContractionOp) and op.bias is not None:
             sums = as_type(sums, f64) + self._laid(op, as_type(self._bias(at, op.bias, scale), f64), rank)
-        return sums, self._laid(op, scale, rank), np.ones((), np.int64)
+            return _Sums(sums, self._laid(op, scale, rank))
+        return _Sums(sums, self._laid(op, scale, rank), largest=largest)
 
     @staticmethod
     def _laid(op: ContractionOp, numbers: Term, rank: int) -> Term:
@@ -398,7 +421,7 @@ class Simulation:
         held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
         return Term(at, at.append(held).result)
 
-    def _sums_of_mean(self, at: Site, op: NnOp, operand: Simulated) -> tuple[Term, Term, Array]:
+    def _sums_of_mean(self, at: Site, op: NnOp, operand: Simulated) -> _Sums:
         """The mean in f64, times its count, is the exact sum but for an error far below 1/2."""
         made = self._cloned(at, op, self._integers(at, op, f64), f64)
         mean = Term(at, made.results[0])
@@ -410,18 +433,22 @@ class Simulation:
             raise at.error("takes a mean over sizes that are not known: fix the shapes of the inputs")
         count = count.reshape(()) if count.size == 1 else count
         total = mean * Term(at, at.constant(count, mean.value))
-        return rounded(total), Term(at, operand.scale), np.asarray(count)
+        return _Sums(rounded(total), Term(at, operand.scale), np.asarray(count))
 
-    def _rescale(self, op: NnOp, sums: Term, scale: Term, count: Array, mode: Mode, ties: Ties) -> None:
-        """The integers of the result of exact sums, which are means over `count` elements."""
-        at, result = sums.at, op.results[0]
+    def _rescale(self, op: NnOp, given: _Sums, mode: Mode, ties: Ties) -> None:
+        """The integers of the result of exact sums."""
+        sums, scale, count, result = given.integers, given.scale, given.count, op.results[0]
+        at = sums.at
         element = quantized_type(result)
         assert element is not None
         if result not in self.scales:  # an accumulator: its scale is that of the sums
             flat = scale
             if element.granularity is not Granularity.TENSOR:
                 flat = Term(at, at.reshaped(scale.value, [len(element.scales)]))
-            self._keep(result, _saturated(as_type(sums, f64), element), flat.value)
+            if given.largest is not None and given.largest <= min(-element.storage_min, element.storage_max):
+                self._keep(result, sums, flat.value, given.largest)
+            else:
+                self._keep(result, _saturated(as_type(sums, f64), element), flat.value)
             return
         target = self._own_scale(at, result)
         if count.size > 1 or count != 1:

@@ -9,17 +9,20 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import gradient_text
 
 
-def gradient(module: ModuleOp, wrt: Sequence[str] = (), loss: str = "", *, function: str = "main") -> ModuleOp:
+def gradient(
+    module: ModuleOp, wrt: Sequence[str] = (), loss: str = "", *, function: str = "main", recompute: bool = False
+) -> ModuleOp:
     """A module with `@forward` and `@backward` in the place of `function`; `module` stays as it is.
 
     `wrt` names the inputs to differentiate by, all of floats where it names none. `@forward` returns the results, and
     values that are kept for `@backward`. That takes inputs and results of `@forward` by their names, those that it
     reads, and the gradient of a result `y` as `gradient_y`, and returns that of an input `x` as `gradient_x`. With
-    `loss`, a result of one element, it takes no gradient: that of the loss is 1.
+    `loss`, a result of one element, it takes no gradient: that of the loss is 1. With `recompute` less is kept: it
+    computes arithmetic on elements once more.
 
     Passes that packages put at points of the pipeline `gradient` run. Raises `DiagnosticError` for a name that is no
     input of floats or no result, and, naming it with its place in the model, for an operation that has no rule.
     """
-    found = run_pipeline(module.clone(), gradient_text(wrt, loss, function))
+    found = run_pipeline(module.clone(), gradient_text(wrt, loss, function, recompute))
     verify(found)
     return found

@@ -37,7 +37,7 @@ class TrainingPrograms:
         """`wrt` are inputs of the model whose gradient is taken, too. Raises `DiagnosticError`."""
         names = [port.name for port in data_inputs(trained)]
         known = {name: shape for name, shape in shapes.items() if name in names}
-        module = gradient(specialize(trained.module, known), [*trained.parameters, *wrt])
+        module = gradient(specialize(trained.module, known), [*trained.parameters, *wrt], recompute=True)
         self.outputs = [port.name for port in outputs_of(function_of(trained.module, ENTRY))]
         """The names of the results of the model."""
 

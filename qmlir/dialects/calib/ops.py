@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor
-from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes
+from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes, Recomputable
 
 
 @irdl_op_definition
@@ -170,7 +170,7 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
 
 @irdl_op_definition
-class StraightThroughOp(IRDLOperation, InferResultTypes):
+class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
     """`hard`; its gradient goes to `soft` as if it were that (Bengio et al., Estimating Gradients, 2013).
 
     `hard` is a function of `soft` whose derivative is 0 nearly everywhere, such as its rounding.

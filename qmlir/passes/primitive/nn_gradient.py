@@ -68,6 +68,8 @@ class NnGradient(ModulePass):
     Each operation on the way needs a rule (`gradients` of a package's contribution), or is a composite, whose parts
     have rules: `@backward` then computes the parts it reads once more, and `@forward` keeps the composite whole.
     `nn-decompose` before this pass makes `@forward` keep parts instead. Passes that change the gradient run before it.
+    With `recompute`, `@backward` computes once more what arithmetic on elements gives, where less memory is kept then,
+    and results of convolutions are kept with their channels last, as programs compute them.
 
     Before (run with `wrt=w`):
 
@@ -108,6 +110,7 @@ class NnGradient(ModulePass):
     wrt: tuple[str, ...] = ()
     loss: str = ""
     function: str = "main"
+    recompute: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = function_of(op, self.function)
@@ -124,7 +127,9 @@ class NnGradient(ModulePass):
                 raise op_error(other, "is a choice or a loop, which cannot be differentiated: there is no rule for it")
         variables = _variables(function, self.wrt)
         targets = _targets(function, last.operands, self.loss)
-        backward, kept = differentiated(function, variables, targets, are_ones=bool(self.loss))
+        backward, kept = differentiated(
+            function, variables, targets, are_ones=bool(self.loss), recomputes=self.recompute
+        )
         function.sym_name, backward.sym_name = StringAttr(FORWARD), StringAttr(BACKWARD)
         op.body.block.insert_op_after(backward, function)
         count("values kept", kept)

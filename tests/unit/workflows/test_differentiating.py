@@ -106,6 +106,22 @@ def test_a_step_along_the_gradient() -> None:
     np.testing.assert_allclose(change, step * sum((each**2).sum() for each in found.values()), rtol=2e-2)
 
 
+@pytest.mark.parametrize(("text", "loss"), [(MLP, "loss"), (CNN, ""), (ATTENTION, "")])
+def test_what_is_computed_again_is_what_would_be_kept(text: str, loss: str) -> None:
+    found: list[dict[str, Array]] = []
+    sizes: list[int] = []
+    for recompute in (False, True):
+        split = qmlir.gradient(_module(text), loss=loss, recompute=recompute)
+        inputs = _inputs(split, "forward", {})
+        values = inputs | qmlir.interpret(split, inputs, function="forward")
+        given = _inputs(split, "backward", values)
+        sizes.append(sum(array.nbytes for name, array in given.items() if name not in inputs))
+        found.append(qmlir.interpret(split, given, function="backward"))
+    kept, again = found
+    assert sizes[1] <= sizes[0]
+    assert all(np.array_equal(again[name], array) for name, array in kept.items())
+
+
 def test_the_module_stays_as_it_is() -> None:
     module = _module(MLP)
     before = str(module)

@@ -52,7 +52,13 @@ class Backward(Site):
                 )
             if size == 1 and wide[axis] != 1:
                 axes.append(axis)
-        return self.squeezed(self.sum(gradient, [*range(added), *axes], keep_dims=True), range(added))
+        summed = [*range(added), *axes]
+        if len(summed) == len(wide) > 1:
+            # A sum of everything is one chain of additions; those of channels first are independent of each other.
+            kept = 1 if len(wide) > 3 else len(wide) - 1
+            gradient = self.sum(gradient, [axis for axis in summed if axis != kept], keep_dims=True)
+            summed = [kept]
+        return self.squeezed(self.sum(gradient, summed, keep_dims=True), range(added))
 
 
 Terms = Term | tuple[Term | None, ...]

@@ -5,14 +5,19 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir.dialects.nn.base import tensor_like
 from qmlir.dialects.nn.gradient.backward import Backward
+from qmlir.dialects.nn.gradient.recomputing import recompute
 from qmlir.dialects.nn.gradient.reverse import depending_on, gradients
+from qmlir.dialects.nn.ops.contraction import WindowedContractionOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.terms import Site
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.interfaces import Recomputable
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 
 
@@ -22,12 +27,13 @@ def gradient_name(name: str) -> str:
 
 
 def differentiated(
-    function: FuncOp, variables: Sequence[BlockArgument], targets: Sequence[int], *, are_ones: bool
+    function: FuncOp, variables: Sequence[BlockArgument], targets: Sequence[int], *, are_ones: bool, recomputes: bool
 ) -> tuple[FuncOp, int]:
     """The function that computes the gradients with respect to `variables`, and how many values are kept for it.
 
     `targets` are the results whose gradients are given, by arguments, or with `are_ones` all 1. `function`, which has
-    one block, gets the values that are kept as further results. Raises `DiagnosticError` for an operation without a
+    one block, gets the values that are kept as further results; with `recomputes` what costs little is computed again
+    and not kept. Raises `DiagnosticError` for an operation without a
     rule.
     """
     last = function.get_return_op()
@@ -56,7 +62,9 @@ def differentiated(
     added.add_op(ReturnOp(*returned))
     backward = FuncOp(function.sym_name.data, ([], []), Region(added))
     region_dce(backward.body)
-    kept = _kept(function, last, added)
+    if recomputes:
+        recompute(function.body.block, added, {*function.body.block.args, *last.operands})
+    kept = _kept(function, last, added, are_last=recomputes)
     more = [(value, port) for value, port in kept if port not in (*inputs, *outputs)]
     last.operands = [*last.operands, *(value for value, _ in more)]
     _declare(function, inputs, [*outputs, *(port for _, port in more)])
@@ -77,8 +85,11 @@ def _declare(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) 
     set_ports(function, inputs, outputs)
 
 
-def _kept(function: FuncOp, last: ReturnOp, backward: Block) -> list[tuple[SSAValue, Port]]:
-    """Make what `backward` reads of `function` arguments, and constants its own: each value with its new port."""
+def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) -> list[tuple[SSAValue, Port]]:
+    """Make what `backward` reads of `function` arguments, and constants its own: each value with its new port.
+
+    With `are_last` what a convolution gives is kept with its channels last, as it is computed.
+    """
     known: dict[SSAValue, Port] = dict(zip(function.body.block.args, inputs_of(function), strict=True))
     for value, port in zip(last.operands, outputs_of(function), strict=True):
         known.setdefault(value, port)
@@ -95,12 +106,37 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block) -> list[tuple[SSAVa
                 backward.insert_op_before(constant, op)
                 own[value] = constant.results[value.owner.results.index(value)]
             elif value not in own:
+                crossing = value
                 if value not in known:
-                    known[value] = Port(_free(f"kept{len(known) - others}", names), value.type)
-                own[value] = backward.insert_arg(value.type, len(kept))
-                kept.append((value, known[value]))
+                    if are_last and _has_windows(value):
+                        crossing = _site(value.owner, last).transposed(value, _channels_last(value))
+                    known[value] = Port(_free(f"kept{len(known) - others}", names), crossing.type)
+                own[value] = argument = backward.insert_arg(crossing.type, len(kept))
+                if crossing is not value and (first := backward.first_op) is not None:
+                    order = _channels_last(value)
+                    back = [order.index(axis) for axis in range(len(order))]
+                    own[value] = _site(value.owner, first).transposed(argument, back)
+                kept.append((crossing, known[value]))
             op.operands[place] = own[value]
     return kept
+
+
+def _has_windows(value: SSAValue) -> bool:
+    """Whether a value is what a convolution gives, or computed of that element by element."""
+    if not isinstance(value.owner, Recomputable):
+        return isinstance(value.owner, WindowedContractionOp)
+    return any(shape_of(each) == shape_of(value) and _has_windows(each) for each in value.owner.operands)
+
+
+def _channels_last(value: SSAValue) -> list[int]:
+    """The axes of what a convolution gives, with those of the channels last."""
+    return [0, *range(2, len(shape_of(value))), 1]
+
+
+def _site(owner: Operation | Block, place: Operation) -> Site:
+    """Where operations for the nodes of `owner` are added before `place`."""
+    assert isinstance(owner, Operation)
+    return Site(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(place)))
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

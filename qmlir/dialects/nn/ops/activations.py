@@ -17,11 +17,11 @@ from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops.elementwise import UnaryOp, fixed_output
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.ir.builtin_types import AnyTensor, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots, Recomputable, Slot
 
 
 @irdl_op_definition
-class ReluOp(UnaryOp):
+class ReluOp(UnaryOp, Recomputable):
     """`max(x, 0)`."""
 
     name = "nn.relu"

@@ -25,7 +25,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots
+from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Recomputable
 from qmlir.ir.small_floats import as_small_float
 
 
@@ -64,7 +64,7 @@ ANGLE = Domain(coarsest=1 / 32)
 
 
 @irdl_op_definition
-class AbsOp(UnaryOp):
+class AbsOp(UnaryOp, Recomputable):
     """`|x|`."""
 
     name = "nn.abs"
@@ -73,7 +73,7 @@ class AbsOp(UnaryOp):
 
 
 @irdl_op_definition
-class NegOp(UnaryOp):
+class NegOp(UnaryOp, Recomputable):
     """`-x`."""
 
     name = "nn.neg"
@@ -206,28 +206,28 @@ class AtanhOp(UnaryOp):
 
 
 @irdl_op_definition
-class FloorOp(UnaryOp):
+class FloorOp(UnaryOp, Recomputable):
     """The largest whole number that is not above `x`."""
 
     name = "nn.floor"
 
 
 @irdl_op_definition
-class CeilOp(UnaryOp):
+class CeilOp(UnaryOp, Recomputable):
     """The smallest whole number that is not below `x`."""
 
     name = "nn.ceil"
 
 
 @irdl_op_definition
-class RoundOp(UnaryOp):
+class RoundOp(UnaryOp, Recomputable):
     """The nearest whole number, the even one half-way between two."""
 
     name = "nn.round"
 
 
 @irdl_op_definition
-class SignOp(UnaryOp):
+class SignOp(UnaryOp, Recomputable):
     """-1, 0 or 1 as `x` is below, at or above 0; NaN stays."""
 
     name = "nn.sign"
@@ -235,7 +235,7 @@ class SignOp(UnaryOp):
 
 
 @irdl_op_definition
-class ClipOp(UnaryOp):
+class ClipOp(UnaryOp, Recomputable):
     """`min(max(x, minimum), maximum)`; a bound that is left out does not hold."""
 
     name = "nn.clip"
@@ -285,7 +285,7 @@ class BinaryOp(NnOp, ABC):
 
 
 @irdl_op_definition
-class AddOp(BinaryOp):
+class AddOp(BinaryOp, Recomputable):
     """`a + b`."""
 
     name = "nn.add"
@@ -300,7 +300,7 @@ class AddOp(BinaryOp):
 
 
 @irdl_op_definition
-class SubOp(BinaryOp):
+class SubOp(BinaryOp, Recomputable):
     """`a - b`."""
 
     name = "nn.sub"
@@ -309,7 +309,7 @@ class SubOp(BinaryOp):
 
 
 @irdl_op_definition
-class MulOp(BinaryOp):
+class MulOp(BinaryOp, Recomputable):
     """`a * b`."""
 
     name = "nn.mul"
@@ -321,7 +321,7 @@ class MulOp(BinaryOp):
 
 
 @irdl_op_definition
-class DivOp(BinaryOp):
+class DivOp(BinaryOp, Recomputable):
     """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
 
     name = "nn.div"
@@ -371,7 +371,7 @@ class ModOp(BinaryOp):
 
 
 @irdl_op_definition
-class MinOp(BinaryOp):
+class MinOp(BinaryOp, Recomputable):
     """The smaller of `a` and `b`; NaN where one is."""
 
     name = "nn.min"
@@ -379,14 +379,14 @@ class MinOp(BinaryOp):
 
 
 @irdl_op_definition
-class MaxOp(BinaryOp):
+class MaxOp(BinaryOp, Recomputable):
     """The larger of `a` and `b`; NaN where one is."""
 
     name = "nn.max"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
-class ComparisonOp(BinaryOp, ABC):
+class ComparisonOp(BinaryOp, Recomputable, ABC):
     """A comparison of real values; the result is i1."""
 
     @classmethod
@@ -431,7 +431,7 @@ class LessOrEqualOp(ComparisonOp):
 
 
 @irdl_op_definition
-class WhereOp(NnOp):
+class WhereOp(NnOp, Recomputable):
     """`a` where the condition holds, `b` elsewhere."""
 
     name = "nn.where"
@@ -453,7 +453,7 @@ class WhereOp(NnOp):
 
 
 @irdl_op_definition
-class CastOp(OneOperandOp):
+class CastOp(OneOperandOp, Recomputable):
     """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
 
     Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;

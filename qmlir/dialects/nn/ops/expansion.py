@@ -30,10 +30,11 @@ from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, u
 from qmlir.dialects.nn.infer.movement import moved_element, multiplied_size, normalized_axes
 from qmlir.dialects.nn.ops.movement import MovementOp, known_length
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import Recomputable
 
 
 @irdl_op_definition
-class ExpandOp(MovementOp):
+class ExpandOp(MovementOp, Recomputable):
     """The operand broadcast together with `shape`, in both directions (ONNX Expand)."""
 
     name = "nn.expand"

@@ -49,7 +49,7 @@ from qmlir.dialects.nn.infer.movement import (
 from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Replacement
+from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Recomputable, Replacement
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase:
@@ -96,7 +96,7 @@ class MovementOp(NnOp, ABC):
 
 
 @irdl_op_definition
-class ReshapeOp(MovementOp):
+class ReshapeOp(MovementOp, Recomputable):
     """The same elements in another shape (ONNX Reshape, Flatten): that of the result type.
 
     Where the result type leaves more than one size open, `shape` gives all of them at run time: -1 stands for the size
@@ -159,7 +159,7 @@ class ReshapeOp(MovementOp):
         ]
 
 
-class AxesOp(MovementOp, ABC):
+class AxesOp(MovementOp, Recomputable, ABC):
     """A movement along `axes`, a property or an operand."""
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)

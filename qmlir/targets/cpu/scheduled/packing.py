@@ -3,6 +3,7 @@
 Constants are packed with NumPy; weights that are computed are packed by structured operations.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,47 +37,45 @@ _DTYPES: dict[Attribute, type[np.generic]] = {
 
 def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
     """Weights that nobody knows yet, packed by operations; where these were only moved, from there."""
-    if layout.padded == layout.unpadded and not layout.taps and layout.variant.parts == 1:
-        return at.reshape(_packed_from_source(layout, at, weights), layout.shape)
+    if layout.padded == layout.unpadded and layout.variant.parts == 1:
+        packed = _packed_from_source(layout, at, weights)
+        if packed is not None:
+            return at.reshape(packed, layout.shape)
     source = at.reshape(weights, layout.unpadded)
     border = [after - before for before, after in zip(layout.unpadded, layout.padded, strict=True)]
     padded = at.pad(source, [0] * len(border), border, 0)
     return at.reshape(at.transpose(at.reshape(padded, layout.split), layout.order), layout.shape)
 
 
-def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
-    """`[groups, blocks, steps, channels, terms]`, each read where it lay before it was moved."""
-    group, block, step, channel, term = (AffineExpr.dimension(axis) for axis in range(5))
-    *batches, _, _ = shaped(weights)[0]
-    sizes = (layout.groups, layout.blocks, layout.steps, layout.width, layout.variant.group)
-    results = [
-        *_unravelled(group, batches),
-        _joined_axes(block, layout.blocks, channel, layout.width),
-        _joined_axes(step, layout.steps, term, layout.variant.group),
-    ]
-    source, place = moved_from(weights, results)
-    map_ = AffineMap(len(sizes), 0, tuple(place))
-    return at.compute([Input(source, map_)], sizes, shaped(weights)[1], unchanged)
+def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue | None:
+    """The elements in the order of packed weights, each read where it lay before it was moved.
+
+    `None` where an axis of the weights and one of the layout each hold a part of the other.
+    """
+    shape, element = shaped(weights)
+    own, split = _starts(shape), _starts(layout.split)
+    steps = sorted({*own, *split, math.prod(shape)})
+    if any(large % small for small, large in itertools.pairwise(steps)):
+        return None
+    sizes = {small: large // small for small, large in itertools.pairwise(steps)}
+
+    def parts(starts: Sequence[int], shape: Sequence[int], axis: int) -> list[int]:
+        """The steps, the longest first, in which an axis moves through memory."""
+        return [step for step in reversed(sizes) if starts[axis] <= step < starts[axis] * shape[axis]]
+
+    order = [step for axis in layout.order for step in parts(split, layout.split, axis)]
+    place: list[AffineExpr] = []
+    for axis, start in enumerate(own):
+        terms = [AffineExpr.dimension(order.index(step)) * (step // start) for step in parts(own, shape, axis)]
+        place.append(sum(terms[1:], terms[0]) if terms else AffineExpr.constant(0))
+    source, found = moved_from(weights, place)
+    map_ = AffineMap(len(order), 0, tuple(found))
+    return at.compute([Input(source, map_)], [sizes[step] for step in order], element, unchanged)
 
 
-def _joined_axes(outer: AffineExpr, count: int, inner: AffineExpr, size: int) -> AffineExpr:
-    """The place along an axis that was cut in two."""
-    if count == 1:
-        return inner
-    return outer if size == 1 else outer * size + inner
-
-
-def _unravelled(place: AffineExpr, sizes: Sequence[int]) -> list[AffineExpr]:
-    """The place along each axis of what was numbered through."""
-    found: list[AffineExpr] = []
-    for axis, size in enumerate(sizes):
-        behind = math.prod(sizes[axis + 1 :])
-        if size == 1:
-            found.append(AffineExpr.constant(0))
-            continue
-        part = place if behind == 1 else place // behind
-        found.append(part if math.prod(sizes[:axis]) == 1 else part % size)
-    return found
+def _starts(shape: Sequence[int]) -> list[int]:
+    """How many elements lie between neighbours along each axis."""
+    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:

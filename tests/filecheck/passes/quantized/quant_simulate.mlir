@@ -8,6 +8,38 @@
 !w = !quant.uniform<i8<-127:127>:f32, 0.25>
 !b = !quant.uniform<i32:f32, 0.125>
 !y = !quant.uniform<u8:f32, 2.0:4>
+// CHECK-LABEL: @main(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x3xf32> {nn.name = "in"}, [[V1:%.+]]: tensor<1x3xf32> {nn.name = "fc.weight", nn.trainable = dense<{{\[\[}}1.000000e+00, 2.000000e+00, 3.000000e+00]]> : tensor<1x3xf32>}, [[V2:%.+]]: tensor<1xf32> {nn.name = "fc.bias", nn.trainable = dense<[5.000000e-01]> : tensor<1xf32>}) -> (tensor<2x1xf32> {nn.name = "out"})
+// CHECK-NEXT: [[V3:%.+]] = nn.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: [[V4:%.+]] = nn.constant dense<2.500000e-01> : tensor<f32> {origin = "fc.weight"}
+// CHECK-NEXT: [[V5:%.+]] = nn.constant dense<2.000000e+00> : tensor<f32> {origin = "fc"}
+// CHECK-NEXT: [[V6:%.+]] = nn.div [[V0]], [[V3]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT: [[V7:%.+]] = nn.round [[V6]] : tensor<2x3xf32>
+// CHECK-NEXT: [[V8:%.+]] = calib.straight_through [[V7]] for [[V6]] : tensor<2x3xf32>
+// CHECK-NEXT: [[V9:%.+]] = nn.clip [[V8]] {minimum = -125.0, maximum = 130.0} : tensor<2x3xf32>
+// CHECK-NEXT: [[V10:%.+]] = nn.div [[V1]], [[V4]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32> {origin = "fc.weight"}
+// CHECK-NEXT: [[V11:%.+]] = nn.round [[V10]] : tensor<1x3xf32> {origin = "fc.weight"}
+// CHECK-NEXT: [[V12:%.+]] = calib.straight_through [[V11]] for [[V10]] {origin = "fc.weight"} : tensor<1x3xf32>
+// CHECK-NEXT: [[V13:%.+]] = nn.clip [[V12]] {minimum = -127.0, maximum = 127.0} : tensor<1x3xf32> {origin = "fc.weight"}
+// CHECK-NEXT: [[V14:%.+]] = nn.fully_connected [[V9]], [[V13]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V15:%.+]] = nn.mul [[V3]], [[V4]] : tensor<f32> {origin = "fc"}
+// CHECK-NEXT: [[V16:%.+]] = nn.cast [[V14]] : (tensor<2x1xf32>) -> tensor<2x1xf64> {origin = "fc"}
+// CHECK-NEXT: [[V17:%.+]] = nn.div [[V2]], [[V15]] : (tensor<1xf32>, tensor<f32>) -> tensor<1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V18:%.+]] = nn.round [[V17]] : tensor<1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V19:%.+]] = calib.straight_through [[V18]] for [[V17]] {origin = "fc"} : tensor<1xf32>
+// CHECK-NEXT: [[V20:%.+]] = nn.cast [[V19]] : (tensor<1xf32>) -> tensor<1xf64> {origin = "fc"}
+// CHECK-NEXT: [[V21:%.+]] = nn.clip [[V20]] {minimum = -2147483648.0 : f64, maximum = 2147483647.0 : f64} : tensor<1xf64> {origin = "fc"}
+// CHECK-NEXT: [[V22:%.+]] = nn.reshape [[V21]] : (tensor<1xf64>) -> tensor<1x1xf64> {origin = "fc"}
+// CHECK-NEXT: [[V23:%.+]] = nn.add [[V16]], [[V22]] : (tensor<2x1xf64>, tensor<1x1xf64>) -> tensor<2x1xf64> {origin = "fc"}
+// CHECK-NEXT: [[V24:%.+]] = nn.div [[V15]], [[V5]] : tensor<f32> {origin = "fc"}
+// CHECK-NEXT: [[V25:%.+]] = nn.cast [[V23]] : (tensor<2x1xf64>) -> tensor<2x1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V26:%.+]] = nn.mul [[V25]], [[V24]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V27:%.+]] = nn.round [[V26]] : tensor<2x1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V28:%.+]] = calib.straight_through [[V27]] for [[V26]] {origin = "fc"} : tensor<2x1xf32>
+// CHECK-NEXT: [[V29:%.+]] = nn.clip [[V28]] {minimum = -4.0, maximum = 251.0} : tensor<2x1xf32> {origin = "fc"}
+// CHECK-NEXT: [[V30:%.+]] = nn.mul [[V5]], [[V29]] : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: func.return [[V30]] : tensor<2x1xf32>
+// CHECK: // -----
 func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}) -> (tensor<2x1xf32> {nn.name = "out"}) {
   %0 = quant.qcast %x : tensor<2x3xf32> to tensor<2x3x!x>
   %w = nn.constant dense<[[1.0, 2.0, 3.0]]> : tensor<1x3xf32> {origin = "fc.weight", nn.trainable}
@@ -18,39 +50,6 @@ func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}) -> (tensor<2x1xf32> {nn.na
   %4 = quant.dcast %3 : tensor<2x1x!y> to tensor<2x1xf32>
   func.return %4 : tensor<2x1xf32>
 }
-// CHECK: func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}, %fc.weight: tensor<1x3xf32> {nn.name = "fc.weight", nn.trainable = dense<{{\[\[}}1.000000e+00, 2.000000e+00, 3.000000e+00{{\]\]}}> : tensor<1x3xf32>}, %fc.bias: tensor<1xf32> {nn.name = "fc.bias", nn.trainable = dense<[5.000000e-01]> : tensor<1xf32>}) -> (tensor<2x1xf32> {nn.name = "out"}) {
-// CHECK-NEXT: [[V0:%.+]] = nn.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<2.500000e-01> : tensor<f32> {origin = "fc.weight"}
-// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<2.000000e+00> : tensor<f32> {origin = "fc"}
-// CHECK-NEXT: [[V3:%.+]] = nn.div %x, [[V0]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
-// CHECK-NEXT: [[V4:%.+]] = nn.round [[V3]] : tensor<2x3xf32>
-// CHECK-NEXT: [[V5:%.+]] = calib.straight_through [[V4]] for [[V3]] : tensor<2x3xf32>
-// CHECK-NEXT: [[V6:%.+]] = nn.clip [[V5]] {minimum = -125.0, maximum = 130.0} : tensor<2x3xf32>
-// CHECK-NEXT: [[V7:%.+]] = nn.div %fc.weight, [[V1]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32> {origin = "fc.weight"}
-// CHECK-NEXT: [[V8:%.+]] = nn.round [[V7]] : tensor<1x3xf32> {origin = "fc.weight"}
-// CHECK-NEXT: [[V9:%.+]] = calib.straight_through [[V8]] for [[V7]] {origin = "fc.weight"} : tensor<1x3xf32>
-// CHECK-NEXT: [[V10:%.+]] = nn.clip [[V9]] {minimum = -127.0, maximum = 127.0} : tensor<1x3xf32> {origin = "fc.weight"}
-// CHECK-NEXT: [[V11:%.+]] = nn.fully_connected [[V6]], [[V10]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V12:%.+]] = nn.mul [[V0]], [[V1]] : tensor<f32> {origin = "fc"}
-// CHECK-NEXT: [[V13:%.+]] = nn.cast [[V11]] : (tensor<2x1xf32>) -> tensor<2x1xf64> {origin = "fc"}
-// CHECK-NEXT: [[V14:%.+]] = nn.div %fc.bias, [[V12]] : (tensor<1xf32>, tensor<f32>) -> tensor<1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V15:%.+]] = nn.round [[V14]] : tensor<1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V16:%.+]] = calib.straight_through [[V15]] for [[V14]] {origin = "fc"} : tensor<1xf32>
-// CHECK-NEXT: [[V17:%.+]] = nn.cast [[V16]] : (tensor<1xf32>) -> tensor<1xf64> {origin = "fc"}
-// CHECK-NEXT: [[V18:%.+]] = nn.constant dense<-2147483648.0> : tensor<f64> {origin = "fc"}
-// CHECK-NEXT: [[V19:%.+]] = nn.constant dense<2147483647.0> : tensor<f64> {origin = "fc"}
-// CHECK-NEXT: [[V20:%.+]] = nn.max [[V17]], [[V18]] : (tensor<1xf64>, tensor<f64>) -> tensor<1xf64> {origin = "fc"}
-// CHECK-NEXT: [[V21:%.+]] = nn.min [[V20]], [[V19]] : (tensor<1xf64>, tensor<f64>) -> tensor<1xf64> {origin = "fc"}
-// CHECK-NEXT: [[V22:%.+]] = nn.reshape [[V21]] : (tensor<1xf64>) -> tensor<1x1xf64> {origin = "fc"}
-// CHECK-NEXT: [[V23:%.+]] = nn.add [[V13]], [[V22]] : (tensor<2x1xf64>, tensor<1x1xf64>) -> tensor<2x1xf64> {origin = "fc"}
-// CHECK-NEXT: [[V24:%.+]] = nn.div [[V12]], [[V2]] : tensor<f32> {origin = "fc"}
-// CHECK-NEXT: [[V25:%.+]] = nn.cast [[V23]] : (tensor<2x1xf64>) -> tensor<2x1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V26:%.+]] = nn.mul [[V25]], [[V24]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V27:%.+]] = nn.round [[V26]] : tensor<2x1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V28:%.+]] = calib.straight_through [[V27]] for [[V26]] {origin = "fc"} : tensor<2x1xf32>
-// CHECK-NEXT: [[V29:%.+]] = nn.clip [[V28]] {minimum = -4.0, maximum = 251.0} : tensor<2x1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V30:%.+]] = nn.mul [[V2]], [[V29]] : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32>
-// CHECK-NEXT: func.return [[V30]] : tensor<2x1xf32>
 
 // LSQ: func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}, %fc.weight: tensor<1x3xf32> {nn.name = "fc.weight", nn.trainable = dense<{{\[\[}}1.000000e+00, 2.000000e+00, 3.000000e+00{{\]\]}}> : tensor<1x3xf32>}, %fc.bias: tensor<1xf32> {nn.name = "fc.bias", nn.trainable = dense<[5.000000e-01]> : tensor<1xf32>}, %in.scale: tensor<f32> {nn.name = "in.scale", nn.trainable = dense<5.000000e-01> : tensor<f32>}, %fc.weight.scale: tensor<f32> {nn.name = "fc.weight.scale", nn.trainable = dense<2.500000e-01> : tensor<f32>}, %fc.scale: tensor<f32> {nn.name = "fc.scale", nn.trainable = dense<2.000000e+00> : tensor<f32>}) -> (tensor<2x1xf32> {nn.name = "out"}) {
 
@@ -63,6 +62,46 @@ func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}) -> (tensor<2x1xf32> {nn.na
 // Different scales are added in floats, a mean is taken of exact sums, what is moved keeps its integers.
 !a = !quant.uniform<i8:f32, 0.5>
 !c = !quant.uniform<i8:f32, 0.75>
+// CHECK-LABEL: @main(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<4x1xf32> {nn.name = "out"})
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<7.500000e-01> : tensor<f32> {origin = "s"}
+// CHECK-NEXT: [[V3:%.+]] = nn.constant dense<5.000000e-01> : tensor<f32> {origin = "sum"}
+// CHECK-NEXT: [[V4:%.+]] = nn.constant dense<7.500000e-01> : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V5:%.+]] = nn.div [[V0]], [[V1]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+// CHECK-NEXT: [[V6:%.+]] = nn.round [[V5]] : tensor<2x4xf32>
+// CHECK-NEXT: [[V7:%.+]] = calib.straight_through [[V6]] for [[V5]] : tensor<2x4xf32>
+// CHECK-NEXT: [[V8:%.+]] = nn.clip [[V7]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32>
+// CHECK-NEXT: [[V9:%.+]] = nn.mul [[V1]], [[V8]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V10:%.+]] = nn.sigmoid [[V9]] : tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V11:%.+]] = nn.div [[V10]], [[V2]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V12:%.+]] = nn.round [[V11]] : tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V13:%.+]] = calib.straight_through [[V12]] for [[V11]] {origin = "s"} : tensor<2x4xf32>
+// CHECK-NEXT: [[V14:%.+]] = nn.clip [[V13]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V15:%.+]] = nn.mul [[V1]], [[V8]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V16:%.+]] = nn.mul [[V2]], [[V14]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V17:%.+]] = nn.add [[V15]], [[V16]] : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V18:%.+]] = nn.div [[V17]], [[V3]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V19:%.+]] = nn.round [[V18]] : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V20:%.+]] = calib.straight_through [[V19]] for [[V18]] {origin = "sum"} : tensor<2x4xf32>
+// CHECK-NEXT: [[V21:%.+]] = nn.clip [[V20]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V22:%.+]] = nn.transpose [[V21]] {permutation = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32> {origin = "t"}
+// CHECK-NEXT: [[V23:%.+]] = nn.cast [[V22]] : (tensor<4x2xf32>) -> tensor<4x2xf64> {origin = "mean"}
+// CHECK-NEXT: [[V24:%.+]] = nn.reduce_mean [[V23]] {axes = [1]} : (tensor<4x2xf64>) -> tensor<4x1xf64> {origin = "mean"}
+// CHECK-NEXT: [[V25:%.+]] = nn.constant dense<2.000000e+00> : tensor<f64> {origin = "mean"}
+// CHECK-NEXT: [[V26:%.+]] = nn.mul [[V24]], [[V25]] : (tensor<4x1xf64>, tensor<f64>) -> tensor<4x1xf64> {origin = "mean"}
+// CHECK-NEXT: [[V27:%.+]] = nn.round [[V26]] : tensor<4x1xf64> {origin = "mean"}
+// CHECK-NEXT: [[V28:%.+]] = calib.straight_through [[V27]] for [[V26]] {origin = "mean"} : tensor<4x1xf64>
+// CHECK-NEXT: [[V29:%.+]] = nn.constant dense<2.000000e+00> : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V30:%.+]] = nn.mul [[V4]], [[V29]] : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V31:%.+]] = nn.div [[V3]], [[V30]] : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V32:%.+]] = nn.cast [[V28]] : (tensor<4x1xf64>) -> tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V33:%.+]] = nn.mul [[V32]], [[V31]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V34:%.+]] = nn.round [[V33]] : tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V35:%.+]] = calib.straight_through [[V34]] for [[V33]] {origin = "mean"} : tensor<4x1xf32>
+// CHECK-NEXT: [[V36:%.+]] = nn.clip [[V35]] {minimum = -128.0, maximum = 127.0} : tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V37:%.+]] = nn.mul [[V4]], [[V36]] : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: func.return [[V37]] : tensor<4x1xf32>
 func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<4x1xf32> {nn.name = "out"}) {
   %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!a>
   %1 = nn.sigmoid %0 : (tensor<2x4x!a>) -> tensor<2x4x!c> {origin = "s"}
@@ -72,45 +111,6 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<4x1xf32> {nn.na
   %5 = quant.dcast %4 : tensor<4x1x!c> to tensor<4x1xf32>
   func.return %5 : tensor<4x1xf32>
 }
-// CHECK: func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<4x1xf32> {nn.name = "out"}) {
-// CHECK-NEXT: [[V0:%.+]] = nn.constant dense<5.000000e-01> : tensor<f32>
-// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<7.500000e-01> : tensor<f32> {origin = "s"}
-// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<5.000000e-01> : tensor<f32> {origin = "sum"}
-// CHECK-NEXT: [[V3:%.+]] = nn.constant dense<7.500000e-01> : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V4:%.+]] = nn.div %x, [[V0]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
-// CHECK-NEXT: [[V5:%.+]] = nn.round [[V4]] : tensor<2x4xf32>
-// CHECK-NEXT: [[V6:%.+]] = calib.straight_through [[V5]] for [[V4]] : tensor<2x4xf32>
-// CHECK-NEXT: [[V7:%.+]] = nn.clip [[V6]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32>
-// CHECK-NEXT: [[V8:%.+]] = nn.mul [[V0]], [[V7]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V9:%.+]] = nn.sigmoid [[V8]] : tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V10:%.+]] = nn.div [[V9]], [[V1]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V11:%.+]] = nn.round [[V10]] : tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V12:%.+]] = calib.straight_through [[V11]] for [[V10]] {origin = "s"} : tensor<2x4xf32>
-// CHECK-NEXT: [[V13:%.+]] = nn.clip [[V12]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V14:%.+]] = nn.mul [[V0]], [[V7]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V15:%.+]] = nn.mul [[V1]], [[V13]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V16:%.+]] = nn.add [[V14]], [[V15]] : tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V17:%.+]] = nn.div [[V16]], [[V2]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V18:%.+]] = nn.round [[V17]] : tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V19:%.+]] = calib.straight_through [[V18]] for [[V17]] {origin = "sum"} : tensor<2x4xf32>
-// CHECK-NEXT: [[V20:%.+]] = nn.clip [[V19]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V21:%.+]] = nn.transpose [[V20]] {permutation = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32> {origin = "t"}
-// CHECK-NEXT: [[V22:%.+]] = nn.cast [[V21]] : (tensor<4x2xf32>) -> tensor<4x2xf64> {origin = "mean"}
-// CHECK-NEXT: [[V23:%.+]] = nn.reduce_mean [[V22]] {axes = [1]} : (tensor<4x2xf64>) -> tensor<4x1xf64> {origin = "mean"}
-// CHECK-NEXT: [[V24:%.+]] = nn.constant dense<2.000000e+00> : tensor<f64> {origin = "mean"}
-// CHECK-NEXT: [[V25:%.+]] = nn.mul [[V23]], [[V24]] : (tensor<4x1xf64>, tensor<f64>) -> tensor<4x1xf64> {origin = "mean"}
-// CHECK-NEXT: [[V26:%.+]] = nn.round [[V25]] : tensor<4x1xf64> {origin = "mean"}
-// CHECK-NEXT: [[V27:%.+]] = calib.straight_through [[V26]] for [[V25]] {origin = "mean"} : tensor<4x1xf64>
-// CHECK-NEXT: [[V28:%.+]] = nn.constant dense<2.000000e+00> : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V29:%.+]] = nn.mul [[V3]], [[V28]] : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V30:%.+]] = nn.div [[V2]], [[V29]] : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V31:%.+]] = nn.cast [[V27]] : (tensor<4x1xf64>) -> tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V32:%.+]] = nn.mul [[V31]], [[V30]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V33:%.+]] = nn.round [[V32]] : tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V34:%.+]] = calib.straight_through [[V33]] for [[V32]] {origin = "mean"} : tensor<4x1xf32>
-// CHECK-NEXT: [[V35:%.+]] = nn.clip [[V34]] {minimum = -128.0, maximum = 127.0} : tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V36:%.+]] = nn.mul [[V3]], [[V35]] : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-// CHECK-NEXT: func.return [[V36]] : tensor<4x1xf32>
 
 // LSQ: func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}, %in.scale: tensor<f32> {nn.name = "in.scale", nn.trainable = dense<5.000000e-01> : tensor<f32>}, %s.scale: tensor<f32> {nn.name = "s.scale", nn.trainable = dense<7.500000e-01> : tensor<f32>}, %sum.scale: tensor<f32> {nn.name = "sum.scale", nn.trainable = dense<5.000000e-01> : tensor<f32>}, %mean.scale: tensor<f32> {nn.name = "mean.scale", nn.trainable = dense<7.500000e-01> : tensor<f32>}) -> (tensor<4x1xf32> {nn.name = "out"}) {
 

@@ -44,12 +44,12 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} 
 // CHECK: func.return [[V7]] : tensor<1x2x1x16xi32>
 // CHECK-LABEL: @batches(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x1x4xi8>, [[V1:%.+]]: tensor<2x3x8x4xi8>) -> tensor<2x3x1x8xi32>
-// CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<6x1x1x8x4xi8>
-// CHECK-NEXT: [[V3:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> ((d0 floordiv 3), (d0 mod 3), d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins([[V1]] : tensor<2x3x8x4xi8>) outs([[V2]] : tensor<6x1x1x8x4xi8>) attrs =  {kernel.schedule = #k1} {
+// CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<2x3x8x4xi8>
+// CHECK-NEXT: [[V3:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins([[V1]] : tensor<2x3x8x4xi8>) outs([[V2]] : tensor<2x3x8x4xi8>) attrs =  {kernel.schedule = #k1} {
 // CHECK-NEXT: ^bb0([[V4:%.+]]: i8, [[V5:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V4]] : i8
-// CHECK-NEXT: } -> tensor<6x1x1x8x4xi8>
-// CHECK-NEXT: [[V6:%.+]] = kernel.reshape [[V3]] : tensor<6x1x1x8x4xi8> to tensor<6x1x1x32xi8>
+// CHECK-NEXT: } -> tensor<2x3x8x4xi8>
+// CHECK-NEXT: [[V6:%.+]] = kernel.reshape [[V3]] : tensor<2x3x8x4xi8> to tensor<6x1x1x32xi8>
 // CHECK-NEXT: [[V7:%.+]] = kernel.packed_matmul ins([[V0]], [[V6]] : tensor<2x3x1x4xi8>, tensor<6x1x1x32xi8>) -> tensor<2x3x1x8xi32> attributes {layout = #k2} {
 // CHECK-NEXT: ^bb0([[V8:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V8]] : i32
