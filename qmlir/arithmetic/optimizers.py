@@ -46,7 +46,10 @@ class Optimizer:
     def step(
         self, parameters: Mapping[str, Array], gradients: Mapping[str, Array], share: float = 1.0
     ) -> dict[str, Array]:
-        """The parameters after a step at a `share` of the rates, f32; one without a gradient stays."""
+        """The parameters after a step at a `share` of the rates, f32; one without a gradient stays.
+
+        A rate that is too high gives what is not finite.
+        """
         steps = int(self.state.get("steps", 0)) + 1
         self.state["steps"] = np.asarray(steps)
         found = dict(parameters)
@@ -54,7 +57,8 @@ class Optimizer:
             array, is_positive = parameters[name], name in self.positive
             rate = np.float32(share * (self.scale_rate if name in self.scales else self.rate))
             moved = rate * self._direction(name, gradient * array if is_positive else gradient, steps)
-            found[name] = np.asarray(array * np.exp(-moved) if is_positive else array - moved, np.float32)
+            with np.errstate(over="ignore"):
+                found[name] = np.asarray(array * np.exp(-moved) if is_positive else array - moved, np.float32)
         return found
 
     def _direction(self, name: str, gradient: Array, steps: int) -> Array:

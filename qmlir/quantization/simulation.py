@@ -159,11 +159,16 @@ def rounded(term: Term, ties: Ties = Ties.EVEN) -> Term:
 
 
 def _saturated(term: Term, element: UniformQuantizedType) -> Term:
-    """Whole numbers inside the limits of `q - z`; gradients pass where they are."""
+    """Whole numbers inside the limits of `q - z`; gradients pass where they are.
+
+    One clip where there is one pair of limits. Those of weights by channels are a max and a min, which pass half of the
+    gradient at a limit: half of what was rounded to it lies outside.
+    """
     low, high = centred_limits(element)
     kind = f32 if element.bits <= 16 else f64  # f32 does not hold limits of 32 bits
     term = as_type(term, kind)
-    if np.all(low == low.flat[0]) and np.all(high == high.flat[0]):
+    is_one = np.all(low == low.flat[0]) and np.all(high == high.flat[0])
+    if low.size == 1 or (element.bits > 16 and is_one):
         least, most = (FloatAttr(float(each.flat[0]), kind) for each in (low, high))
         clip = ClipOp.create(
             operands=[term.value], result_types=[term.value.type], properties={"minimum": least, "maximum": most}

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeAlias, Unpack, cast
+from zipfile import BadZipFile
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -191,6 +192,11 @@ class _Rows:
         other = next((each for each in shapes if each != shapes[0]), None)
         if other is not None:
             raise text_error(f"samples have one shape in training, found {shapes[0]} and {other}: pad or cut them")
+        for place, (name, array) in (
+            (place, each) for place, run in enumerate(self._runs) for each in zip(self.names, run, strict=True)
+        ):
+            if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
+                raise text_error(f"'{name}' has NaN in sample {place}: samples to train with are numbers")
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -294,7 +300,7 @@ class _State:
                     part: {name: archive[f"{part}.{place}"] for place, name in enumerate(names)}
                     for part, names in told["names"].items()
                 }
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise text_error(f"'{path}' is no checkpoint of qmlir finetune") from error
         if told["key"] != key:
             raise text_error(f"the checkpoint '{path}' is of another model, other data or other settings: name another")
@@ -341,6 +347,14 @@ class _Loop:
             for chosen in [[int(self.held[place % held]) for place in range(start, start + size)]]
         ]  # the last one is filled up with the first
         names = next(wanted for _, wanted in self._held_batches)
+        if classes is not None and self.scores is not None:
+            scores = _score_rows(names[self.scores]).shape[-1]
+            wrong = classes[(classes < 0) | (classes >= scores)]
+            if len(wrong):
+                raise text_error(
+                    f"labels are from 0 to {scores - 1}, as the output '{self.scores}' has {scores} scores for each "
+                    f"sample; found {wrong[0]}"
+                )
         self.variances = {
             name: float(np.var(np.stack([wanted[name] for _, wanted in self._held_batches]).astype(np.float64))) or 1.0
             for name in names
@@ -541,10 +555,10 @@ def finetune(
     """The quantized module that `quantize` would make by `settings`, with weights, biases and scales trained on `data`.
 
     Without `labels` the results of the float model are learned: by their squared error over their variance (`mse`), or
-    with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `output` names the one with the
-    scores, if there are several. `labels`, as for `search`, or `True`
-    where the data gives pairs `(x, y)`, are classes: the loss is their cross entropy and, as the share `distill`, `kl`.
-    `scales` and `only` are those of `trainable`; `profiled` gives the ranges to begin with in place of the data.
+    with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `output` names the one with the scores,
+    if there are several. `labels`, as for `search`, or `True` where the data gives pairs `(x, y)`, are classes: the
+    loss is their cross entropy and, as the share `distill`, `kl`. `scales` and `only` are those of `trainable`;
+    `profiled` gives the ranges to begin with in place of the data.
 
     A share `held_out` of the samples does not train: the epoch that is best on them is the result, or the model without
     training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`, or `sgd`
@@ -580,6 +594,11 @@ def finetune(
         Optimizer(options.optimizer, rate, scale_rate, trained.learned_scales, trained.positive),
         loop.judged(trained.parameters),
     )  # fmt: skip
+    if not math.isfinite(state.before.loss):
+        raise text_error(
+            "the loss on the samples that are held out is not a finite number before training: the results of the "
+            "float model, or of the quantized one, are infinite or NaN"
+        )
     path = None if checkpoint is None else Path(checkpoint)
     key = "" if path is None else _key(module, trained, rows, classes, loop.scores, options)
     if path is not None and path.exists():

@@ -1,5 +1,7 @@
 """Fine-tuning finds a better module than quantizing alone, goes on where it was, and says what is wrong in a line."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +92,12 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path
     assert str(found.module) == str(whole.module)
     with pytest.raises(DiagnosticError, match="is of another model, other data or other settings"):
         qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **{**narrow, "seed": 1})
-    (tmp_path / "c.npz").write_bytes(b"no archive")
-    with pytest.raises(DiagnosticError, match=r"c.npz' is no checkpoint of qmlir finetune"):
-        qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **narrow)
+    whole_file = (tmp_path / "c.npz").read_bytes()
+    for content in (b"no archive", b"", whole_file[: len(whole_file) // 2], bytes(64)):
+        (tmp_path / "c.npz").write_bytes(content)
+        with pytest.raises(DiagnosticError, match=r"c.npz' is no checkpoint of qmlir finetune"):
+            qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **narrow)
+        assert (tmp_path / "c.npz").read_bytes() == content
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(model: ModuleOp, tmp_path: Path) -> None:
@@ -103,6 +108,33 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(model: ModuleOp, tmp_p
         f"cannot write '{tmp_path / 'none' / 'c.npz'}': No such file or directory"
     ]
     assert len(found.epochs) == 2
+
+
+def test_a_disk_that_fills_up_loses_nothing(model: ModuleOp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint stays the last one that could be written, and the same command goes on from it."""
+    asked = {**NARROW, "epochs": 3}
+    path = tmp_path / "c.npz"
+    wanted = qmlir.finetune(model, DATA, **asked)
+    replace = os.replace
+
+    def fills_up(source: str | Path, target: str | Path) -> None:
+        if path.exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    told: list[Diagnostic] = []
+    with monkeypatch.context() as patch, diagnostic_handler(told.append):
+        patch.setattr(os, "replace", fills_up)
+        found = qmlir.finetune(model, DATA, checkpoint=path, **asked)
+    assert [each.message for each in told if "write" in each.message] == [
+        f"cannot write '{path}': No space left on device"
+    ]
+    assert str(found.module) == str(wanted.module)
+    assert list(tmp_path.iterdir()) == [path]
+    again: list[int] = []
+    resumed = qmlir.finetune(model, DATA, checkpoint=path, on_epoch=lambda epoch, _: again.append(epoch), **asked)
+    assert again == [2, 3]
+    assert str(resumed.module) == str(wanted.module)
 
 
 @pytest.mark.parametrize("factor", [np.inf, 1e30])  # of the second, the gradient
@@ -154,6 +186,11 @@ def test_patience_ends_it(model: ModuleOp) -> None:
         ({"epochs": 0}, "epochs is 1 or more, found 0"),
         ({"rate": float("nan")}, "rate is a number above 0, found nan"),
         ({"held_out": 1.0}, "held out is a share between 0 and 1, found 1"),
+        ({"labels": LABELS + 3}, "labels are from 0 to 2, as the output '.*' has 3 scores for each sample; found [34]"),
+        ({"labels": LABELS - 1}, "labels are from 0 to 2, .*; found -1"),
+        ({"only": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train that is called 'c0'"),
+        ({"scales": "fixed", "only": ["c0.scale"]}, "has nothing to train that is called 'c0.scale'"),
+        ({"exclude": ["*"]}, "the model has nothing to train: no weight, bias or scale of integers"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(model: ModuleOp, asked: dict[str, Any], message: str) -> None:
@@ -167,3 +204,26 @@ def test_labels_need_a_row_of_scores_for_each_sample() -> None:
     model = qmlir.load(net.model(net.node("MatMul", x, net.constant(WEIGHTS[0][:, :1]))))
     with pytest.raises(DiagnosticError, match=r"has the shape 64x1: kl and labels need scores of two classes and more"):
         qmlir.finetune(model, DATA, loss="kl")
+
+
+@pytest.mark.parametrize("place", [0, 79])
+def test_samples_are_numbers(model: ModuleOp, place: int) -> None:
+    data = DATA.copy()
+    data[place, 2] = np.nan
+    with pytest.raises(DiagnosticError, match=f"'x0' has NaN in sample {place}: samples to train with are numbers"):
+        qmlir.finetune(model, data, profiled=qmlir.profile(model, DATA), **NARROW)
+
+
+def test_what_the_float_model_gives_is_finite(model: ModuleOp) -> None:
+    data = np.full_like(DATA, np.inf)
+    with np.errstate(all="ignore"), pytest.raises(DiagnosticError, match="held out is not a finite number before"):
+        qmlir.finetune(model, data, profiled=qmlir.profile(model, DATA), **NARROW)
+
+
+def test_a_rate_that_is_too_high_is_a_warning(model: ModuleOp) -> None:
+    told: list[Diagnostic] = []
+    with diagnostic_handler(told.append):
+        found = qmlir.finetune(model, DATA, **{**NARROW, "rate": 1e38, "scale_rate": 1e38})
+    assert found.problem.endswith("and the best epoch is kept; lower the rate")
+    assert [each.message for each in told][-1] == found.problem
+    assert found.after.loss <= found.before.loss
