@@ -192,11 +192,10 @@ class _Rows:
         other = next((each for each in shapes if each != shapes[0]), None)
         if other is not None:
             raise text_error(f"samples have one shape in training, found {shapes[0]} and {other}: pad or cut them")
-        for place, (name, array) in (
-            (place, each) for place, run in enumerate(self._runs) for each in zip(self.names, run, strict=True)
-        ):
-            if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
-                raise text_error(f"'{name}' has NaN in sample {place}: samples to train with are numbers")
+        for place, run in enumerate(self._runs):
+            for name, array in zip(self.names, run, strict=True):
+                if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
+                    raise text_error(f"'{name}' has NaN in sample {place}: samples to train with are numbers")
 
     def __len__(self) -> int:
         return len(self._runs)
