@@ -123,9 +123,16 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
 
 def _has_windows(value: SSAValue) -> bool:
     """Whether a value is what a convolution gives, or computed of that element by element."""
-    if not isinstance(value.owner, Recomputable):
-        return isinstance(value.owner, WindowedContractionOp)
-    return any(shape_of(each) == shape_of(value) and _has_windows(each) for each in value.owner.operands)
+    pending, found = [value], {value}
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, WindowedContractionOp):
+            return True
+        if isinstance(owner, Recomputable):
+            new = [each for each in owner.operands if each not in found and shape_of(each) == shape_of(value)]
+            found.update(new)
+            pending += new
+    return False
 
 
 def _channels_last(value: SSAValue) -> list[int]:
