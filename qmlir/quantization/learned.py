@@ -5,14 +5,14 @@ has the scale of its sums, a bias that of the sums it is added to: both have no 
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, IntegerType, TensorType, UnitAttr, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale
@@ -20,16 +20,16 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CeilOp
-from qmlir.dialects.nn.requantize import Accumulator, decompose, quantized_type
+from qmlir.dialects.nn.requantize import Accumulator, decompose, has_common_scale, quantized_type
 from qmlir.dialects.nn.terms import Term
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.ops import QuantizeCastOp
+from qmlir.dialects.quant.ops import QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.ir.signature import inputs_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.simulation import (
@@ -157,8 +157,13 @@ def _tied(op: Operation, own: Container[SSAValue]) -> Sequence[SSAValue]:
         return [value for value in values if value.type == op.operands[0].type]
     if op.accumulator is Accumulator.COMMON:
         operands = [value for value in op.operands if value in own]
-        return operands if len({quantized_type(value) for value in operands}) == 1 else ()
+        is_common = len(operands) == len(op.operands) and has_common_scale(op)  # of integers, whatever their limits
+        return operands if is_common and len({element.scales.size for element in _types(operands)}) == 1 else ()
     return ()
+
+
+def _types(values: Iterable[SSAValue]) -> list[UniformQuantizedType]:
+    return [element for value in values if (element := quantized_type(value)) is not None]
 
 
 def _beside_bias(bias: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
@@ -200,6 +205,11 @@ class LearnedParameter:
     method: ScaleMethod | None = None
     """How a scale is learned; `None` for a constant."""
 
+    def scales(self, array: Array) -> Array:
+        """The scales that all values have with `array` as the parameter of their scale."""
+        assert self.method is not None
+        return self.method.frozen(_types(self.values)[0], array)
+
 
 def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedParameter]:
     """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
@@ -229,8 +239,8 @@ class LearnedWeight:
         """Its codes, without the zero point, as f32, and the scales that broadcast against them."""
         array = parameters[self.name]
         scales = self.element.scales
-        if self.scale is not None and self.scale.method is not None and self.scale.name in parameters:
-            scales = self.scale.method.frozen(self.element, parameters[self.scale.name])
+        if self.scale is not None and self.scale.name in parameters:
+            scales = self.scale.scales(parameters[self.scale.name])
         parts, zeros = broadcast_parameters(self.element.with_scales(scales), array.shape)
         low, high = self.element.storage_min - zeros, self.element.storage_max - zeros
         steps = np.asarray(parts, np.float32)
@@ -249,6 +259,34 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
             yield LearnedWeight(each.name, element, by_value.get(casts[0].result))
 
 
+def watch(function: FuncOp) -> Mapping[str, SSAValue]:
+    """Give the stored integers of every quantized value as outputs, after those that `function` has.
+
+    The values by the names of their outputs, which are those of their places. Biases are left out: they are seen in the
+    sums that they are added to.
+    """
+    names = _Names([port.name for port in (*inputs_of(function), *outputs_of(function))])
+    watched = {
+        names.of(value): value
+        for op in function.walk()
+        for value in op.results
+        if quantized_type(value) is not None and not is_bias(value)
+    }
+    returned = function.get_return_op()
+    assert returned is not None
+    casts: list[StorageCastOp] = []
+    for value in watched.values():
+        element = quantized_type(value)
+        assert element is not None
+        casts.append(StorageCastOp(value, TensorType(IntegerType(element.bits), shape_of(value))))
+    Rewriter.insert_op(casts, InsertPoint.before(returned))
+    ports = [*outputs_of(function), *(Port(name, each.result.type) for name, each in zip(watched, casts, strict=True))]
+    returned.operands = [*returned.operands, *(each.result for each in casts)]
+    function.update_function_type()
+    function.res_attrs = ArrayAttr(port.attributes() for port in ports)
+    return watched
+
+
 def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:
     """Give the constants and the types of `function` the elements that training `found`, by the names of parameters."""
     scales_of: dict[SSAValue, Array] = {}
@@ -259,10 +297,9 @@ def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = F
         if parameter.method is None:
             _set_constant(parameter.values[0], array)
             continue
+        steps = parameter.scales(array)
         for value in parameter.values:
-            element = quantized_type(value)
-            assert element is not None
-            scales_of[value] = parameter.method.frozen(element, array)
+            scales_of[value] = steps
     set_scales(function, scales_of)
 
 

@@ -115,6 +115,15 @@ class Simulated:
         """What the values stand for, as `quant.dcast` computes it."""
         return self.beside(at) * self.floats(at, f32)
 
+    def stored(self, at: Site) -> Term:
+        """The integers that memory holds, with the zero point."""
+        zero_points = np.asarray(self.element.zero_points, np.float64)
+        if not zero_points.any():
+            return Term(at, self.integers)
+        numbers = Term(at, at.constant(zero_points, self.integers))
+        rank = len(shape_of(self.integers))
+        return Term(at, self.integers) + (numbers if zero_points.size == 1 else beside(numbers, self.element, rank))
+
     def largest(self) -> int:
         """The largest magnitude of the integers."""
         low, high = centred_limits(self.element)
@@ -213,6 +222,10 @@ class Simulation:
                     self._keep(op.result, self._quantized(Term(at, op.input), op.result))
             case DequantizeCastOp():
                 op.result.replace_all_uses_with(self.found[op.input].real(at).value)
+            case StorageCastOp() if op.input in self.found:
+                stored = self.found[op.input].stored(at)
+                kind = TensorType(element_of(op.result), shape_of(op.result))
+                op.result.replace_all_uses_with(at.add(CastOp, stored.value, result_types=[kind]).result)
             case ConstantOp():
                 self._constant(at, op)
             case NnOp():

@@ -1,7 +1,7 @@
 """A model that is trained as the integer program that it becomes, and what training found put back into it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
@@ -23,6 +23,7 @@ from qmlir.quantization.learned import (
     open_parts,
     parameters_of,
     set_parameters,
+    watch,
     weights_of,
 )
 from qmlir.quantization.profiles.file import Profile
@@ -51,6 +52,9 @@ class Trainable:
     """The parameters that are scales, above 0, or logarithms of thresholds."""
 
     _quantized: ModuleOp
+    _simulate: str
+    """The pass that gave `module`."""
+
     _scales: str
     _run: Callable[..., None]
 
@@ -67,6 +71,16 @@ class Trainable:
             op.attributes.pop(TRAINABLE, None)
         self._run(frozen, "propagate", "raise", "rescale", "store")
         return frozen
+
+    def watched(self) -> "Trainable":
+        """The same with the stored integers of every quantized value as outputs besides, in `module` and when frozen.
+
+        An output has the name of its value's place in the model. What has a bias has been added to it there: biases
+        themselves are left out.
+        """
+        quantized = self._quantized.clone()
+        watch(function_of(quantized, ENTRY))
+        return replace(self, module=_simulated(quantized, self._simulate), _quantized=quantized)
 
     @property
     def positive(self) -> frozenset[str]:
@@ -94,6 +108,14 @@ class Trainable:
     def __repr__(self) -> str:
         count = sum(array.size for array in self.parameters.values())
         return f"Trainable({len(self.parameters)} parameters of {count} elements)"
+
+
+def _simulated(quantized: ModuleOp, simulate: str) -> ModuleOp:
+    """What the pass `simulate` makes of a quantized module."""
+    module = quantized.clone()
+    run_pipeline(module, f"{simulate},{CLEAN}")
+    verify(module)
+    return module
 
 
 @takes_model
@@ -138,12 +160,11 @@ def trainable(
         run(quantized, "profile", "mask", "balance", taken=profiled)
         run(quantized, "decide", "propagate", "rescale")
     open_parts(function_of(quantized, ENTRY))
-    simulated = quantized.clone()
     patterns = ",".join(f'"{pattern}"' for pattern in only)
-    run_pipeline(simulated, f"quant-simulate{{scales={scales}{f' only={patterns}' if patterns else ''}}},{CLEAN}")
-    verify(simulated)
+    simulate = f"quant-simulate{{scales={scales}{f' only={patterns}' if patterns else ''}}}"
+    simulated = _simulated(quantized, simulate)
     inputs = {port.name for port in inputs_of(function_of(simulated, ENTRY))}
     known = [each for each in parameters_of(function_of(quantized, ENTRY), scales) if each.name in inputs]
     begun = {each.name: each.initial for each in known}
     learned = frozenset(each.name for each in known if each.method is not None)
-    return Trainable(simulated, begun, learned, quantized, scales, run)
+    return Trainable(simulated, begun, learned, quantized, simulate, scales, run)

@@ -81,22 +81,37 @@ def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
         (_images, "lsq", NARROW),
         (_images, "tqt", POWERS),
         (_steps, "lsq", {"weights": "i4"}),
+        (_steps, "lsq", {"weights": "i16", "activations": "i16"}),  # sums of wider steps than their products
         (_steps, "tqt", {**POWERS, "requantize": "shift:even"}),
     ],
 )
-def test_every_output_is_that_of_the_frozen_module(
+def test_every_integer_is_that_of_the_frozen_module(
     build: Callable[[np.random.Generator], tuple[Net, str]], scales: str, settings: dict[str, Any]
 ) -> None:
     random = np.random.default_rng(7)
     net, output = build(random)
     data = [{"x0": random.standard_normal(net.feeds["x0"].shape).astype(np.float32)} for _ in range(3)]
-    trained = qmlir.trainable(qmlir.load(net.model(output)), data, scales=scales, **settings)
+    trained = qmlir.trainable(qmlir.load(net.model(output)), data, scales=scales, **settings).watched()
     for parameters in (trained.parameters, _moved(trained, random)):
         frozen = trained.freeze(parameters)
         for feeds in data[:2]:
             found = qmlir.interpret(trained.module, {**feeds, **parameters})
             wanted = qmlir.interpret(frozen, feeds)
             assert all(np.array_equal(found[name], array) for name, array in wanted.items())  # but for the sign of 0
+
+
+def test_every_integer_is_that_of_the_programs() -> None:
+    random = np.random.default_rng(11)
+    trained, x = _layer("lsq", weights="i4")
+    watched = trained.watched()
+    parameters = _moved(trained, random)
+    frozen, given = watched.freeze(parameters), {"x0": x, **parameters}
+    wanted = qmlir.interpret(frozen, {"x0": x})
+    assert len(wanted) == 4  # the output, and the integers of the data, the weights and the result
+    for found in (qmlir.compile(watched.module)(given), qmlir.compile(frozen)({"x0": x})):
+        assert all(np.array_equal(found[name], array) for name, array in wanted.items())
+    shipped = qmlir.compile(trained.freeze(parameters))({"x0": x})
+    assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
 
 
 def test_what_is_not_trained_freezes_to_what_quantize_gives() -> None:

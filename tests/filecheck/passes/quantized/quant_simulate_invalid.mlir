@@ -19,11 +19,11 @@ func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32> {
 // -----
 
 !x = !quant.uniform<i8:f32, 0.5>
-func.func @main(%x: tensor<2xf32>) -> tensor<2xi8> {
-  %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!x>
+func.func @main(%x: tensor<2xi8>) -> tensor<2xf32> {
   // expected-error @+1 {{has quantized values, and no form that computes on floats}}
-  %1 = quant.scast %0 : tensor<2x!x> to tensor<2xi8>
-  func.return %1 : tensor<2xi8>
+  %0 = quant.scast %x : tensor<2xi8> to tensor<2x!x>
+  %1 = quant.dcast %0 : tensor<2x!x> to tensor<2xf32>
+  func.return %1 : tensor<2xf32>
 }
 
 // -----

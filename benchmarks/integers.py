@@ -1,0 +1,165 @@
+"""Whether training computes the integers that are shipped: `python -m benchmarks.integers [--models DIR]`.
+
+Models are made trainable by every scheme of the recipes, and their weights, biases and scales moved as training might.
+On batches of random inputs within the range of the data, the stored integers of every quantized value are compared: of
+the forward of training, which carries them in f32 and f64, interpreted and compiled; of the frozen module, interpreted;
+and of the compiled program of the frozen module. `--model`, `--scheme` and `--batches` narrow it. It ends with 1 where
+integers differ.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from xdsl.dialects.builtin import ModuleOp, f64
+
+import qmlir
+from benchmarks.accuracy import MODELS, NAMES
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.ir.builtin_types import element_of, ranked_tensor
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.signature import inputs_of
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
+from qmlir.workflows.training import Trainable
+
+_POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
+SCHEMES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "per channel": ("lsq", {}),
+    "per tensor": ("lsq", {"granularity": "tensor"}),
+    "symmetric": ("lsq", {"scheme": "symmetric"}),
+    "asymmetric weights": ("lsq", {"weight_scheme": "asymmetric", "activations": "u8", "weights": "u8"}),
+    "powers of two": ("tqt", _POWERS),
+    "powers of two, ties to even": ("tqt", {**_POWERS, "requantize": "shift:even"}),
+    "powers of two, f32": ("tqt", {**_POWERS, "requantize": "f32"}),
+    "asymmetric powers of two": ("tqt", {"scheme": "asymmetric_pow2", "weight_scheme": "symmetric_pow2"}),
+    "W4A8": ("lsq", {"weights": "i4"}),
+    "W4A4": ("lsq", {"weights": "i4", "activations": "u4"}),
+    "W2A4, per tensor": ("lsq", {"weights": "i2", "activations": "u4", "granularity": "tensor"}),
+    "W8A16": ("lsq", {"activations": "i16"}),
+    "W16A16": ("lsq", {"weights": "i16", "activations": "i16"}),
+    "16-bit sums": ("fixed", {"accumulator": "i16"}),
+    "blocks of 16": ("lsq", {"weights": "i4", "granularity": "block:16"}),
+}
+"""How scales are learned, and the settings of `qmlir.quantize`."""
+
+SUBJECTS = (*NAMES, "resnet8_cifar")
+BATCH = 4
+
+
+@dataclass(frozen=True)
+class IntegerRow:
+    """What was compared of one model and scheme, and the integers of each that are not those of the frozen module."""
+
+    model: str
+    scheme: str
+    values: int = 0
+    in_f64: int = 0
+    """Results of training that carry integers in f64."""
+
+    integers: int = 0
+    training: int = 0
+    compiled_training: int = 0
+    program: int = 0
+    refused: str = ""
+
+    @property
+    def differing(self) -> int:
+        """Integers that differ from those of the frozen module, of all that were compared."""
+        return self.training + self.compiled_training + self.program
+
+
+def moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
+    """What training may find: everything a little elsewhere."""
+    found: dict[str, Array] = {}
+    for name, array in trained.parameters.items():
+        factor = 1 + 0.05 * random.standard_normal(array.shape)
+        shift = 0.4 * random.standard_normal(array.shape) if name.endswith("threshold") else 0.0
+        found[name] = (array * factor + shift).astype(np.float32)
+    return found
+
+
+def differing(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> int:
+    """How many elements of outputs are other ones; a zero may have a sign."""
+    return sum(int(np.count_nonzero(array != found[name])) for name, array in wanted.items())
+
+
+def compare_integers(
+    model: str, scheme: str, module: ModuleOp, batches: int, *, compiles: bool = True, seed: int = 0
+) -> IntegerRow:
+    """Compare the integers of every value of `module` by a scheme, on random batches."""
+    scales, settings = SCHEMES[scheme]
+    random = np.random.default_rng(seed)
+    (port,) = inputs_of(function_of(module, "main"))
+    type_ = ranked_tensor(port.type)
+    assert type_ is not None
+    shape = [BATCH if size < 0 else size for size in type_.get_shape()]
+    low = -2.0 if model.startswith("resnet") else 0.0  # what its images are between
+
+    def batch() -> dict[str, Array]:
+        return {port.name: random.uniform(low, -low or 1.0, shape).astype(np.float32)}
+
+    try:
+        trained = qmlir.trainable(module, [batch() for _ in range(8)], scales=scales, **settings).watched()
+    except DiagnosticError as error:
+        return IntegerRow(model, scheme, refused=str(error))
+    parameters = moved(trained, random)
+    frozen = trained.freeze(parameters)
+    shapes = {port.name: shape}
+    training_program = qmlir.compile(specialize(trained.module, shapes)) if compiles else None
+    program = qmlir.compile(specialize(frozen, shapes)) if compiles else None
+    differ, values, integers = [0, 0, 0], 0, 0
+    for _ in range(batches):
+        feeds = batch()
+        given = {**feeds, **parameters}
+        wanted = qmlir.interpret(frozen, feeds)
+        values, integers = len(wanted), integers + sum(array.size for array in wanted.values())
+        differ[0] += differing(wanted, qmlir.interpret(trained.module, given))
+        if training_program is not None and program is not None:
+            differ[1] += differing(wanted, training_program(given))
+            differ[2] += differing(wanted, program(feeds))
+    return IntegerRow(model, scheme, values, _in_f64(trained), integers, differ[0], differ[1], differ[2])
+
+
+def _in_f64(trained: Trainable) -> int:
+    """How many outputs are cast from f64."""
+    returned = function_of(trained.module, "main").body.block.last_op
+    assert returned is not None
+    casts = (value.owner for value in returned.operands)
+    return sum(isinstance(cast, CastOp) and element_of(cast.input) == f64 for cast in casts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; how the command ends."""
+    parser = argparse.ArgumentParser("python -m benchmarks.integers", description=__doc__)
+    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
+    parser.add_argument("--model", action="append", choices=SUBJECTS, help="this one alone; may be repeated")
+    parser.add_argument("--scheme", action="append", choices=list(SCHEMES), help="this one alone; may be repeated")
+    parser.add_argument("--batches", type=int, default=100)
+    parser.add_argument("--interpreted", action="store_true", help="compile nothing")
+    given = parser.parse_args(arguments)
+    console = Console(width=160)
+    table = Table("model", "scheme", "values", "in f64", "integers", "training", "compiled", "program", "refused")
+    rows: list[IntegerRow] = []
+    for model in given.model or SUBJECTS:
+        module = qmlir.load(given.models / f"{model}.onnx")
+        for scheme in given.scheme or SCHEMES:
+            row = compare_integers(model, scheme, module, given.batches, compiles=not given.interpreted)
+            print(row, file=sys.stderr, flush=True)
+            counts = (row.values, row.in_f64, row.integers, row.training, row.compiled_training, row.program)
+            table.add_row(row.model, row.scheme, *(["-"] * 6 if row.refused else map(str, counts)), row.refused)
+            rows.append(row)
+    console.print(table)
+    print(f"{sum(row.differing for row in rows)} of {sum(row.integers for row in rows)} integers differ")
+    return int(any(row.differing for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
