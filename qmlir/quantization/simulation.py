@@ -364,6 +364,9 @@ class Simulation:
             self._keep(old, _saturated(rounded(real / scale, ties), kind))
 
     def _is_common(self, op: NnOp) -> bool:
+        # A bias has the scale of all sums that it is added to; those of the steps of a recurrent layer are many values.
+        if any(is_bias(value) and not keeps_sums(value) for value in op.operands):
+            return True
         scales = {self.found[value].scale for value in op.operands if value in self.found}
         return len(scales) == 1
 

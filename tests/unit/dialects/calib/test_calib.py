@@ -1,13 +1,17 @@
 """Statistics that merge, and fake quantization by the published formula."""
 
 import numpy as np
+import pytest
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, f32, i64
 from xdsl.utils.test_value import create_ssa_value
 
+import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.interpret import EVALUATORS
 from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.calib.types import StatsAttr
+from qmlir.environment import default_environment
+from qmlir.text.parsing import parse_module
 
 
 def test_attribute_holds_the_summary_exactly() -> None:
@@ -42,3 +46,43 @@ def test_fake_quant_by_hand() -> None:
     assert _fake_quant([-1.0, 0.3, 9.0], [1.0], 3, False) == [0.0, 0.25, 1.75]
     # One threshold for each index of the axis.
     assert _fake_quant([9.0, 9.0], [0.0, 1.0], 3, True, axis=0) == [0.75, 1.5]
+
+
+_METHODS = {
+    "tqt": ("{method = \"tqt\", bits = 4 : i64, axis = 1 : i64}", [[0.3, -1.0, 2.0]]),
+    "lsq": ("{method = \"lsq\"}", [0.017]),
+    "lsq_plus": ("{method = \"lsq_plus\", bits = 3 : i64, signed = false}", [0.31, -0.7]),
+    "pact": ("{method = \"pact\", bits = 4 : i64, signed = false}", [1.3]),
+    "affine": ("{method = \"affine\", axis = 0 : i64}", [[0.02, 0.5], [3.5, -200.0]]),
+    "range": ("{method = \"range\", signed = false}", [-0.7, 1.9]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_compiled_fake_quant_has_the_bits_of_the_interpreter(element: str) -> None:
+    values: dict[str, np.ndarray] = {
+        "x": np.random.default_rng(0).normal(0, 2, (2, 3)).astype(element.replace("f", "float"))
+    }
+    values["x"][0] = [-0.0, -0.001, 0.0255]  # a zero with a sign, what rounds to one, and a tie of `lsq`
+    inputs, body = [f'%x: tensor<2x3x{element}> {{nn.name = "x"}}'], ""
+    for method, (attributes, parameters) in _METHODS.items():
+        names, types = [], []
+        for place, parameter in enumerate(parameters):
+            array = np.array(parameter, values["x"].dtype)
+            kind = f"tensor<{''.join(f'{size}x' for size in array.shape)}{element}>"
+            names.append(f"%{method}{place}")
+            types.append(kind)
+            inputs.append(f'{names[-1]}: {kind} {{nn.name = "{method}{place}"}}')
+            values[f"{method}{place}"] = array
+        kind = f"tensor<2x3x{element}>"
+        body += (
+            f"%{method} = calib.fake_quant %x, {', '.join(names)} {attributes} : {kind}, {', '.join(types)} -> {kind}\n"
+        )
+    results = ", ".join(f'tensor<2x3x{element}> {{nn.name = "{method}"}}' for method in _METHODS)
+    returned = ", ".join(f"%{method}" for method in _METHODS)
+    kinds = ", ".join([f"tensor<2x3x{element}>"] * len(_METHODS))
+    source = f"func.func @main({', '.join(inputs)}) -> ({results}) {{\n{body}func.return {returned} : {kinds}\n}}"
+    module = parse_module(default_environment().new_context(), source)
+    wanted, found = qmlir.interpret(module, values), qmlir.compile(module)(values)
+    for method in _METHODS:
+        assert wanted[method].tobytes() == found[method].tobytes(), method
