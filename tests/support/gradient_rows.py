@@ -48,16 +48,25 @@ from tests.support.gradients_by_torch import (
     torch_conv_transpose,
     torch_dropout,
     torch_first,
+    torch_gather,
+    torch_gather_nd,
     torch_layer,
     torch_layer_norm,
     torch_masked,
     torch_matmul,
     torch_neighbours,
     torch_norm,
+    torch_one_hot,
     torch_pad,
     torch_reduced,
+    torch_resize,
+    torch_reverse_sequence,
+    torch_rotary,
     torch_running,
+    torch_scatter_elements,
+    torch_scatter_nd,
     torch_slice,
+    torch_space_to_depth,
     torch_windows,
 )
 
@@ -321,6 +330,17 @@ def _resize(random: Random) -> Drawn:
     return Drawn([floats(random, 1, 2, 3, 4)], properties)
 
 
+def _resize_of_torch(random: Random) -> Drawn:
+    """The modes and coordinates that torch has; ratios are exact in f32, in which coordinates are computed here."""
+    coordinates = str(random.choice(["half_pixel", "align_corners"]))
+    heights, widths = ([3, 6, 12], [1, 2, 4, 8]) if coordinates == "half_pixel" else ([3, 5, 9], [4, 7, 13])
+    properties = {
+        "mode": str(random.choice(["linear", "cubic"])), "axes": [2, 3], "coordinate_transformation_mode": coordinates,
+        "sizes": [int(random.choice(each)) for each in (heights, widths)],
+    }  # fmt: skip
+    return Drawn([floats(random, 1, 2, 3, 4)], properties)
+
+
 def _attention(random: Random) -> Drawn:
     causal = bool(random.integers(2))
     shapes = (2, 4, 3, 2), (2, 2, 5, 2), (2, 2, 5, 3)
@@ -490,7 +510,7 @@ TABLE: list[Row] = [
         lambda t, p, x: (x * 0).scatter(p["axis"], x.argmax(p["axis"], True), 1.0) + x * 0,
     ),
     Row(attention.AttentionOp, _attention, torch_attention),
-    Row(attention.RotaryEmbeddingOp, _rotary),
+    Row(attention.RotaryEmbeddingOp, _rotary, torch_rotary),
     Row(recurrent.RnnOp, _layer(1), torch_layer(rnn_step)),
     Row(recurrent.LstmOp, _layer(4), torch_layer(lstm_step)),
     Row(recurrent.GruOp, _layer(3, linear_before_reset=True), torch_layer(gru_step)),
@@ -506,7 +526,7 @@ TABLE: list[Row] = [
         lambda t, p, x: t.split(x, [2, 3], 1),
     ),
     Row(movement.DepthToSpaceOp, _pair((1, 8, 2, 3)), torch_blocks),
-    Row(movement.SpaceToDepthOp, _pair((1, 2, 4, 6))),
+    Row(movement.SpaceToDepthOp, _pair((1, 2, 4, 6)), torch_space_to_depth),
     Row(expansion.ExpandOp, _shape(3, 1, shape=[2, 1, 4]), lambda t, p, x: x.expand(2, 3, 4)),
     Row(expansion.TileOp, _shape(2, 3, repeats=[3, 2]), lambda t, p, x: x.tile(3, 2)),
     Row(expansion.PadOp, _pad, torch_pad),
@@ -515,16 +535,20 @@ TABLE: list[Row] = [
         lambda r: Drawn([floats(r, 2, 3, 4)], {"k": int(r.integers(-2, 3)), "upper": bool(r.integers(2))}),
         lambda t, p, x: (t.triu if p["upper"] else t.tril)(x, p["k"]),
     ),
-    Row(indexing.GatherOp, _gather),
+    Row(indexing.GatherOp, _gather, torch_gather),
     Row(
         indexing.GatherElementsOp,
         _gather_elements,
         lambda t, p, x, i: x.gather(1, i % 4) if len(i) == len(x) else x[:2].gather(1, i % 4),
     ),
-    Row(indexing.GatherNDOp, _gather_nd),
-    Row(indexing.ScatterElementsOp, _scatter_elements),
-    Row(indexing.ScatterNDOp, _scatter_nd),
-    Row(indexing.OneHotOp, lambda r: Drawn([r.integers(-3, 5, (2, 2)), floats(r, 2)], {"depth": 4, "axis": 1})),
+    Row(indexing.GatherNDOp, _gather_nd, torch_gather_nd),
+    Row(indexing.ScatterElementsOp, _scatter_elements, torch_scatter_elements),
+    Row(indexing.ScatterNDOp, _scatter_nd, torch_scatter_nd),
+    Row(
+        indexing.OneHotOp,
+        lambda r: Drawn([r.integers(-3, 5, (2, 2)), floats(r, 2)], {"depth": 4, "axis": 1}),
+        torch_one_hot,
+    ),
     Row(
         selection.TopKOp,
         lambda r: Drawn([floats(r, 2, 5)], {"k": 3, "axis": 1, "largest": bool(r.integers(2))}),
@@ -533,8 +557,10 @@ TABLE: list[Row] = [
     Row(
         selection.ReverseSequenceOp,
         lambda r: Drawn([floats(r, 4, 3), r.integers(0, 5, 3)], {"batch_axis": 1, "time_axis": 0}),
+        torch_reverse_sequence,
     ),
     Row(resizing.ResizeOp, _resize),
+    Row(resizing.ResizeOp, _resize_of_torch, torch_resize),
 ]
 
 

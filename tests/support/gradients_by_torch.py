@@ -262,3 +262,69 @@ def torch_neighbours(t: Torch, p: Mapping[str, Any], x: Any) -> Any:
     squares = t.nn.functional.pad(x * x, around)
     total = sum(squares[:, place : place + x.shape[1]] for place in range(size))
     return x / (1.0 + p["alpha"] / size * total) ** p["beta"]
+
+
+def torch_space_to_depth(t: Torch, p: Mapping[str, Any], x: Any) -> Any:
+    b, (n, c, h, w) = p["block_size"], x.shape
+    if p["mode"] == "CRD":
+        return t.nn.functional.pixel_unshuffle(x, b)
+    return x.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
+
+
+def torch_gather(t: Torch, p: Mapping[str, Any], x: Any, i: Any) -> Any:
+    axis = p["axis"]
+    found = x.index_select(axis, i.flatten() % x.shape[axis])
+    return found.reshape(*x.shape[:axis], *i.shape, *x.shape[axis + 1 :])
+
+
+def torch_gather_nd(t: Torch, p: Mapping[str, Any], x: Any, i: Any) -> Any:
+    if p["batch_dims"]:
+        return t.stack([each[tuple(own.unbind(-1))] for each, own in zip(x, i, strict=True)])
+    return x[tuple(i.unbind(-1))]
+
+
+def torch_scatter_elements(t: Torch, p: Mapping[str, Any], x: Any, i: Any, updates: Any) -> Any:
+    """Of several updates of an element the last stays; torch's own scatter gives each of them its gradient."""
+    if p["reduction"] == "add":
+        return x.scatter_add(1, i % x.shape[1], updates)
+    found = x.clone()
+    for row, column in np.ndindex(*i.shape):
+        found[row, i[row, column]] = updates[row, column]
+    return found
+
+
+def torch_scatter_nd(t: Torch, p: Mapping[str, Any], x: Any, i: Any, updates: Any) -> Any:
+    places = i[:, 0] % len(x)
+    if p["reduction"] == "add":
+        return x.index_add(0, places, updates)
+    found = x.clone()
+    for place, update in zip(places, updates, strict=True):
+        found[place] = update
+    return found
+
+
+def torch_one_hot(t: Torch, p: Mapping[str, Any], i: Any, values: Any) -> Any:
+    """What is outside of `[-depth, depth)` is nowhere."""
+    counted = t.where(i < 0, i + p["depth"], i)
+    return t.where(t.arange(p["depth"])[None, :, None] == counted[:, None, :], values[1], values[0])
+
+
+def torch_reverse_sequence(t: Torch, p: Mapping[str, Any], x: Any, lengths: Any) -> Any:
+    columns = zip(x.unbind(1), lengths.tolist(), strict=True)
+    return t.stack([t.cat([column[:length].flip(0), column[length:]]) for column, length in columns], 1)
+
+
+def torch_rotary(t: Torch, p: Mapping[str, Any], x: Any, cosines: Any, sines: Any) -> Any:
+    """The first `size` of each head turn, all of them where it is 0: halves, or neighbours."""
+    size = p["size"] or x.shape[-1]
+    turned, left = x[..., :size], x[..., size:]
+    one, other = (turned[..., ::2], turned[..., 1::2]) if p["interleaved"] else turned.chunk(2, -1)
+    cosines, sines = cosines[:, None], sines[:, None]
+    parts = cosines * one - sines * other, sines * one + cosines * other
+    return t.cat([t.stack(parts, -1).flatten(-2) if p["interleaved"] else t.cat(parts, -1), left], -1)
+
+
+def torch_resize(t: Torch, p: Mapping[str, Any], x: Any) -> Any:
+    mode = {"linear": "bilinear", "cubic": "bicubic"}[p["mode"]]
+    is_aligned = p["coordinate_transformation_mode"] == "align_corners"
+    return t.nn.functional.interpolate(x, p["sizes"], mode=mode, align_corners=is_aligned)
