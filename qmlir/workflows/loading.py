@@ -26,8 +26,6 @@ from qmlir.workflows.folder import PROGRAM, QuantizedFolder
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from qmlir.onnx.reading import OnnxModel
-
 
 class HoldsModule(ABC):
     """A result that stands for the module in it: functions that take a model take it, too."""
