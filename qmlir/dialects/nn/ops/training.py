@@ -73,6 +73,7 @@ class BatchNormTrainingOp(ChannelNormOp):
     """
 
     name = "nn.batch_norm_training"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
