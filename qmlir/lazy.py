@@ -11,7 +11,9 @@ import-linter sees no import.
 """
 
 import ast
+import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.abc import InspectLoader
@@ -48,9 +50,15 @@ def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
         if name == "__all__":
             return sorted(_table(package))
         if name.startswith("__") or name not in _table(package):
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            near = [] if name.startswith("_") else get_close_matches(name, _table(package), 1)
+            hint = "".join(f", did you mean '{each}'?" for each in near)
+            raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
         module, own = _table(package)[name]
         with paused_collection():
             return getattr(import_module(module), own)
 
-    return find, lambda: sorted(_table(package))
+    def names() -> list[str]:
+        own = (name for name in vars(sys.modules[package]) if name.startswith("__"))
+        return sorted((*_table(package), *own))
+
+    return find, names

@@ -29,11 +29,11 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.tables import bytes_text
 from qmlir.text.weights import made_folder, write_atomically
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.quantizing import Quantized, quantize
 from qmlir.workflows.summary import weight_bytes
 from qmlir.workflows.timing import Times, interleaved

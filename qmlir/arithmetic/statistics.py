@@ -108,7 +108,7 @@ def _exact(values: Array) -> Array:
     return np.asarray(values, np.float64 if is_wide else np.float32, order="C")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Statistics:
     """What is known of all observed values; `Statistics()` has observed none. All but `infinities` is of finite values.
 
@@ -200,6 +200,12 @@ class Statistics:
         if not self.count:
             raise ValueError("no values to summarize")
         return function()
+
+    def __repr__(self) -> str:
+        if not self.count:
+            return "no numbers"
+        spread = f"mean {self.mean:.4g}, standard deviation {self.deviation:.4g}"
+        return f"{self.count} numbers, {self.minimum:.6g} to {self.maximum:.6g}, {spread}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Statistics) and self.to_dict() == other.to_dict()

@@ -88,7 +88,8 @@ class SampledInput:
         """The error about an array of the shape `rows`, or about the rows of an array of samples of that shape."""
         found = rows[1:] if is_row else rows
         wanted = shape_text(self.shape)
-        sample = self.shape if self.axis is None else _without(self.shape, self.axis)
+        axis = 0 if self.axis is None and len(found) == len(self.shape) - 1 else self.axis
+        sample = self.shape if axis is None else _without(self.shape, axis)
         if self.axis is not None:
             wanted = f"{shape_text(sample)} for one sample, {wanted} for several"
         hint = _remedy(sample, found, is_row) or ("" if is_row else _remedy(self.shape, found, False))
@@ -124,11 +125,17 @@ class SampledInput:
         if self.is_sample(array.shape):
             return [array]
         if not shapes_agree(self.shape, array.shape):
+            if self._is_another_batch(array.shape):
+                self.axis = 0
+                return list(array)
             raise self.refuse(array.shape)
-        if self.axis is None or self.shape[self.axis] != DYNAMIC_INDEX:
-            self.axis = None  # what is given is the whole input of a run
+        if self.axis is None:  # what is given is the whole input of a run
             return [array]
         return list(np.moveaxis(array, self.axis, 0))
+
+    def _is_another_batch(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape has more or fewer samples than the input, whose batch size is known."""
+        return self.axis in (None, 0) and len(shape) > 1 and shapes_agree(self.shape[1:], shape[1:])
 
     def batch(self, samples: Sequence[Array]) -> Array:
         """Several samples as one argument."""

@@ -22,6 +22,7 @@ from qmlir.interpreter.sources import ImageFile, Labelled, Opened, array_of, is_
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error, warn_once
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import shape_text
+from qmlir.text.tables import counted
 
 
 def left_out(name: str) -> str:
@@ -121,7 +122,7 @@ class Samples:
         elif count == 1 and len(values) > 1 and not any(map(is_array, values)):
             values = [values]  # numbers of Python
         if len(values) != count:
-            raise op_error(self.function, f"takes {count} inputs ({self._described()}), found {len(values)}")
+            raise op_error(self.function, f"takes {counted(count, 'input')} ({self._described()}), found {len(values)}")
         return values
 
     def _tell_labels(self, are_there: bool) -> None:

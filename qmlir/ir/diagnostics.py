@@ -10,10 +10,11 @@ import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -46,8 +47,9 @@ LINES = "\n\t"
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?` if a known name is near, otherwise empty: the end of a message."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f", did you mean '{matches[0]}'?" if matches else ""
+    folded = {each.lower(): each for each in known}
+    matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    return f", did you mean '{folded[matches[0]]}'?" if matches else ""
 
 
 class Severity(StrEnum):
@@ -86,6 +88,12 @@ class Diagnostic:
         place = f"{self.location}: " if self.location else ""
         return printable(f"{place}{self.severity}: {self.message}")
 
+    def for_caller(self) -> "Diagnostic":
+        """For a user of models, who has no function: `@main` is called the model."""
+        if not isinstance(self.op, FuncOp) or self.op.sym_name.data != "main":
+            return self
+        return replace(self, message=self.message.replace(f"{describe(self.op)} ", "the model ", 1))
+
 
 class DiagnosticError(DiagnosticException):
     """An error that names its operation or its place in the text; the tools print it as one line.
@@ -94,7 +102,7 @@ class DiagnosticError(DiagnosticException):
     """
 
     def __init__(self, diagnostic: Diagnostic, *more: Diagnostic):
-        super().__init__(str(diagnostic))
+        super().__init__(str(diagnostic.for_caller()))
         self.diagnostic = diagnostic
         self.diagnostics = (diagnostic, *more)
 

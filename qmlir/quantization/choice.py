@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from qmlir.arithmetic.calibrators import Option
 from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage
 from qmlir.dialects.target.description import SCALES
+from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.interfaces import Slot
 
 _BLOCK = re.compile(r"block:([0-9]+)")
@@ -37,7 +38,8 @@ class GranularityChoice:
         if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
             return GranularityChoice(block=int(found[1]))
         if text not in ("tensor", "channel"):
-            raise ValueError(f"'{text}' is not a granularity: {', '.join(GRANULARITIES)} are accepted")
+            near = nearest_name(text, ("tensor", "channel"))
+            raise ValueError(f"'{text}' is not a granularity{near}: {', '.join(GRANULARITIES)} are accepted")
         return GranularityChoice(is_channel=text == "channel")
 
 

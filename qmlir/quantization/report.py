@@ -26,6 +26,7 @@ from qmlir.quantization.fusion import fusion_refusal
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.retyping import KEEP_FLOAT
+from qmlir.text.readable import Readable
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
@@ -67,8 +68,8 @@ def share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-@dataclass(frozen=True)
-class Coverage:
+@dataclass(frozen=True, repr=False)
+class Coverage(Readable):
     """Everything that a module computes on numbers, in order. Numbers of multiply-adds are for one sample."""
 
     rows: tuple[Computed, ...]
@@ -125,7 +126,7 @@ class Coverage:
         rows = (row for row in self.rows if not row.is_quantized)
         return tuple(sorted(rows, key=lambda row: -row.cost))
 
-    def summary(self, lines: int = 10) -> str:
+    def text(self, lines: int = 10) -> str:
         """A few lines of text: the shares, then at most so many `lines` of what is left in float."""
         products = ", ".join(
             f"{100 * share(number, self.multiply_adds):.1f}% {elements}"

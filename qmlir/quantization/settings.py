@@ -4,15 +4,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from functools import cache, partial
+from functools import cache, wraps
 from typing import Annotated, Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
 from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import scheme_names
 from qmlir.quantization.recipe import read_rules
 from qmlir.quantization.recipe_text import RecipeSource, RecipeText
-from qmlir.quantization.spellings import setting_hint, spelled, text_of
+from qmlir.quantization.spellings import meant, setting_hint, spelled, text_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,9 @@ class QuantizeSettings(TypedDict, total=False):
     ]
     exclude: Annotated[
         str | Sequence[str],
-        SettingRow("what stays in float: globs of nodes and of kinds of operations, /head/*, Softmax", "", "GLOB"),
+        SettingRow(
+            "what stays in float: globs of nodes and of kinds of operations, /head/*, Softmax", "", "GLOB", "node"
+        ),
     ]
     """They become the last rules of the recipe."""
 
@@ -63,9 +64,17 @@ class QuantizeSettings(TypedDict, total=False):
     accumulator: Annotated[
         str, SettingRow("the storage of accumulators before a bias: i32, …", "i32", "STORAGE", "storage")
     ]
-    scheme: Annotated[str, SettingRow("the scheme of activations", "asymmetric", field="scheme", choices=scheme_names)]
+    scheme: Annotated[
+        str,
+        SettingRow(
+            "the scheme of activations: asymmetric, symmetric, …", "asymmetric", field="scheme", choices=scheme_names
+        ),
+    ]
     weight_scheme: Annotated[
-        str, SettingRow("the scheme of weights", "symmetric", field="scheme", choices=scheme_names)
+        str,
+        SettingRow(
+            "the scheme of weights: symmetric, asymmetric, …", "symmetric", field="scheme", choices=scheme_names
+        ),
     ]
     granularity: Annotated[
         str, SettingRow("the granularity of weights: channel, tensor, block:N", "channel", "KIND", "granularity")
@@ -74,7 +83,12 @@ class QuantizeSettings(TypedDict, total=False):
 
     calibrator: Annotated[
         str,
-        SettingRow("how recorded statistics give a range", "min_max", field="calibrator", choices=calibrator_names),
+        SettingRow(
+            "how recorded statistics give a range: min_max, percentile, entropy, mse, …",
+            "min_max",
+            field="calibrator",
+            choices=calibrator_names,
+        ),
     ]
     recipe: Annotated[
         RecipeSource, SettingRow("rules for single nodes, operations and slots: a file (TOML)", "", "FILE")
@@ -116,10 +130,9 @@ def understood(settings: QuantizeSettings) -> QuantizeSettings:
     found: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in rows:
-            hint = setting_hint(name, tuple(rows), partial(_meant, value))
-            raise TypeError(f"quantize has no setting '{name}'{hint} (it has: {', '.join(rows)})")
+            raise _no_setting("quantize", name, value, tuple(rows))
         field = rows[name].field
-        found[name] = spelled(field, text_of(value)) if field else value
+        found[name] = value if name == "exclude" or not field else spelled(field, text_of(value))
     recipe: RecipeSource = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText) and not _is_path(recipe):
         found["recipe"] = recipe = RecipeText.of(recipe) or ""
@@ -132,10 +145,14 @@ def understood(settings: QuantizeSettings) -> QuantizeSettings:
     return cast(QuantizeSettings, found)
 
 
-def _meant(value: Any, name: str, example: str) -> str:
-    """The setting `name` with the `value` that was given under another name, as it is spelled here; or an example."""
-    field = setting_rows()[name].field
-    return f"{name}={spelled(field, text_of(value)) if field and isinstance(value, str | Enum | type) else example!r}"
+def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> TypeError:
+    """The error about a setting that `function` does not have, with the `value` as it is spelled here."""
+
+    def written(of: str, example: str) -> str:
+        return f"{of}={meant(setting_rows()[of].field, value, example)!r}"
+
+    hint = setting_hint(name, known, written)
+    return TypeError(f"{function} has no setting '{name}'{hint} (it has: {', '.join(known)})")
 
 
 def _is_path(recipe: RecipeSource) -> bool:
@@ -147,6 +164,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def tells_settings(**words: str) -> Callable[[_Function], _Function]:
     """A function that takes `**settings`, with all of them in its signature and its docstring: for `help`.
+
+    What is none of its parameters is a `TypeError`, which names what is near.
 
     `words` are what the signature shows in place of long annotations.
     """
@@ -167,12 +186,22 @@ def tells_settings(**words: str) -> Callable[[_Function], _Function]:
             f"    {name}: {row.summary}{f' (default: {row.default})' if row.default else ''}"
             for name, row in setting_rows().items()
         ]
-        shown: Any = function
-        shown.__signature__ = signature.replace(
+        names = [each.name for each in (*known, *more) if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        accepted = {*names, *(each.name for each in known)}
+
+        @wraps(function)
+        def shown(*arguments: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in accepted:
+                    raise _no_setting(function.__name__, name, given[name], names)
+            return function(*arguments, **given)
+
+        made: Any = shown
+        made.__signature__ = signature.replace(
             parameters=[*known, *more], return_annotation=_Shown(_brief(signature.return_annotation))
         )
-        shown.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nSettings:\n" + "\n".join(lines) + "\n"
-        return function
+        made.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nSettings:\n" + "\n".join(lines) + "\n"
+        return made
 
     return told
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import scheme_names
@@ -74,6 +74,9 @@ def text_of(value: Any) -> str:
 
 _EXCLUDE = ("exclude", "/head/*")
 
+_OPPOSITE = {"channel": "tensor", "tensor": "channel"}
+"""What another tool means by `per_channel=False`."""
+
 FOREIGN: Mapping[str, tuple[str, str] | str] = {
     **dict.fromkeys(("calibrate_method", "calibration_method"), ("calibrator", "entropy")),
     **dict.fromkeys(("weight_type", "weight_dtype", "weights_dtype", "weight_bits"), ("weights", "i8")),
@@ -82,9 +85,10 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
     "per_tensor": ("granularity", "tensor"),
     **dict.fromkeys(("group_size", "block_size"), ("granularity", "block:32")),
     **dict.fromkeys(("ignored_scope", "nodes_to_exclude", "op_types_to_exclude", "ignore", "skip"), _EXCLUDE),
-    **dict.fromkeys(("symmetric", "activation_symmetric", "preset"), ("scheme", "symmetric")),
+    **dict.fromkeys(("symmetric", "activation_symmetric"), ("scheme", "symmetric")),
+    "preset": "mixed is what is done without a setting, performance is the scheme symmetric",
     "weight_symmetric": ("weight_scheme", "symmetric"),
-    "target_device": ("target", "cpu"),
+    **dict.fromkeys(("target_device", "backend", "device"), ("target", "cpu")),
     "reduce_range": ("weights", "i7"),
     **dict.fromkeys(
         ("op_types_to_quantize", "nodes_to_quantize"), "all that can be is quantized: exclude what should not be"
@@ -93,14 +97,43 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
         ("calibration_dataset", "calibration_data_reader", "calibration_data", "dataset", "representative_dataset"),
         "samples are the second argument, data, and on the command line --data",
     ),
-    "subset_size": "all samples are taken: give fewer",
+    **dict.fromkeys(("subset_size", "num_samples"), "all samples are taken: give fewer"),
+    "batch_size": "samples go through the model in the batches that it takes",
+    **dict.fromkeys(
+        ("dtype", "bits", "num_bits", "quant_type", "precision", "mode"),
+        "the types are those of weights and activations: i8, i4, u8, i16, …",
+    ),
+    **dict.fromkeys(
+        ("qconfig", "qconfig_mapping", "quantization_config"), "a recipe says it for each node, operation or slot"
+    ),
+    **dict.fromkeys(
+        ("extra_options", "advanced_parameters"),
+        "each of them is a setting: scheme, weight_scheme, calibrator, exclude, …",
+    ),
+    **dict.fromkeys(
+        ("model_output", "output_model"), "a result is written by its save, and on the command line by --output"
+    ),
+    "inplace": "a model is never changed",
+    "use_external_data_format": "export_onnx has external_data, and on the command line --external-data",
     "quant_format": "quantized modules have no format: export_onnx has, form=qdq, and on the command line --form",
     **dict.fromkeys(
-        ("fast_bias_correction", "model_type", "smooth_quant", "smooth_quant_alpha"),
+        ("fast_bias_correction", "model_type", "optimize_model", "smooth_quant", "smooth_quant_alpha"),
         "it is done where it helps, without a setting",
     ),
 }
 """Settings of ONNX Runtime, NNCF and others: the setting here and a value of it, or what to do."""
+
+
+def meant(field: str, value: Any, example: str) -> Any:
+    """The `value` that a setting of another tool had, as a setting here has it that is about the `field` of a rule.
+
+    `example` is what to show where the value says nothing.
+    """
+    if value is False:
+        return _OPPOSITE.get(example, example)
+    if field == "node" and isinstance(value, str | list | tuple):
+        return cast(Any, value)
+    return spelled(field, text_of(value)) if field and isinstance(value, str | Enum | type) else example
 
 
 def setting_hint(name: str, known: Sequence[str], written: Callable[[str, str], str]) -> str:
@@ -110,5 +143,5 @@ def setting_hint(name: str, known: Sequence[str], written: Callable[[str, str], 
         return f": say {written(*found)}"
     if found is not None:
         return f": {found}"
-    near = get_close_matches(name, known, 1, 0.5)
+    near = get_close_matches(name, known, 1, 0.6)
     return f", did you mean '{near[0]}'?" if near else ""

@@ -15,7 +15,7 @@ from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.interfaces import HeldElement
-from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype
 
@@ -35,6 +35,20 @@ def function_of(module: ModuleOp, name: str) -> FuncOp:
 def shape_text(shape: Sequence[int]) -> str:
     """`1x?x3`: a shape as errors about inputs show it."""
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
+
+
+def port_text(port: Port) -> str:
+    """`image: 1x3x32x32 f32`: an input or an output as a caller has it."""
+    port = port.of_caller()
+    type_ = ranked_tensor(port.type)
+    shown = str(port.type) if type_ is None else f"{shape_text(type_.get_shape())} {type_.get_element_type()}"
+    return f"{port.name}: {shown}"
+
+
+def signature_text(function: FuncOp) -> str:
+    """A line for each input of a function, and for each output."""
+    takes = [f"takes {port_text(port)}" for port in inputs_of(function)]
+    return "".join(f"{line}\n" for line in (*takes, *(f"gives {port_text(port)}" for port in outputs_of(function))))
 
 
 def check_known_inputs(function: FuncOp, names: Iterable[str]) -> None:

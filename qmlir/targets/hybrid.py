@@ -24,7 +24,7 @@ from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.passmanager.running import run_pipeline
-from qmlir.specialization.inputs import function_of
+from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, Running, find_target
@@ -38,6 +38,8 @@ from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 
 MODULE = "module.mlir"
 """The file of a saved program that has the partitioned module."""
@@ -111,7 +113,7 @@ def without_calls(module: ModuleOp) -> ModuleOp:
         return run_pipeline(module.clone(), "inline")
 
 
-class HybridProgram:
+class HybridProgram(Readable):
     """A compiled model of several targets: call it with arrays by name, or in order; it gives its outputs by name.
 
     Where sizes of the inputs are open, the parts are made for each combination when it is first seen. It can be copied
@@ -155,6 +157,13 @@ class HybridProgram:
     def signature(self) -> FuncOp:
         """The function of the module that it computes: its inputs and outputs."""
         return self._function
+
+    def text(self) -> str:
+        """What it was made for, what it takes and gives, and its parts, as far as sizes are known."""
+        head = f"program for several targets, {self.isa} and {counted(self.threads, 'thread')} on the host\n"
+        steps = () if self._only is None else self._only.steps
+        parts = "".join(f"part {step.name}: {step.target}\n" for step in steps)
+        return f"{head}{signature_text(self.signature)}{parts}"
 
     def _fixed(self) -> StaticProgram:
         if self._only is None:

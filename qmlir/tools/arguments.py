@@ -24,13 +24,12 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import kept_composites
 from qmlir.quantization.settings import SettingRow, setting_rows, understood
-from qmlir.quantization.spellings import setting_hint, spelled
+from qmlir.quantization.spellings import meant, setting_hint, spelled
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.frame import Session
 from qmlir.tools.streams import ArgumentParser
-from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import STRIP, load
 
 FORMS = ("qdq", "qoperator", "integer")
@@ -147,9 +146,16 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
             add(option, default=None if name in ("keep", "granularity") else "", metavar=row.metavar, help=told)
     add_options(parser, "--processes")
     if isinstance(parser, ArgumentParser):
-        written = "--{} {}".format
-        known = tuple(_option_rows())
-        parser.hint = lambda name: setting_hint(name, known, lambda of, value: written(of.replace("_", "-"), value))
+        parser.hint = _setting_hint
+
+
+def _setting_hint(name: str, value: str | None) -> str:
+    """What to write in place of an option of another tool, which had this value."""
+
+    def written(of: str, example: str) -> str:
+        return f"--{of.replace('_', '-')} {meant(setting_rows()[of].field, value, example)}"
+
+    return setting_hint(name, tuple(_option_rows()), written)
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -203,17 +209,18 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         "keep_casts": getattr(arguments, "keep_casts", False),
         "fallback": not arguments.no_fallback,
         "strip_training": arguments.strip_training,
-        **_cuts(arguments),
+        **cuts_in(arguments),
     }
 
 
-def _cuts(arguments: argparse.Namespace) -> dict[str, Any]:
+def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What `--inputs` and `--outputs` name, as keyword arguments of `qmlir.load`."""
     return {end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS}
 
 
 def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -> ModuleOp | str:
     """A model for what takes paths: a module where it comes from stdin, or is cut by `--inputs` and `--outputs`."""
-    cuts = _cuts(arguments)
+    cuts = cuts_in(arguments)
     return load_model(model, session, **cuts) if model == "-" or any(cuts.values()) else model
 
 
@@ -255,7 +262,7 @@ def load_model(
             strip_training=strip_training,
         )
     else:
-        module = load(QuantizedFolder.open(path).module if path.is_dir() else path, strip_training=strip_training)
+        module = load(path, strip_training=strip_training)
     return specialize(module, sizes, function=function) if sizes else module
 
 

@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-from xdsl.dialects.func import FuncOp
-
 from qmlir.environment import plugins
 from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import LINES, Diagnostic, Severity, printable, text_error
-from qmlir.ir.provenance import describe
 from qmlir.text.diagnostics import render
 from qmlir.text.plain import plain
 from qmlir.tools.command import guarded
@@ -113,16 +110,10 @@ def build_parser(row: Subcommand) -> ArgumentParser:
 
 
 def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
-    """A diagnostic for a user: one line, no remarks, and no IR unless `verbose` is set.
-
-    The function `@main` is called the model.
-    """
+    """A diagnostic for a user: one line, no remarks, and no IR unless `verbose` is set."""
     if verbose:
         return render(diagnostic)
-    message, op = diagnostic.message, diagnostic.op
-    if isinstance(op, FuncOp) and op.sym_name.data == "main":
-        message = message.replace(f"{describe(op)} ", "the model ", 1)
-    return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic, message=message, op=None))
+    return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic.for_caller(), op=None))
 
 
 def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Sequence[Subcommand]) -> int:

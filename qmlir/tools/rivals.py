@@ -21,6 +21,7 @@ from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import inputs_of
+from qmlir.onnx.cuts import cut
 from qmlir.onnx.reading import read_model
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.specialization.inputs import function_of
@@ -62,6 +63,10 @@ class _Request:
     folder: Path
     data: Data | None
     shapes: Mapping[str, tuple[int, ...]]
+    inputs: Sequence[str] | None
+    outputs: Sequence[str] | None
+    """The tensors between which an ONNX model is read."""
+
     say: Callable[[str], object]
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
 
@@ -113,8 +118,8 @@ def _samples(module: ModuleOp, data: Data | None) -> list[dict[str, Array]]:
 
 
 def _from_onnx(path: Path, request: _Request) -> Rivals:
-    proto = read_model(path).proto
-    module = _fixed(qmlir.load(path), request.shapes)
+    proto = cut(read_model(path), request.inputs, request.outputs).proto
+    module = _fixed(qmlir.load(path, inputs=request.inputs, outputs=request.outputs), request.shapes)
     samples = _samples(module, request.data)
     inputs = samples[0]
     is_given = is_quantized(proto)
@@ -188,6 +193,8 @@ def rivals(
     against: Sequence[str] = (),
     data: Data | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
     threads: int = 1,
     isa: str = "host",
     say: Callable[[str], object] = lambda text: None,
@@ -196,12 +203,16 @@ def rivals(
 
     Of a float ONNX file our f32 and our int8, which a few samples of `data` (or random ones) calibrate; of a folder of
     `qmlir quantize` the same two; of anything else what it is. `against` are packages of peers, for ONNX files, and
-    `folder` is where files are written for them. `shapes` fixes inputs whose sizes are open; an open batch is 1. `say`
-    is called before each long step. Raises `DiagnosticError` for what cannot be run, and for a peer that is missing.
+    `folder` is where files are written for them. `shapes` fixes inputs whose sizes are open; an open batch is 1.
+    `inputs` and `outputs` cut an ONNX file, as for `qmlir.load`. `say` is called before each long step. Raises
+    `DiagnosticError` for what cannot be run, and for a peer that is missing.
     """
     for package in against:
         peer_of(package)  # before anything takes its time
-    request = _Request(threads, isa, against, folder, data, shapes or {}, say)
+    request = _Request(threads, isa, against, folder, data, shapes or {}, inputs, outputs, say)
+    is_onnx = not isinstance(model, ModuleOp) and Path(model).suffix in ONNX_SUFFIXES
+    if not is_onnx and (inputs or outputs):
+        raise text_error("inputs and outputs cut an ONNX model, and this is none")
     if isinstance(model, ModuleOp):
         return _from_module(model, request)
     path = Path(model)
@@ -209,6 +220,6 @@ def rivals(
         return _from_program(path, request)
     if path.is_dir() or QuantizedFolder.holds(path):
         return _from_folder(QuantizedFolder.open(path), request)
-    if path.suffix in ONNX_SUFFIXES:
+    if is_onnx:
         return _from_onnx(path, request)
     return _from_module(qmlir.load(path), request)

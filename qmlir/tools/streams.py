@@ -60,12 +60,16 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f", did you mean '{found[0]}'?" if found else ""
 
 
+_DATA = ("--data", "--input")
+"""The options by which commands take arrays: those that run over samples, and the one that runs once."""
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it, and that
     what it does not know comes with what is near."""
 
-    hint: Callable[[str], str] | None = None
-    """What else may be said of an option that there is not, by its name without dashes."""
+    hint: Callable[[str, str | None], str] | None = None
+    """What else may be said of an option that there is not, by its name without dashes and its value."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
@@ -73,14 +77,22 @@ class ArgumentParser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown[0].partition('=')[0])}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown)}")
         return found
 
-    def _hint(self, option: str) -> str:
+    def _hint(self, unknown: Sequence[str]) -> str:
+        known = [name for action in actions_of(self) for name in action.option_strings]
+        option, equals, value = unknown[0].partition("=")
+        data = next((name for name in _DATA if name in known), None)
+        if not option.startswith("-") and data is not None:
+            return f": say {data} {unknown[0]}"
         if not option.startswith("--"):
             return ""
-        known = [name for action in actions_of(self) for name in action.option_strings]
-        own = self.hint(option.lstrip("-")) if self.hint is not None else ""
+        if not equals and len(unknown) > 1 and not unknown[1].startswith("-"):
+            equals, value = "=", unknown[1]
+        if option in _DATA and data is not None:
+            return f": say {data} {value}".rstrip()
+        own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""
         return own if own.startswith(":") else _near(option, known)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -204,8 +204,8 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
 
 def compare(
     reference: Side,
-    candidate: Side | None,
-    data: Data,
+    candidate: Side | None = None,
+    data: Data | None = None,
     *,
     level: str | None = None,
     parts: bool = False,
@@ -227,6 +227,8 @@ def compare(
 
     Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
     """
+    if data is None:
+        raise text_error("compare takes samples: compare(quantized, data=…), or compare(model, quantized, data)")
     at = _Opening(shapes, parts, progress)
     if candidate is None and level is None and isinstance(reference, Quantized):
         reference, candidate = reference.source, reference.module

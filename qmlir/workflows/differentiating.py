@@ -7,8 +7,10 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import gradient_text
+from qmlir.workflows.loading import takes_model
 
 
+@takes_model
 def gradient(
     module: ModuleOp, wrt: Sequence[str] = (), loss: str = "", *, function: str = "main", recompute: bool = False
 ) -> ModuleOp:

@@ -8,7 +8,8 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
-from qmlir.workflows.inspection.explaining import Explanation, explain_node
+from qmlir.workflows.inspection.explaining import explain_node
+from qmlir.workflows.inspection.explanation import Explanation
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantized import Quantized
 
@@ -53,6 +54,11 @@ def explain(
             threads=threads,
             shapes=shapes,
             **model.settings,
+        )
+    if not isinstance(model, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise text_error(
+            f"explain takes what quantize gives, or a folder of it, and found {type(model).__name__}: a module alone "
+            "does not say what decided about it"
         )
     found = QuantizedFolder.open(model)
     beside = _beside_the_recipe(found)

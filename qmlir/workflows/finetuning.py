@@ -35,6 +35,7 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of, shape_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
+from qmlir.text.readable import Readable
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.evaluating import Labels, chosen_member, data_beside, output_name, read_labels
 from qmlir.workflows.loading import HoldsModule, takes_model
@@ -113,8 +114,8 @@ class HeldOutFigures:
     """By the metric of the run."""
 
 
-@dataclass(frozen=True)
-class Finetuned(HoldsModule):
+@dataclass(frozen=True, repr=False)
+class Finetuned(HoldsModule, Readable):
     """What fine-tuning found."""
 
     module: ModuleOp
@@ -164,7 +165,7 @@ class Finetuned(HoldsModule):
         stopped = f"\n{self.problem}" if self.problem else ""
         return (
             f"{self.metric} on {self.held_out} samples held out: {ends[0]} quantized, {ends[1]} trained{of_float}; "
-            f"{which}, {self.samples} samples each{stopped}"
+            f"{which}, {self.samples} samples each{stopped}\n"
         )
 
     def _shown(self, figure: float) -> str:

@@ -72,7 +72,10 @@ class QuantizedFolder:
 
     def read_summary(self) -> dict[str, Any]:
         """What came out. Raises `DiagnosticError`."""
-        return _read_summary(self.path)
+        found = _summary(self.path)
+        if found is None:
+            raise text_error(f"'{self.path}' is not a folder of qmlir quantize: it has no {SUMMARY} of one")
+        return found
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":
@@ -81,7 +84,11 @@ class QuantizedFolder:
         if not given.exists():
             raise text_error(f"cannot read '{given}': No such file or directory")
         folder = given if given.is_dir() else given.parent
-        return QuantizedFolder(folder, str(_read_summary(folder)["stem"]))
+        found = _summary(folder)
+        if found is None:
+            where = f"'{given}' is not" if given.is_dir() else f"'{given}' is not in"
+            raise text_error(f"{where} a folder of qmlir quantize, which has a {SUMMARY}: qmlir quantize MODEL -o DIR")
+        return QuantizedFolder(folder, str(found["stem"]))
 
     @staticmethod
     def holds(path: str | os.PathLike[str]) -> bool:
@@ -102,13 +109,6 @@ def _summary(folder: Path) -> dict[str, Any] | None:
     return summary if summary.get("format") == FORMAT and isinstance(stem, str) and is_file_name(stem) else None
 
 
-def _read_summary(folder: Path) -> dict[str, Any]:
-    found = _summary(folder)
-    if found is None:
-        raise text_error(f"'{folder}' is not a folder of qmlir quantize: it has no {SUMMARY} of one")
-    return found
-
-
 @dataclass(frozen=True)
 class FolderKind:
     """A kind of folder that a command writes: a later run replaces such a folder, and nothing else."""
@@ -121,6 +121,10 @@ QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
 PROGRAM = FolderKind("compile", lambda path: has_parts(path) or is_program(path))
 
 
+_FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
+"""Ends of names of files, which no folder should have."""
+
+
 def check_target(path: Path, kind: FolderKind = QUANTIZED) -> None:
     """Raise `DiagnosticError` where no folder can be put at `path`: before anything takes its time."""
     command = f"qmlir {kind.command}"
@@ -129,6 +133,9 @@ def check_target(path: Path, kind: FolderKind = QUANTIZED) -> None:
             raise text_error(f"'{path}' exists, and {command} did not write it: name another folder, or remove it")
     elif path.exists() or path.is_symlink():
         raise text_error(f"'{path}' is a file, and {command} writes a folder: name another path, or remove it")
+    elif path.suffix in _FOREIGN:
+        what = f"{command} writes a folder, and '{path.suffix}' is the end of a file's name"
+        raise text_error(f"cannot write '{path}': {what}")
     _check_parent(path)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -20,11 +20,15 @@ from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import IMPORT
+from qmlir.targets.cpu.compiler import CALLS
 from qmlir.text.parsing import load_module
 from qmlir.workflows.folder import PROGRAM, QuantizedFolder
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+
+_TO_RUN = ": qmlir.compile(quantized)(inputs) runs it, and so does qmlir.interpret(quantized, inputs)"
 
 
 class HoldsModule(ABC):
@@ -33,8 +37,11 @@ class HoldsModule(ABC):
     module: ModuleOp
 
     def __getattr__(self, name: str) -> Any:
-        where = f", its module has: .module.{name}" if hasattr(ModuleOp, name) else ""
+        where = f", its module has: .module.{name}" if hasattr(ModuleOp, name) else _TO_RUN if name in CALLS else ""
         raise AttributeError(f"{type(self).__name__} has no '{name}'{where}", name=name, obj=self)
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} cannot be called{_TO_RUN}")
 
 
 Model: TypeAlias = "ModuleOp | HoldsModule | str | PathLike[str] | ModelProto"
@@ -109,6 +116,10 @@ def _no_model(source: Any) -> DiagnosticError:
         return text_error(
             f"{what} is a module of torch: torch.onnx.export(model, arguments, 'model.onnx') makes a model"
         )
+    if hasattr(source, "__array__"):
+        return text_error(f"{what} is not a model: the model comes first, then the data")
+    if callable(source):
+        return text_error(f"{what} can be called, as compiled programs can, and is no model: call it, program(inputs)")
     return text_error(f"{what} is not a model: the path of one is, or an ONNX ModelProto")
 
 

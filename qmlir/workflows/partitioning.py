@@ -6,21 +6,26 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.target.attributes import TARGETS, set_targets, targets_of
-from qmlir.ir.diagnostics import op_error, text_error, without_remarks
+from qmlir.ir.diagnostics import text_error, without_remarks
 from qmlir.ir.verification import verify
 from qmlir.target import find_targets
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.partition import partition as divide
 from qmlir.targets.partitioning.report import PartitionReport
-from qmlir.workflows.loading import takes_model
+from qmlir.text.readable import Readable
+from qmlir.workflows.loading import HoldsModule, takes_model
 
 
-@dataclass(frozen=True)
-class Partitioned:
+@dataclass(frozen=True, repr=False)
+class Partitioned(HoldsModule, Readable):
     """A module whose parts are functions of targets, and the report of each function that was divided."""
 
     module: ModuleOp
     reports: tuple[PartitionReport, ...]
+
+    def text(self) -> str:
+        """The reports, functions in order."""
+        return "\n".join(each.text() for each in self.reports)
 
 
 @takes_model
@@ -50,7 +55,7 @@ def partition(
         set_targets(clone, (each.description for each in find_targets(target)))
     targets = targets_of(clone)
     if not targets:
-        raise op_error(clone, f"says no {TARGETS} to divide it among, and none is given")
+        raise text_error(f"the module names no target ({TARGETS}) and none is given: name them, target='npu,cpu'")
     with without_remarks():  # the report has them
         reports = tuple(divide(clone, targets, preferences))
     verify(clone)

@@ -6,16 +6,15 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from markupsafe import escape
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.diagnostics import LINES, printable
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.report import Coverage, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.tables import stored_tables
 from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.readable import Readable
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import check_file, save_quantized
 from qmlir.workflows.loading import HoldsModule
@@ -28,7 +27,7 @@ MODULE_SUFFIX = ".mlir"
 
 
 @dataclass(frozen=True, repr=False)
-class Quantized(HoldsModule):
+class Quantized(HoldsModule, Readable):
     """A quantized module, what it was made of, and how far it is from that. It prints its summary."""
 
     module: ModuleOp
@@ -94,8 +93,6 @@ class Quantized(HoldsModule):
         recipe = recipe_text(self.rules_used, self.settings)
         save_quantized(path, stem, self.source, self.module, self.profile, recipe, summary.to_dict())
 
-    def __repr__(self) -> str:
-        return self.summary().text().rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(printable(repr(self), LINES))}</pre>"
+    def text(self) -> str:
+        """That of the summary."""
+        return self.summary().text()

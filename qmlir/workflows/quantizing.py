@@ -5,9 +5,10 @@ from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, preprocessed
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import GIVEN, given_recipe, kept_composites, quantize_pipeline, target_text
@@ -17,7 +18,7 @@ from qmlir.quantization.profiles.carried import carried_profile, statistics_of_t
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.report import float_reasons
+from qmlir.quantization.report import coverage, float_reasons
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.target import targets_of
 from qmlir.workflows.loading import takes_model
@@ -69,6 +70,7 @@ def _quantized(
     passes = repair_passes(effort)
     if passes and data is None:
         raise text_error(f"effort {effort} repairs by samples, and there are none: give data, or effort 0")
+    _warn_of_quantized(module)
     run = stages_of(settings, module, repair=passes)
     lowered = module.clone()
     run(lowered, "target", "lower")
@@ -103,6 +105,16 @@ def _quantized(
     return Quantized(
         lowered, module, _asked(settings, module), profiled, before, frozenset(used), reasons, validated, repair
     )
+
+
+def _warn_of_quantized(module: ModuleOp) -> None:
+    """A model in which nothing is left to quantize stays what it is, which its caller may not have meant."""
+    if not any(quantized_type(value) is not None for op in module.walk() for value in op.results):
+        return
+    found = coverage(module)
+    if found.operations and found.quantized_operations == found.operations:
+        message = "the model is quantized already, and keeps its types: quantize takes the float model"
+        emit(Diagnostic(Severity.WARNING, message))
 
 
 def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:

@@ -13,8 +13,9 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
+from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import arguments_of
-from qmlir.workflows.inspection.values import counted
 from qmlir.workflows.validating import EvenRuns, Share, ValidationOptions, compared
 
 EFFORTS: Mapping[int, str] = {
@@ -34,8 +35,8 @@ _IN_STEP = 1 << 30
 """Bytes of one value in all runs: the runs of a repair go forward together."""
 
 
-@dataclass(frozen=True)
-class Repair:
+@dataclass(frozen=True, repr=False)
+class Repair(Readable):
     """What the passes of an effort gave."""
 
     passes: str

@@ -15,7 +15,7 @@ from qmlir.targets.cpu.any_batch import batch_plan
 from qmlir.targets.cpu.compiler import open_port
 from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
-from qmlir.targets.cpu.emitters.numba.runtime.ports import by_name
+from qmlir.targets.cpu.emitters.numba.runtime.ports import by_name, checked
 from qmlir.targets.hybrid import without_calls
 from qmlir.workflows.inspection import inspecting
 from qmlir.workflows.loading import takes_model
@@ -52,14 +52,15 @@ def interpret(
 def _in_pieces(
     module: ModuleOp, inputs: Inputs, function: str, listeners: Sequence[Listener]
 ) -> dict[str, Array] | None:
-    """What is computed of another number of images than a function has; `None` where something else is wrong."""
+    """What is computed of another number of images than a function has; `None` where something else is wrong.
+
+    Raises `DiagnosticError` for inputs that do not fit, and says what to type.
+    """
     called = function_of(module, function)
     try:
         takes, gives = ([open_port(called, port) for port in side] for side in (inputs_of(called), outputs_of(called)))
-        values = by_name(takes, inputs)
         batch = AnyBatch(batch_plan(without_calls(module), 1, function), takes, gives)
-        count = batch.count(values)
-    except (DiagnosticError, InputError):
+    except DiagnosticError:  # what only the interpreter takes
         return None
 
     def run_piece(arrays: Sequence[Array], targets: Sequence[Array]) -> None:
@@ -67,12 +68,16 @@ def _in_pieces(
         for target, result in zip(targets, results.values(), strict=True):
             target[...] = result
 
-    if count is None:
-        return None
     try:
-        return batch(values, count, None, run_piece)
+        values = by_name(takes, inputs)
+        count = batch.count(values)
+        if count is not None:
+            return batch(values, count, None, run_piece)
+        for port, value in zip(takes, values, strict=True):
+            checked(port, value)
     except InputError as error:
-        raise text_error(str(error)) from error
+        raise text_error(str(error).replace("the program ", "the model ", 1)) from error
+    return None
 
 
 inspect = takes_model(inspecting.inspect)

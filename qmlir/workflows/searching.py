@@ -18,7 +18,7 @@ questions in the same order, so it needs no other state than the answers, under 
 import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -31,16 +31,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
-from qmlir.interpreter.progress import bar
+from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
-from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, text_error, without_remarks
+from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
 from qmlir.pipelines import kept_composites, quantize_options, target_text
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.settings import QuantizeSettings, understood
+from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.text.files import read_json
 from qmlir.text.printing import module_text
+from qmlir.text.readable import Readable
+from qmlir.text.tables import aligned, counted
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import (
@@ -125,8 +127,15 @@ class SearchMode(StrEnum):
     RAISE = "raise"
 
 
-@dataclass(frozen=True)
-class SearchStep:
+def _percent(accuracy: float) -> str:
+    return f"{100 * accuracy:.2f}%"
+
+
+_WIDTHS = {Width.NARROW: "4-bit weights", Width.WIDE: "16 bits", Width.FLOAT: "float"}
+
+
+@dataclass(frozen=True, repr=False)
+class SearchStep(Readable):
     """One layer that was given another width."""
 
     layer: str
@@ -136,9 +145,14 @@ class SearchStep:
 
     is_kept: bool
 
+    def text(self) -> str:
+        """The layer, its width, and the accuracy with it."""
+        verdict = "" if self.is_kept else ", put back"
+        return f"{printable(self.layer)}: {_WIDTHS[self.width]}: {_percent(self.accuracy)}{verdict}\n"
 
-@dataclass(frozen=True)
-class SearchResult:
+
+@dataclass(frozen=True, repr=False)
+class SearchResult(Readable):
     """What a search found. Accuracies are from 0 to 1, of `metric`."""
 
     mode: SearchMode
@@ -180,6 +194,33 @@ class SearchResult:
             "is_finished", "measured", "ranking", "steps", "widths", "recipe",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
+
+    def text(self) -> str:
+        """The table of steps, and the result."""
+        noise = dict(self.ranking)
+        rows = [
+            (
+                step.layer, f"{noise[step.layer]:.1f}", _WIDTHS[step.width], _percent(step.accuracy),
+                "" if step.is_kept else "put back",
+            )
+            for step in self.steps
+        ]  # fmt: skip
+        head = ("layer", "SQNR dB", "now", self.metric, "")
+        lines = [*aligned([head, *rows], {"SQNR dB", "now", self.metric}), ""] if rows else []
+        lines.append(
+            f"{self.metric} on {counted(self.samples, 'sample')}: {_percent(self.float_accuracy)} in float, "
+            f"{_percent(self.start_accuracy)} as quantized, {_percent(self.accuracy)} found; "
+            f"the bound is {_percent(self.bound)}"
+        )
+        changed = f"{counted(len(self.widths), 'layer')} changed"
+        if self.is_reached:
+            lines.append(changed)
+        elif self.is_finished:
+            lines.append(f"the bound is not reached: the best that was found is {_percent(self.accuracy)}, {changed}")
+        else:
+            steps = counted(len(self.steps), "step")
+            lines.append(f"the bound is not reached in {steps}, {changed}: more steps go on from here")
+        return "".join(f"{line}\n" for line in lines)
 
 
 class _Search:
@@ -324,18 +365,13 @@ def _saying_once() -> Generator[None]:
             emit(diagnostic)
 
 
-def _silent(samples: int) -> None:
-    """Reports no progress."""
-
-
-def _bar(candidates: int, progress: IO[str] | None) -> Any:
-    """A bar on a terminal. A model may hold before all figures are measured: the total is the most that there are."""
-    if progress is None or not progress.isatty():
-        return nullcontext(_silent)
+def _bar(candidates: int, progress: IO[str] | None) -> AbstractContextManager[Advance]:
+    """A model may hold before all figures are measured: the total is the most that there are."""
     return bar("searching", 2 * candidates + 2, progress)
 
 
 @takes_model
+@tells_settings(module="Model", data="Data", labels="Labels | None", calibration="Data | None")
 def search(
     module: ModuleOp,
     data: Data,

@@ -12,7 +12,9 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import Coverage
 from qmlir.quantization.tables import StoredTable
-from qmlir.workflows.inspection.values import bytes_of, bytes_text
+from qmlir.text.readable import Readable
+from qmlir.text.tables import bytes_text
+from qmlir.workflows.inspection.values import bytes_of
 from qmlir.workflows.repairing import Repair
 from qmlir.workflows.validating import Validation
 
@@ -26,8 +28,8 @@ def weight_bytes(module: ModuleOp) -> int:
     return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in (Kind.FLOAT, Kind.QUANTIZED))
 
 
-@dataclass(frozen=True)
-class QuantizationSummary:
+@dataclass(frozen=True, repr=False)
+class QuantizationSummary(Readable):
     """What came out of quantizing a model."""
 
     model: str
@@ -50,7 +52,7 @@ class QuantizationSummary:
         tables = "".join(f"embedding table: {table.text()}\n" for table in self.tables)
         is_fault = self.validation is not None and bool(self.validation.fault)
         return (
-            f"{verdict if is_fault else ''}{self.coverage.summary()}"
+            f"{verdict if is_fault else ''}{self.coverage.text()}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
             f"{tables}"
             f"{'' if self.repair is None else self.repair.text()}"

@@ -31,13 +31,14 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
+from qmlir.text.readable import Readable
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import stages_of
 
 
 @dataclass(frozen=True, repr=False)
-class Trainable:
+class Trainable(Readable):
     """A quantized model on floats that hold its integers, whose parameters are inputs.
 
     `module` takes the inputs of the model and `parameters`, by their names, and gives its outputs, the integers in
@@ -105,9 +106,10 @@ class Trainable:
             raise text_error(f"the scale '{name}' is above 0, found {np.min(array)}")
         return np.asarray(array, np.float32)
 
-    def __repr__(self) -> str:
+    def text(self) -> str:
+        """What is trained, in numbers."""
         count = sum(array.size for array in self.parameters.values())
-        return f"Trainable({len(self.parameters)} parameters of {count} elements)"
+        return f"{len(self.parameters)} parameters, {len(self.learned_scales)} of them scales; {count} elements\n"
 
 
 def _simulated(quantized: ModuleOp, simulate: str) -> ModuleOp:

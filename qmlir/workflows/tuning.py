@@ -34,7 +34,7 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
-from qmlir.ir.diagnostics import op_error, text_error, without_remarks
+from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
@@ -45,6 +45,8 @@ from qmlir.targets.cpu.scheduled.candidates import candidates
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, kernel_identity, key_of
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
+from qmlir.text.readable import Readable
+from qmlir.text.tables import aligned
 from qmlir.workflows.loading import takes_model
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
@@ -150,8 +152,20 @@ _FINALISTS = 3
 _TO_KERNELS = ("lower", "fuse")
 
 
-@dataclass(frozen=True)
-class FoundKernel:
+_MICRO = 1e6
+
+
+def _short(schedule: str) -> str:
+    """`u8s8_dot 6 x 4`, and other fields that are set."""
+    fields = dict(part.split(" = ") for part in schedule.partition("<")[2].rstrip(">").split(", "))
+    tile = f"{fields.get('rows', '1')} x {fields.get('vectors', '1')}"
+    block = f", block {fields['block']}" if "block" in fields else ""
+    divided = ", divided" if "threads" in fields else ""
+    return f"{fields['variant'].strip(chr(34))} {tile}{block}{divided}"
+
+
+@dataclass(frozen=True, repr=False)
+class FoundKernel(Readable):
     """A contraction of a model, and what is known of its schedules."""
 
     name: str
@@ -165,9 +179,33 @@ class FoundKernel:
     is_new: bool
     """Whether it was timed now; otherwise that was known."""
 
+    @property
+    def gain(self) -> str:
+        """How much less time the schedule that was found takes, `-12%`; empty where there is none."""
+        return f"{-100 * self.tuned.gain:.0f}%" if self.tuned.schedule is not None else ""
 
-@dataclass(frozen=True)
-class TuneResult:
+    def text(self) -> str:
+        """What was found for it."""
+        tuned = self.tuned
+        if tuned.schedule is None:
+            return f"{printable(self.name)}: {_short(tuned.default)} stays, of {tuned.tried}\n"
+        found = f"{_short(tuned.schedule)} in place of {_short(tuned.default)}"
+        return f"{printable(self.name)}: {found}, {self.gain}\n"
+
+    def row(self) -> tuple[str, ...]:
+        """The row of a table: what it is, how often, by the table and as found."""
+        tuned = self.tuned
+        known = (self.name, str(len(self.nodes)), _short(tuned.default), f"{_MICRO * tuned.default_seconds:.1f}")
+        if tuned.schedule is None:
+            return (*known, "", "", "")
+        return (*known, _short(tuned.schedule), f"{_MICRO * tuned.seconds:.1f}", self.gain)
+
+
+_HEAD = ("kernel", "times", "table", "us", "found", "us", "gain")
+
+
+@dataclass(frozen=True, repr=False)
+class TuneResult(Readable):
     """What a search found."""
 
     path: str
@@ -180,6 +218,23 @@ class TuneResult:
 
     remaining: int
     """How many kernels were left over when the time was over; a search that is started again begins with them."""
+
+    def text(self) -> str:
+        """The table of kernels, and what they gain together."""
+        if not self.kernels and not self.remaining:
+            return "nothing to search: the model has no matrix product or convolution without a schedule\n"
+        table = aligned([_HEAD, *(each.row() for each in self.kernels)], {"times", "us", "gain"})
+        lines = [*table, ""] if self.kernels else []
+        default = sum(len(each.nodes) * each.tuned.default_seconds for each in self.kernels)
+        best = sum(len(each.nodes) * each.tuned.seconds for each in self.kernels)
+        faster = sum(each.tuned.schedule is not None for each in self.kernels)
+        lines.append(
+            f"{faster} of {len(self.kernels)} kernels have a faster schedule: {_MICRO * best:.0f} us in "
+            f"place of {_MICRO * default:.0f}; qmlir compile takes them from {self.path}"
+        )
+        if self.remaining:
+            lines.append(f"{self.remaining} kernels are left: a second run goes on with them")
+        return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass

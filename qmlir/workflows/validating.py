@@ -24,11 +24,12 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
+from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, compare
 from qmlir.workflows.comparison.errors import ErrorSums, TopOne
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
-from qmlir.workflows.inspection.values import counted
 
 MOST = 16
 """Runs that are compared at most."""
@@ -197,8 +198,8 @@ class Cause:
         return f"{printable(self.key)} ({printable(kind)}), {self.sqnr_db:.1f} dB"
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, repr=False)
+class Validation(Readable):
     """What a quantized module was found to give beside its float model."""
 
     samples: int

@@ -52,17 +52,18 @@ def test_edges_are_no_strings() -> None:
 
 def test_the_api_is_one_table() -> None:
     """A name is there when it is asked for, in `dir` and for `import *`, and it is the same object as in its module."""
-    shown = {name for name in dir(qmlir) if not name.endswith("ipython_extension")}
+    shown = {name for name in dir(qmlir) if not name.endswith("ipython_extension") and not name.startswith("__")}
     assert shown == {
         "InputError", "Profile", "Program", "compare", "compile", "explain", "export_onnx", "finetune", "gradient",
         "inspect", "interpret", "load", "load_program", "partition", "profile", "quantize", "report", "search",
         "trainable", "tune",
     }  # fmt: skip
+    assert "__version__" in dir(qmlir)
     assert shown <= set(qmlir.__all__)
     for line in re.findall(r"^    from (\S+) import (\w+) as (\w+)$", Path(qmlir.__file__).read_text(), re.MULTILINE):
         module, own, name = line
         assert getattr(qmlir, name) is getattr(import_module(module), own)
-    with pytest.raises(AttributeError, match="module 'qmlir' has no attribute 'quantise'"):
+    with pytest.raises(AttributeError, match="module 'qmlir' has no attribute 'quantise', did you mean 'quantize'"):
         getattr(qmlir, "quantise")  # noqa: B009 - as a statement, pyright refuses it
 
 

@@ -18,12 +18,16 @@ from qmlir.arithmetic.statistics import Statistics
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.digest import ModelDigest
 from qmlir.text.parsing import read_source
+from qmlir.text.readable import Readable
+from qmlir.text.tables import aligned, counted
 from qmlir.text.weights import write_atomically
 
 FORMAT = "qmlir-profile"
 VERSION = 1
 
 _EXTREME_SAMPLES = "extreme_samples"
+
+_HEAD = ("value", "minimum", "maximum", "mean", "deviation")
 
 _LARGEST_EXPONENT = 1 << 13
 """Denominators of sums of squares of f64 are at most 2^2148."""
@@ -37,8 +41,8 @@ def _tool() -> str:
     return f"qmlir {version('qmlir')}"
 
 
-@dataclass(frozen=True)
-class Profile:
+@dataclass(frozen=True, repr=False)
+class Profile(Readable):
     """The recorded statistics of each value of a model, by its key."""
 
     model: ModelDigest
@@ -67,6 +71,14 @@ class Profile:
             return Profile.from_text(read_source(Path(path)))
         except ProfileError as error:
             raise text_error(f"'{path}' is not a profile: {error}") from error
+
+    def text(self) -> str:
+        """A row for each value, in the order in which they were recorded."""
+        rows = [(key, *_figures(each)) for key, each in self.values.items()]
+        of = f" of {counted(self.samples, 'sample')}" if self.samples else ""
+        head = f"{counted(len(rows), 'value')}{of}\n"
+        table = ["", *aligned([_HEAD, *rows], _HEAD[1:])] if rows else []
+        return head + "".join(f"{line}\n" for line in table)
 
     def to_text(self) -> str:
         """The text of the file."""
@@ -113,6 +125,13 @@ class Profile:
         statistics = {key: _statistics(key, entry) for key, entry in values.items()}
         passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
         return Profile(digest, samples, statistics, passes, tool, extremes)
+
+
+def _figures(of: Statistics) -> tuple[str, ...]:
+    """What `_HEAD` names; nothing for a value without numbers."""
+    if not of.count:
+        return ("",) * 4
+    return f"{of.minimum:.6g}", f"{of.maximum:.6g}", f"{of.mean:.4g}", f"{of.deviation:.4g}"
 
 
 def _json(content: Any) -> str:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +34,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.flow import parameter_inputs
-from qmlir.specialization.inputs import function_of
+from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.padding.pad import outline
 from qmlir.specialization.specialize import specialize
 from qmlir.targets import cpu
@@ -69,6 +70,8 @@ from qmlir.text.elements import dense_dtype
 from qmlir.text.files import reason_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
+from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 
 
 def _build(
@@ -155,6 +158,9 @@ def _as_main(module: ModuleOp, name: str) -> ModuleOp:
 MAIN = "main"
 """The function that a program begins with."""
 
+CALLS = frozenset({"run", "predict", "forward", "infer", "eval"})
+"""What other libraries call to run a model."""
+
 MOST_SPECIALIZATIONS = 128
 """How many combinations of sizes and parameters a program keeps in memory."""
 
@@ -176,7 +182,7 @@ def _again(module: bytes, isa: str, threads: int, function: str, tuned: bool, le
     )
 
 
-class Program:
+class Program(Readable):
     """A compiled model: call it with arrays by name, or in order; it gives its outputs by name.
 
     It may be called from several threads at once, copied and pickled: what is written is the module. Where sizes of the
@@ -236,6 +242,10 @@ class Program:
     def is_fixed(self) -> bool:
         """Whether it is one piece of code, for sizes that were known when it was made."""
         return self._only is not None
+
+    def text(self) -> str:
+        """What it was made for, what it takes and what it gives."""
+        return f"program for {self.isa}, {counted(self.threads, 'thread')}\n{signature_text(self.signature)}"
 
     def _is_closed(self) -> bool:
         """Whether everything is known before a call."""
@@ -299,16 +309,23 @@ class Program:
             with _LOADING:
                 forget(type(dropped.call).__module__.partition(".")[0])
 
+    def __getattr__(self, name: str) -> Any:
+        hint = ": call it, program(inputs)" if name in CALLS else ""
+        raise AttributeError(f"a program has no '{name}'{hint}", name=name, obj=self)
+
     def __call__(
         self,
         inputs: Mapping[str, Any] | Sequence[Any] | Array = (),
         outputs: Mapping[str, Array] | None = None,
+        **named: Any,
     ) -> dict[str, Array]:
         """The outputs by name; those that `outputs` has arrays for are written there.
 
         Inputs must have the NumPy type and the shape of the model's; their layout and byte order do not matter. Raises
         `InputError`, one line, for what does not fit, NaN in a float input of a quantized model included.
         """
+        if named:
+            raise runtime.InputError(f"inputs by name go into one dict: program({{{next(iter(named))!r}: …}})")
         if self._any_length is not None:
             return self._any_length(inputs, outputs)
         call, known = self._chosen(inputs)
@@ -398,8 +415,8 @@ def checked_isa(isa: str, threads: int) -> str:
     wanted = resolved_isa(isa)
     if not runs_here(wanted):
         raise text_error(f"this processor lacks {wanted}: it has {host_isa()}")
-    if threads < 1:
-        raise text_error(f"a program runs on one thread or more, found {threads}")
+    if not isinstance(threads, Integral) or threads < 1:
+        raise text_error(f"a program runs on one thread or more, found {threads!r}")
     return wanted
 
 

@@ -186,7 +186,7 @@ def load_package(
     functions of is not installed, and where numba is told not to compile.
     """
     if not (folder / INIT).is_file() or not (folder / KERNELS).is_file():
-        raise text_error(f"{folder} holds no saved program: it has no {KERNELS}")
+        raise text_error(f"{folder} holds no saved program: it has no {KERNELS} (qmlir compile MODEL -o DIR makes one)")
     spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None

@@ -1,7 +1,8 @@
 """What a division came to, as plain data: the parts with what goes over their borders, why the rest is elsewhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
@@ -9,10 +10,14 @@ from xdsl.ir import Attribute
 
 from qmlir.dialects.quant.sizes import type_bytes
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import printable
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.report import element_text
+from qmlir.target import HOST
 from qmlir.targets.partitioning.graph import computing
+from qmlir.text.readable import Readable
+from qmlir.text.tables import aligned, bytes_text, counted, number
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,8 @@ class Stay:
     reason: str
 
 
-@dataclass(frozen=True)
-class PartitionReport:
+@dataclass(frozen=True, repr=False)
+class PartitionReport(Readable):
     """How a function was divided."""
 
     function: str
@@ -78,6 +83,52 @@ class PartitionReport:
 
     multiply_adds: int
     """Those of all operations; the parts say how many of them devices do."""
+
+    def text(self) -> str:
+        """The parts with what goes over their borders, and what is elsewhere, with the reasons."""
+        return "".join(f"{printable(line)}\n" for line in _lines(self))
+
+
+_PARTS = ("part", "target", "operations", "macs", "takes", "gives", "bytes")
+_STAYS = ("operation", "because")
+_RIGHT = frozenset({"operations", "macs", "bytes"})
+_LONGEST = 48
+
+
+def _values(crossings: Sequence[Crossing]) -> str:
+    text = ", ".join(f"{each.name} {each.type}".strip() for each in crossings)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _part(part: PartReport) -> tuple[str, ...]:
+    return (
+        part.name,
+        part.target,
+        str(part.operations),
+        number(part.multiply_adds),
+        _values(part.arguments),
+        _values(part.results),
+        bytes_text(sum(each.bytes for each in part.crossings)),
+    )
+
+
+def _head(found: PartitionReport) -> str:
+    if not found.parts:
+        return f"@{found.function}: no part for any of {', '.join(found.targets)}"
+    done = sum(part.multiply_adds for part in found.parts)
+    tenths = 1000 * done // found.multiply_adds if found.multiply_adds else 0  # all of them alone are 100%
+    share = f", {tenths / 10:.1f}% of the multiply-adds" if found.multiply_adds else ""
+    crossings = f"{counted(found.crossings, 'crossing')} of {bytes_text(found.bytes)}"
+    return f"@{found.function}: {counted(len(found.parts), 'part')}{share}, {crossings}"
+
+
+def _lines(found: PartitionReport) -> Iterator[str]:
+    yield _head(found)
+    if found.parts:
+        yield from ("", *aligned([_PARTS, *map(_part, found.parts)], _RIGHT))
+    for target, stays in groupby(found.stays, lambda each: each.target):
+        head = "on the host" if target == HOST else f"on {target}"
+        yield from ("", *aligned([(head, *_STAYS), *((each.node, each.operation, each.reason) for each in stays)]))
 
 
 def _type_text(type_: Attribute) -> str:

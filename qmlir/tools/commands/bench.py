@@ -11,15 +11,15 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
-from qmlir.tools.arguments import add_model, add_options, data_in, load_model
+from qmlir.text.tables import aligned, counted
+from qmlir.tools.arguments import add_model, add_options, cuts_in, data_in, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, simple_table, table_text
-from qmlir.workflows.inspection.values import counted
 from qmlir.workflows.timing import Times, interleaved
 
 ROUNDS = 5
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--processor-time", action="store_true",
         help="measure processor time instead of wall-clock time: for one thread on a busy machine",
     )  # fmt: skip
-    add_options(parser, "--shape", "--threads", "--isa")
+    add_options(parser, "--shape", "--inputs", "--outputs", "--threads", "--isa")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     with TemporaryDirectory(prefix="qmlir-bench-") as folder:
         found = rivals(
             model, folder=Path(folder), against=against, data=data_in(arguments), shapes=parse_shapes(arguments.shape),
-            threads=arguments.threads, isa=arguments.isa, say=session.say,
+            threads=arguments.threads, isa=arguments.isa, say=session.say, **cuts_in(arguments),
         )  # fmt: skip
         session.say(f"timing {len(found.runs)} in {counted(arguments.rounds, 'round')}")
         timings = interleaved(found.runs, arguments.rounds, arguments.seconds, clock)
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         "versions": {"qmlir": version("qmlir"), **{package: installed_version(package) for package in against}},
         "lines": lines,
     }
-    session.emit(value, lambda: _table(lines, arguments.threads, found.shapes, is_terminal=session.stdout.isatty()))
+    session.emit(value, lambda: _table(lines, arguments.threads, found.shapes))
     return 0
 
 
@@ -108,17 +108,20 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.4g}" if seconds >= 1e-4 else f"{seconds * 1e3:.3f}"
 
 
-def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]], *, is_terminal: bool) -> str:
+def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]]) -> str:
     """The table of times, with ratios to the first line: more is slower."""
     sizes = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
-    has_rate = any(line.multiply_adds_per_second is not None for line in lines)
-    numbers = ("ms", "range", "ratio", *(("GMAC/s",) if has_rate else ()))
-    table = simple_table("", *numbers, numbers=numbers, title=f"{sizes}; {counted(threads, 'thread')}")
-    for line in lines:
-        rate = () if line.multiply_adds_per_second is None else (f"{line.multiply_adds_per_second / 1e9:.3g}",)
-        spread = f"{_time(line.low_seconds)} – {_time(line.high_seconds)}"
-        table.add_row(*cells([line.name]), _time(line.median_seconds), spread, f"{line.ratio:.2f}", *rate)
-    return table_text(table, is_terminal=is_terminal)
+    head = ("", "ms", "range", "ratio", "GMAC/s")
+    rows = [
+        (
+            line.name, _time(line.median_seconds), f"{_time(line.low_seconds)} – {_time(line.high_seconds)}",
+            f"{line.ratio:.2f}",
+            "" if line.multiply_adds_per_second is None else f"{line.multiply_adds_per_second / 1e9:.3g}",
+        )
+        for line in lines
+    ]  # fmt: skip
+    title = f"{printable(sizes)}; {counted(threads, 'thread')}"
+    return "\n".join([title, "", *aligned([head, *rows], head[1:])])
 
 
 BENCH = Command(add_arguments, run)

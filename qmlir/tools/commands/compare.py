@@ -1,23 +1,24 @@
 """`qmlir compare`: the errors of one model against another on the same samples, value by value."""
 
 import argparse
+import io
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
-from qmlir.ir.diagnostics import LINES, printable
+from qmlir.ir.diagnostics import printable
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import add_model, add_options, data_in, model_or_path
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
-from qmlir.workflows.comparison.compare import Comparison, ValueComparison
-from qmlir.workflows.inspection.values import counted
+from qmlir.workflows.comparison.compare import HEAD, NUMBERS, Comparison, ValueComparison
 
 SORTS = ("model", "sqnr")
 """Orders of the table: that of the model, or the worst first."""
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         "below": [each.key for each in below],
     }
     is_terminal = session.stdout.isatty()
-    session.emit(value, lambda: report(found, arguments, is_terminal=is_terminal), is_styled=is_terminal)
+    session.emit(value, lambda: _text(found, arguments, is_terminal=is_terminal), is_styled=is_terminal)
     return 1 if below else 0
 
 
@@ -83,33 +84,21 @@ def _candidate(arguments: argparse.Namespace, session: Session) -> Side | None:
     return model_or_path(given, session, arguments)
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
-
-
-def _note(each: ValueComparison, bound: float | None) -> str:
-    if each.is_limited:
-        return "saturates: limited by what follows"
-    return "" if bound is None or each.sqnr_db >= bound else "below the bound"
-
-
-def table_of(values: Sequence[ValueComparison], bound: float | None, *, is_terminal: bool) -> Table:
-    """The values, one per line."""
-    lines = box.SIMPLE_HEAD if is_terminal else None
-    table = Table(box=lines, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
-    for title in ("value", "operation", "types"):
-        table.add_column(title, no_wrap=not is_terminal, overflow="fold")
-    for title in ("SQNR dB", "max error", "mean error", "largest"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+def _table_of(values: Sequence[ValueComparison], bound: float | None) -> str:
+    """The values, one per line, for a terminal: names are text, whatever they look like to rich."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
+    for title in HEAD:
+        is_name = title in HEAD[:3]
+        table.add_column(title, justify="right" if title in NUMBERS else "left", no_wrap=not is_name, overflow="fold")
     for each in values:
-        note = _note(each, bound)
+        note = each.note(bound)
         style = "dim" if each.is_limited else "red" if note else None
-        table.add_row(
-            *cells((each.key, each.operation, f"{each.reference_type} {each.type}")), f"{each.sqnr_db:.1f}",
-            *map(_number, (each.max_error, each.mean_error, each.largest)), note, style=style,
-        )  # fmt: skip
-    return table
+        table.add_row(*map(printable, each.row()), note, style=style)
+    stream = io.StringIO()
+    columns = shutil.get_terminal_size((10_000, 24)).columns
+    console = Console(file=stream, width=columns, force_terminal=True, highlight=False, markup=False, emoji=False)
+    console.print(table)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
 def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueComparison]:
@@ -118,35 +107,12 @@ def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueC
     return sorted(found.values, key=lambda each: each.sqnr_db) if arguments.sort == "sqnr" else found.values
 
 
-def report(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool) -> str:
-    """The table, with colours on a terminal, the outputs, and the first value below the bound."""
-    head = f"{found.candidate} against {found.reference}, {counted(found.samples, 'sample')}\n"
+def _text(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool) -> str:
+    """The text of a comparison, on a terminal with colours, and names folded to its width."""
     chosen = _chosen(found, arguments)
-    table = "" if not chosen else table_text(
-        table_of(chosen, arguments.bound, is_terminal=is_terminal), is_terminal=is_terminal, width=10_000,
-        is_styled=is_terminal,
-    )  # fmt: skip
-    return printable(head, LINES) + (f"\n{table}\n\n" if table else "") + printable(_results(found, arguments), LINES)
-
-
-def _results(found: Comparison, arguments: argparse.Namespace) -> str:
-    text = ""
-    for each in found.outputs:
-        agreement = "" if each.top1_agreement is None else f", top-1 agreement {100 * each.top1_agreement:.2f}%"
-        text += f"output {printable(each.key)}: {each.sqnr_db:.1f} dB, max error {_number(each.max_error)}{agreement}\n"
-    if found.unmatched:
-        values = counted(len(found.unmatched), "value")
-        text += f"{values} of {found.reference} without a counterpart (--verbose: which)\n"
-    return text + _verdict(found, arguments.bound)
-
-
-def _verdict(found: Comparison, bound: float | None) -> str:
-    if bound is None:
-        return ""
-    first = found.first_below(bound)
-    if first is None:
-        return f"no value is below {bound:g} dB\n"
-    return f"first below {bound:g} dB: {printable(first.key)} ({first.operation}), {first.sqnr_db:.1f} dB\n"
+    if not is_terminal or not chosen:
+        return found.text(arguments.bound, chosen)
+    return found.framed(_table_of(chosen, arguments.bound), arguments.bound)
 
 
 _RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, (summary, _) in RUNTIMES.items())

@@ -16,11 +16,11 @@ from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.emission import has_parts
+from qmlir.text.tables import bytes_text, counted
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
-from qmlir.workflows.inspection.values import bytes_text, counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,9 +22,9 @@ from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
 from qmlir.targets.cpu.host import host_features, host_isa
 from qmlir.targets.peers.packages import TITLES, installed_version, is_installed
+from qmlir.text.tables import bytes_text
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.listing import contents
-from qmlir.workflows.inspection.values import bytes_text
 
 _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")
 

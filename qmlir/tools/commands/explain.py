@@ -12,7 +12,6 @@ from qmlir.tools.arguments import add_model, add_options
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.inspection.wording import explanation_text
 from qmlir.workflows.loading import load
 
 
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     found = explain(arguments.model, arguments.node, isa=arguments.isa, threads=arguments.threads, shapes=shapes)
     is_assumed = bool(found.kernels) and shapes != given
     assumed = f"  sizes that are open are taken as one sample has them: {shapes_text(shapes)}\n" if is_assumed else ""
-    session.emit({**plain(found), "shapes": shapes}, lambda: explanation_text(found) + assumed)
+    session.emit({**plain(found), "shapes": shapes}, lambda: found.text() + assumed)
     return 0
 
 

@@ -7,7 +7,7 @@ from qmlir import inspect
 from qmlir.text.plain import plain
 from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.inspection.table import SORTS, inspection_text
+from qmlir.workflows.inspection.layers import SORTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         found = replace(found, layers=tuple(sorted(found.layers, key=SORTS[arguments.sort], reverse=True)))
     share = found.integer_share
     value = {**plain(found), "integer_share": share, "kept": found.kept, "decomposed": found.decomposed}
-    session.emit(value, lambda: inspection_text(found))
+    session.emit(value, found.text)
     return 0
 
 

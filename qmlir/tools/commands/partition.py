@@ -8,7 +8,6 @@ from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import check_file
-from qmlir.workflows.inspection.partition_table import partition_text
 from qmlir.workflows.partitioning import partition
 
 
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     )
     if output is not None:
         save_module(found.module, output, PrintOptions(weights=Weights.SIDECAR))
-    session.emit(found.reports, lambda: partition_text(found.reports))
+    session.emit(found.reports, found.text)
     return 0
 
 

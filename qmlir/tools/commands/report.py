@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 
 from qmlir.specialization.options import parse_shapes
+from qmlir.text.tables import bytes_text
 from qmlir.tools.arguments import add_model, add_options, add_output, data_in, labels_beside_data, model_or_path
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.reporting.making import SAMPLES, report
 
 OUTPUT = "report.html"
@@ -51,7 +51,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             progress=session.progress,
         )
     size = output.stat().st_size
-    kinds = {each.kind: sum(other.kind == each.kind for other in found.findings) for each in found.findings}
     value = {
         "output": output,
         "bytes": size,
@@ -60,14 +59,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         "findings": found.findings,
         "seconds": found.seconds,
     }
-    listed = "".join(f"\n  {count} {kind}" for kind, count in kinds.items())
-    session.emit(
-        value,
-        lambda: (
-            f"{output}: {bytes_text(size)}, {len(found.nodes)} nodes, {found.samples} samples\n"
-            f"findings: {len(found.findings)}{listed}"
-        ),
-    )
+    session.emit(value, lambda: f"{output}: {bytes_text(size)}\n{found.text()}")
     return 0
 
 

@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--input", action="append", default=[], metavar="[NAME=]FILE",
-        help="arrays by name from a .npz file, or one array for an input: name=x.npy, name=x.npz",
+        help="arrays by name from a .npz file, or one array for an input: name=x.npy, name=x.npz; x.npy for the only "
+        "input",
     )  # fmt: skip
     add(
         "--function", metavar="NAME",
@@ -51,14 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
-    """The arrays that `--input` names. Raises `DiagnosticError` for a file that cannot be read."""
+    """The arrays that `--input` names; the one for the only input has the name "".
+
+    Raises `DiagnosticError` for a file that cannot be read.
+    """
     inputs: dict[str, Array] = {}
     for entry in entries:
         name, equals, file = entry.partition("=")
         found = {key: whole(rows) for key, rows in arrays_of(Path(file if equals else entry)).items()}
         if equals:
             found = {name: _array_for(name, file, found)}
-        elif "" in found:
+        elif "" in found and len(entries) > 1:
             raise text_error(f"'{entry}' holds one array: say which input it is, as name={entry}")
         for key, array in found.items():
             if key in inputs:
@@ -130,7 +134,9 @@ def inputs_refused_in_a_line() -> Generator[None]:
         raise text_error(str(error)) from error
 
 
-def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array], session: Session) -> Any:
+def _run_module(
+    module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array] | Sequence[Array], session: Session
+) -> Any:
     """The outputs of the functions that are asked for, by name."""
     outputs: dict[str, Array] = {}
     for name in _chosen_functions(module, arguments.function):
@@ -149,7 +155,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Run what the arguments name. Raises `DiagnosticError`, that of an expectation which fails included."""
     if arguments.target and arguments.engine == "interpreter":
         raise UsageError("qmlir run: error: --target is for programs, the interpreter runs a module as it is\n")
-    inputs = read_inputs(arguments.input)
+    named = read_inputs(arguments.input)
+    inputs = [named[""]] if "" in named else named
     if PROGRAM.is_there(Path(arguments.model)):
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"

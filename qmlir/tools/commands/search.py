@@ -8,7 +8,6 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import load
-from qmlir.ir.diagnostics import printable
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.text.weights import write_atomically
@@ -26,11 +25,9 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, simple_table, table_text
 from qmlir.workflows.evaluating import Engine
 from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, written_whole
-from qmlir.workflows.inspection.values import counted
-from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
+from qmlir.workflows.searching import SearchMode, SearchResult, search
 from qmlir.workflows.widths import Width
 
 STATE = ".search.json"
@@ -126,14 +123,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             source.module, data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
             mode=arguments.mode, to=arguments.to, calibration=calibration, profiled=source.profile,
             output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
-            threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(_step(step)),
+            threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(str(step)),
             **source.settings,
         )  # fmt: skip
     if found.is_reached:
         _save(output, source, found, arguments)
     session.emit(
         {**found.to_dict(), "output": output if found.is_reached else None},
-        lambda: _report(found, output, is_terminal=session.stdout.isatty()),
+        lambda: _report(found, output),
     )
     return 0 if found.is_reached else 1
 
@@ -149,44 +146,9 @@ def _save(output: Path, source: _Source, found: SearchResult, arguments: argpars
         write_atomically(aside / STATE, measured)
 
 
-def _percent(accuracy: float) -> str:
-    return f"{100 * accuracy:.2f}%"
-
-
-def _step(step: SearchStep) -> str:
-    verdict = "" if step.is_kept else ", put back"
-    return f"{printable(step.layer)}: {_width(step.width)}: {_percent(step.accuracy)}{verdict}"
-
-
-def _width(width: Width) -> str:
-    return {Width.NARROW: "4-bit weights", Width.WIDE: "16 bits", Width.FLOAT: "float"}[width]
-
-
-def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
-    """The table of steps, and the result."""
-    lines: list[str] = []
-    noise = dict(found.ranking)
-    if found.steps:
-        table = simple_table("layer", "SQNR dB", "now", found.metric, "", numbers=("SQNR dB", "now", found.metric))
-        for step in found.steps:
-            table.add_row(
-                *cells([step.layer]), f"{noise[step.layer]:.1f}", _width(step.width), _percent(step.accuracy),
-                "" if step.is_kept else "put back",
-            )  # fmt: skip
-        lines += table_text(table, is_terminal=is_terminal).splitlines()
-    lines.append(
-        f"{found.metric} on {found.samples} samples: {_percent(found.float_accuracy)} in float, "
-        f"{_percent(found.start_accuracy)} as quantized, {_percent(found.accuracy)} found; "
-        f"the bound is {_percent(found.bound)}"
-    )
-    changed = f"{counted(len(found.widths), 'layer')} changed"
-    if found.is_reached:
-        lines.append(f"{changed}: {output}")
-    elif found.is_finished:
-        lines.append(f"the bound is not reached: the best that was found is {_percent(found.accuracy)}, {changed}")
-    else:
-        lines.append(f"the bound is not reached in {len(found.steps)} steps, {changed}: more steps go on from here")
-    return "\n".join(lines)
+def _report(found: SearchResult, output: Path) -> str:
+    """The result, and where it is."""
+    return f"{found.text()}{output}: the quantized model with its recipe\n" if found.is_reached else found.text()
 
 
 SEARCH = Command(add_arguments, run)

@@ -1,7 +1,6 @@
 """`qmlir tune`: searches schedules of a model's kernels that are faster on this machine than those of the tables."""
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,10 +14,7 @@ from qmlir.tools.arguments import IMPORT, add_model, add_options, data_in, impor
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import with_one_sample
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, simple_table, table_text
-from qmlir.workflows.tuning import FoundKernel, TuneResult, tune
-
-_MICRO = 1e6
+from qmlir.workflows.tuning import TuneResult, tune
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +47,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     found = tune(
         _module(arguments, session), isa=arguments.isa, threads=arguments.threads, kernels=arguments.kernels,
         seconds=arguments.seconds, again=arguments.again, progress=session.progress,
-        on_kernel=lambda each: session.detail(_line(each)), on_trouble=lambda text: _warn(session, text),
+        on_kernel=lambda each: session.detail(str(each)), on_trouble=lambda text: _warn(session, text),
     )  # fmt: skip
-    session.emit(_value(found), lambda: _report(found, is_terminal=session.stdout.isatty()))
+    session.emit(_value(found), found.text)
     return 0
 
 
@@ -69,64 +65,6 @@ def _value(found: TuneResult) -> dict[str, Any]:
         "output": found.path, "isa": found.isa, "threads": found.threads, "remaining": found.remaining,
         "kernels": kernels,
     }  # fmt: skip
-
-
-def _short(schedule: str) -> str:
-    """`u8s8_dot 6 x 4`, and other fields that are set."""
-    fields = dict(part.split(" = ") for part in schedule.partition("<")[2].rstrip(">").split(", "))
-    tile = f"{fields.get('rows', '1')} x {fields.get('vectors', '1')}"
-    block = f", block {fields['block']}" if "block" in fields else ""
-    divided = ", divided" if "threads" in fields else ""
-    return f"{fields['variant'].strip(chr(34))} {tile}{block}{divided}"
-
-
-def _line(each: FoundKernel) -> str:
-    if each.tuned.schedule is None:
-        return f"{each.name}: {_short(each.tuned.default)} stays, of {each.tuned.tried}"
-    return f"{each.name}: {_short(each.tuned.schedule)} in place of {_short(each.tuned.default)}, {_gain(each)}"
-
-
-def _gain(each: FoundKernel) -> str:
-    return f"{-100 * each.tuned.gain:.0f}%" if each.tuned.schedule is not None else ""
-
-
-def _saved(kernels: Sequence[FoundKernel]) -> tuple[float, float]:
-    """Microseconds of a run in the kernels, by the tables and as found."""
-    default = sum(len(each.nodes) * each.tuned.default_seconds for each in kernels)
-    return _MICRO * default, _MICRO * sum(len(each.nodes) * each.tuned.seconds for each in kernels)
-
-
-def _table(found: TuneResult, *, is_terminal: bool) -> list[str]:
-    columns = ("kernel", "times", "table", "us", "found", "us", "gain")
-    table = simple_table(*columns, numbers=("times", "us", "gain"))
-    for each in found.kernels:
-        tuned = each.tuned
-        best = ("", "", "") if tuned.schedule is None else (
-            _short(tuned.schedule), f"{_MICRO * tuned.seconds:.1f}", _gain(each)
-        )  # fmt: skip
-        table.add_row(
-            *cells([each.name]),
-            str(len(each.nodes)),
-            _short(tuned.default),
-            f"{_MICRO * tuned.default_seconds:.1f}",
-            *best,
-        )
-    return table_text(table, is_terminal=is_terminal).splitlines()
-
-
-def _report(found: TuneResult, *, is_terminal: bool) -> str:
-    if not found.kernels and not found.remaining:
-        return "nothing to search: the model has no matrix product or convolution without a schedule"
-    lines = _table(found, is_terminal=is_terminal) if found.kernels else []
-    default, best = _saved(found.kernels)
-    faster = sum(each.tuned.schedule is not None for each in found.kernels)
-    lines.append(
-        f"{faster} of {len(found.kernels)} kernels have a faster schedule: {best:.0f} us in place of {default:.0f}; "
-        f"qmlir compile takes them from {found.path}"
-    )
-    if found.remaining:
-        lines.append(f"{found.remaining} kernels are left: a second run goes on with them")
-    return "\n".join(lines)
 
 
 TUNE = Command(

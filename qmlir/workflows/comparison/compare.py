@@ -13,15 +13,17 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.signature import inputs_of
+from qmlir.text.readable import Readable
+from qmlir.text.tables import aligned, counted
 from qmlir.workflows.comparison.errors import ErrorSums, TopOne
 from qmlir.workflows.comparison.names import INPUT, OUTPUT, Name, matched
 from qmlir.workflows.comparison.subjects import Subject
 
 
-@dataclass(frozen=True)
-class ValueComparison:
+@dataclass(frozen=True, repr=False)
+class ValueComparison(Readable):
     """How far one value of the candidate is from the reference, over all samples."""
 
     key: str
@@ -52,8 +54,25 @@ class ValueComparison:
     is_limited: bool = False
     """Whether the value saturates on purpose, because only a relu or a clip takes it that cuts the same off."""
 
+    def text(self) -> str:
+        """Its row of the table, with the heads of the columns."""
+        cells = zip(HEAD[1:], (*self.row()[1:], self.note()), strict=True)
+        told = (f"{name} {cell}".strip() for name, cell in cells if cell)
+        return f"{printable(self.key)}: {', '.join(told)}\n"
 
-@dataclass(frozen=True)
+    def row(self) -> tuple[str, ...]:
+        """The cells of a table whose head is `HEAD`, but for the last one, which is a note."""
+        figures = (f"{each:.4g}" for each in (self.max_error, self.mean_error, self.largest))
+        return self.key, self.operation, f"{self.reference_type} {self.type}", f"{self.sqnr_db:.1f}", *figures
+
+    def note(self, bound_db: float | None = None) -> str:
+        """What the reader should know of the value, by the bound if there is one."""
+        if self.is_limited:
+            return "saturates: limited by what follows"
+        return "" if bound_db is None or self.sqnr_db >= bound_db else "below the bound"
+
+
+@dataclass(frozen=True, repr=False)
 class OutputComparison(ValueComparison):
     """How far an output of the candidate is from that of the reference; the key is its name."""
 
@@ -61,8 +80,15 @@ class OutputComparison(ValueComparison):
     """The fraction of samples with the same top-1 class; `None` where the output is not [N, C] of floats."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+HEAD = ("value", "operation", "types", "SQNR dB", "max error", "mean error", "largest", "")
+NUMBERS = HEAD[3:-1]
+
+_NAMED = 3
+"""Values without a counterpart that are named."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Readable):
     """The values of a candidate against those of a reference."""
 
     reference: str
@@ -91,6 +117,38 @@ class Comparison:
         """The `count` values with the smallest ratios, the smallest first, without those that saturate on purpose."""
         told = (each for each in self.values if not each.is_limited)
         return tuple(sorted(told, key=lambda each: each.sqnr_db)[:count])
+
+    def text(self, bound_db: float | None = None, values: Sequence[ValueComparison] | None = None) -> str:
+        """A row for each of `values`, all by default, then the outputs, and the first one below the bound."""
+        shown = self.values if values is None else values
+        table = aligned([HEAD, *((*each.row(), each.note(bound_db)) for each in shown)], NUMBERS) if shown else []
+        return self.framed("\n".join(table), bound_db)
+
+    def framed(self, table: str, bound_db: float | None = None) -> str:
+        """The text with a table that is written elsewhere."""
+        head = f"{self.candidate} against {self.reference}, {counted(self.samples, 'sample')}\n"
+        around = printable(head, LINES), printable("".join(f"{each}\n" for each in self._results(bound_db)), LINES)
+        return f"\n{table}\n\n".join(around) if table else "".join(around)
+
+    def _is_turned(self) -> bool:
+        """Whether the reference is the quantized one of both."""
+        pairs = {(each.reference_type[:1] in "iu", each.type[:1] in "iu") for each in self.values}
+        return (True, False) in pairs and (False, True) not in pairs
+
+    def _results(self, bound_db: float | None) -> Iterator[str]:
+        if self._is_turned():
+            yield "the reference is the quantized one of both: give the float model first"
+        for each in self.outputs:
+            agreement = "" if each.top1_agreement is None else f", top-1 agreement {100 * each.top1_agreement:.2f}%"
+            yield f"output {printable(each.key)}: {each.sqnr_db:.1f} dB, max error {each.max_error:.4g}{agreement}"
+        if self.unmatched:
+            more = f" and {len(self.unmatched) - _NAMED} more" if len(self.unmatched) > _NAMED else ""
+            names = ", ".join(map(printable, self.unmatched[:_NAMED]))
+            yield f"{counted(len(self.unmatched), 'value')} of {self.reference} without a counterpart: {names}{more}"
+        if bound_db is not None:
+            first = self.first_below(bound_db)
+            is_below = "" if first is None else f"{printable(first.key)} ({first.operation}), {first.sqnr_db:.1f} dB"
+            yield f"first below {bound_db:g} dB: {is_below}" if first else f"no value is below {bound_db:g} dB"
 
 
 @dataclass

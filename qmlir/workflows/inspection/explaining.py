@@ -6,7 +6,7 @@ kernels have names, tells which of them run it. No sample is run and nothing is 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,55 +24,14 @@ from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.specialize import specialize
-from qmlir.workflows.inspection.deciding import DecisionReader, OperationDecision
-from qmlir.workflows.inspection.kernels import NodeKernel, kernels_of
+from qmlir.workflows.inspection.deciding import DecisionReader
+from qmlir.workflows.inspection.explanation import Explanation, Standing
+from qmlir.workflows.inspection.kernels import kernels_of
 from qmlir.workflows.inspection.naming import NamedNode, find_node
-from qmlir.workflows.inspection.values import CASTS, ValueInfo, value_info
+from qmlir.workflows.inspection.values import CASTS, value_info
 
 _TO_KERNELS = ("lower", "fuse", "schedule", "bufferize")
 """The stages after which every kernel is a function with a name and a schedule."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """An operation of the quantized module that stands for the node."""
-
-    key: str
-    operation: str
-    operands: tuple[ValueInfo, ...]
-    results: tuple[ValueInfo, ...]
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The decisions about a node, and what became of it."""
-
-    node: str
-    keys: tuple[str, ...]
-    """The provenance that the name means."""
-
-    op_types: tuple[str, ...]
-    """The node's operators in the model."""
-
-    operations: tuple[Standing, ...]
-    """What stands for the node in the quantized module."""
-
-    decisions: tuple[OperationDecision, ...]
-    """What was decided, for each operation of the lowered model that stands for the node, or takes it."""
-
-    quantize_changes: tuple[Change, ...]
-    """The passes of the quantize pipeline that changed the node, in order."""
-
-    compile_changes: tuple[Change, ...]
-    """Those of the compile pipeline, down to kernels."""
-
-    isa: str
-    kernels: tuple[NodeKernel, ...]
-    not_compiled: str = ""
-    """Why the kernels are unknown: open sizes, or an operation that has no compiled form."""
-
-    is_reproduced: bool = True
-    """Whether the module that was given has the operations and types that the pipeline gives now."""
 
 
 def _run(module: ModuleOp, text: str, instrumentations: Sequence[Instrumentation], **given: Any) -> None:

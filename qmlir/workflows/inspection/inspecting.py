@@ -5,7 +5,7 @@ key, operation and types is one row, as the steps of an unrolled layer. Weights 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -20,7 +20,8 @@ from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
 from qmlir.quantization.profiles.keys import ENTRY, functions_of, is_constant
-from qmlir.quantization.report import coverage, key_of, share
+from qmlir.quantization.report import coverage, key_of
+from qmlir.workflows.inspection.layers import Inspection, LayerSummary
 from qmlir.workflows.inspection.values import CASTS, ValueInfo, constant_behind
 from qmlir.workflows.inspection.values import value_info as info_of
 
@@ -31,89 +32,6 @@ _VIEWS = frozenset(
 
 _LOOPS = frozenset({"scf", "simd", "vector"})
 """Dialects whose operations do not tell their sums of products any more."""
-
-
-@dataclass(frozen=True)
-class LayerSummary:
-    """The operations of one kind and type that stand for one place of the model. Numbers are for all of them."""
-
-    key: str
-    """The provenance, `layer1/matmul`; the name of the operation where it has none."""
-
-    operation: str
-    """`nn.conv`; the kernel that is called, `@conv3x3s1_56x56x64_i8`."""
-
-    op_type: str
-    """The operator in the model, `Conv`; of several nodes `Conv+Relu`."""
-
-    operands: tuple[ValueInfo, ...]
-    results: tuple[ValueInfo, ...]
-    multiply_adds: int | None
-    """For one sample; `None` where the operation does not tell any more, as in loops."""
-
-    is_integer: bool
-    """Whether it computes on integers or quantized values."""
-
-    parameters: int = 0
-    """How many numbers of weights and biases it takes."""
-
-    parameter_bytes: int = 0
-    activation_bytes: int = 0
-    """The bytes of its results."""
-
-    count: int = 1
-    """How many operations there are."""
-
-    composite: str = ""
-    """The composite that it is a part of, `nn.fully_connected`, empty where it is none."""
-
-    is_whole: bool = False
-    """Whether it is a composite, which has parts, in one piece."""
-
-    @property
-    def bytes(self) -> int:
-        """Weights, and results."""
-        return self.parameter_bytes + self.activation_bytes
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """What a module is. Sizes that are not known count as 1: numbers are for one sample."""
-
-    layers: tuple[LayerSummary, ...]
-    inputs: tuple[ValueInfo, ...]
-    outputs: tuple[ValueInfo, ...]
-    multiply_adds: int | None
-    """`None` where some layer does not tell."""
-
-    integer_multiply_adds: int | None
-    """Those that are done in integers."""
-
-    parameters: int
-    weight_bytes: int
-    """The bytes of all weights as they are stored."""
-
-    float_weight_bytes: int | None
-    """The same weights as floats, `None` below the quantized level, where the types are plain integers."""
-
-    largest_activation: ValueInfo | None
-
-    @property
-    def integer_share(self) -> float | None:
-        """The fraction of multiply-adds that are computed in integers, `0 <= share <= 1`; 1 without multiply-adds."""
-        if self.multiply_adds is None or self.integer_multiply_adds is None:
-            return None
-        return share(self.integer_multiply_adds, self.multiply_adds)
-
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """The kinds of composites that are in one piece, in order."""
-        return tuple(dict.fromkeys(layer.operation for layer in self.layers if layer.is_whole))
-
-    @property
-    def decomposed(self) -> tuple[str, ...]:
-        """The kinds of composites that are there as parts, in order."""
-        return tuple(dict.fromkeys(layer.composite for layer in self.layers if layer.composite))
 
 
 def _infos(values: Sequence[SSAValue]) -> tuple[ValueInfo, ...]:

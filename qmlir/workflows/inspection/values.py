@@ -98,21 +98,6 @@ class ValueInfo:
         return "x".join(["?" if size is None else str(size) for size in self.shape] + [self.element])
 
 
-def counted(count: int, what: str) -> str:
-    """`1 layer`, `2 layers`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def bytes_text(count: int) -> str:
-    """A number of bytes for a reader: `97.5 KiB`."""
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
-
-
 def represented_range(type_: UniformQuantizedType) -> tuple[float, float]:
     """The smallest `scale * (qmin - zero_point)` and the largest `scale * (qmax - zero_point)` of the type's scales."""
     low = type_.scales * (type_.storage_min - type_.zero_points)

@@ -36,11 +36,12 @@ from qmlir.quantization.retyping import KEEP_FLOAT
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.timing import KernelTime
+from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batch, Batches, Labels, predicted, read_labels
-from qmlir.workflows.inspection.values import ParameterInfo, counted
+from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.advice import Deciders
 from qmlir.workflows.reporting.findings import Checks, Facts, WeightFacts
 from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of

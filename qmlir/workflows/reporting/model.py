@@ -4,12 +4,15 @@
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.text.plain import plain
+from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import Point
 from qmlir.workflows.validating import BAD
@@ -63,8 +66,8 @@ class KernelUse:
     """The nodes that it computes in one go."""
 
 
-@dataclass(frozen=True)
-class ReportNode:
+@dataclass(frozen=True, repr=False)
+class ReportNode(Readable):
     """One operation of the quantized model, an input or an output."""
 
     number: int
@@ -112,6 +115,12 @@ class ReportNode:
     seconds: float | None = None
     """Of the kernels that are counted for this node: those of which it is the main part."""
 
+    def text(self) -> str:
+        """What it is, and how far off it is."""
+        ratio = None if self.error is None else self.error.sqnr_db
+        off = "" if ratio is None else f", {ratio:.1f} dB"
+        return f"{printable(self.name)}: {printable(self.operation)}, {self.shape} {self.type}{off}\n"
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -155,8 +164,8 @@ class Figure:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Readable):
     """A whole report."""
 
     title: str
@@ -181,6 +190,13 @@ class Report:
 
     opens_because: str = ""
     """What the page says of that node."""
+
+    def text(self) -> str:
+        """What it is of, and how many findings of each kind it has."""
+        kinds = Counter(each.kind for each in self.findings)
+        listed = "".join(f"  {count} {kind}\n" for kind, count in kinds.items())
+        of = f"{counted(len(self.nodes), 'node')}, {counted(self.samples, 'sample')}"
+        return f"{printable(self.title)}: {of}\nfindings: {len(self.findings)}\n{listed}"
 
 
 def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:

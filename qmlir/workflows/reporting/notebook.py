@@ -1,7 +1,7 @@
-"""How modules and programs show themselves in a notebook: `%load_ext qmlir` registers formatters, and patches nothing.
+"""How modules show themselves in a notebook: `%load_ext qmlir` registers a formatter, and patches nothing of xDSL.
 
-A module is shown as what it computes: a table of its operations with their types, and its text, folded away. A program
-is shown as its inputs and outputs. What is shown is small whatever the model: weights are left out.
+A module is shown as what it computes: a table of its operations with their types, and its text, folded away. What is
+shown is small whatever the model: weights are left out. Results of this package need no formatter (`Readable`).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from markupsafe import escape
 
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import LINES, printable
-from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.keys import ENTRY, functions_of
-from qmlir.specialization.inputs import shape_text
+from qmlir.specialization.inputs import port_text, shape_text
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.reporting.graph import graph_of
@@ -36,13 +36,6 @@ class HtmlFormatter(Protocol):
         ...
 
 
-def _port_text(port: Port) -> str:
-    type_ = ranked_tensor(port.of_caller().type)
-    if type_ is None:
-        return f"{port.name}: {port.type}"
-    return f"{port.name}: {shape_text(type_.get_shape())} {type_.get_element_type()}"
-
-
 def module_html(module: Any) -> str:
     """A module of this package as HTML; any other one as its text."""
     functions = functions_of(module)
@@ -58,12 +51,12 @@ def module_html(module: Any) -> str:
             for node in graph_of(entry, names).nodes
             if node.operation is not None
         ]
-        inputs, outputs = (", ".join(map(_port_text, each)) for each in (inputs_of(entry), outputs_of(entry)))
+        inputs, outputs = (", ".join(map(port_text, each)) for each in (inputs_of(entry), outputs_of(entry)))
         shown = {"entry": entry.sym_name.data, "inputs": inputs, "outputs": outputs, "rows": rows[:ROWS]}
         shown["more"] = len(rows) - ROWS
     text = module_text(module, PrintOptions(weights=Weights.ELIDE))
     cut = text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT} characters more"
-    return rendered(_PAGE, program=None, text=escape(printable(cut, LINES)), **shown)
+    return rendered(_PAGE, text=escape(printable(cut, LINES)), **shown)
 
 
 def _shape(value: Any) -> str:
@@ -71,18 +64,7 @@ def _shape(value: Any) -> str:
     return "" if type_ is None else shape_text(type_.get_shape())
 
 
-def program_html(program: Any) -> str:
-    """A compiled program as HTML: what it takes and gives, and for which machine it was made."""
-    found = program.signature
-    rows = [("input", _port_text(port)) for port in inputs_of(found)]
-    rows += [("output", _port_text(port)) for port in outputs_of(found)]
-    return rendered(_PAGE, program=program, rows=rows)
-
-
-FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (
-    ("xdsl.dialects.builtin", "ModuleOp", module_html),
-    ("qmlir.targets.cpu.compiler", "Program", program_html),
-)
+FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.builtin", "ModuleOp", module_html),)
 """What is shown how: the module and the name of each type, so that none is imported for it."""
 
 

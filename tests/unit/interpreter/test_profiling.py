@@ -238,7 +238,7 @@ BAD_ITEMS: list[tuple[Any, str]] = [
     ([], "there are no samples to run"),
     ([{"y": X[0]}], "has no input 'y'"),
     ([{}], "lacks the input x"),
-    ([(X[0], X[0], X[0])], r"takes 1 inputs \(x \?x3 float32\), found 3"),
+    ([(X[0], X[0], X[0])], r"takes 1 input \(x \?x3 float32\), found 3"),
     (["x"], "takes arrays, found an item of type str"),
     ([3], "takes arrays, found an item of type int"),
     ([X[0], X[0].astype(np.int32)], r"has elements of float32, found int32: give array.astype\('float32'\) if"),

@@ -174,6 +174,18 @@ REMEDIES = [
 ]
 
 
+@pytest.mark.parametrize("batch", [1, 2, 3])
+@pytest.mark.parametrize("sizes", [[4, 2], [2, 4], [6], [5, 1], [1, 1, 4], [1, 2, 3], [2, 1, 2, 1], [3, 1, 2]])
+def test_batches_of_another_size_than_the_model(batch: int, sizes: list[int]) -> None:
+    """As a DataLoader gives them: the runs are those of the plain array."""
+    text = TEXT.replace("?x2x3x4", f"{batch}x2x3x4")
+    items = np.split(IMAGES, np.cumsum(sizes)[:-1])
+    for data in (items, [(item, LABELS[: len(item)]) for item in items]):
+        runs, _ = runs_of(data, text)
+        assert [image.shape[0] for (image,) in runs] == [batch] * (6 // batch)
+        np.testing.assert_array_equal(np.concatenate([image for (image,) in runs]), IMAGES)
+
+
 @pytest.mark.parametrize(("data", "remedy"), REMEDIES)
 def test_a_shape_that_does_not_fit_comes_with_what_makes_it_fit(data: Any, remedy: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
@@ -191,7 +203,7 @@ REFUSED: list[tuple[Any, str]] = [
     (IMAGES.astype(complex), "found complex128: give array.astype('float32')"),
     ({"imag": IMAGES, "y": LABELS}, "has no input 'imag', did you mean 'image'? (it has: image ?x2x3x4 float32)"),
     (3, "data of type int gives no samples: a path, an array, arrays by name, or an iterable of such does"),
-    ([(IMAGES[0], 1, 2)], "takes 1 inputs (image ?x2x3x4 float32), found 3"),
+    ([(IMAGES[0], 1, 2)], "takes 1 input (image ?x2x3x4 float32), found 3"),
     ("gone", "cannot read 'gone': No such file or directory"),
 ]
 

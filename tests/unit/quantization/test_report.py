@@ -157,7 +157,7 @@ def test_what_is_in_integers_and_what_is_not() -> None:
     assert [row.cost for row in found.rows] == costs
     assert found.integer_cost_share == costs[0] / sum(costs)
     assert [row.key for row in found.left_in_float] == ["act", "fc2"]  # by time, not by multiply-adds
-    assert found.summary(lines=1) == (
+    assert found.text(lines=1) == (
         "1 of 4 operations compute on quantized values\n"
         "multiply-adds: 57.1% i8 x i8, 42.9% f32 x f32\n"
         "estimated time: 10.4% on quantized values\n"
@@ -199,7 +199,7 @@ def test_a_norm_says_why_it_is_in_float(size: int, reason: str) -> None:
 
 def test_a_module_without_products_lacks_none() -> None:
     assert coverage(parsed("func.return")).integer_share == 1.0
-    assert coverage(parsed("func.return")).summary() == "0 of 0 operations compute on quantized values\n"
+    assert coverage(parsed("func.return")).text() == "0 of 0 operations compute on quantized values\n"
 
 
 FLOAT = """

@@ -47,7 +47,7 @@ REFUSED = [
     ({"weight_type": "QUInt8"}, "quantize has no setting 'weight_type': say weights='u8' (it has: "),
     ({"calibrate_method": "MinMax"}, "quantize has no setting 'calibrate_method': say calibrator='min_max' (it has: "),
     ({"per_channel": True}, "quantize has no setting 'per_channel': say granularity='channel' (it has: "),
-    ({"ignored_scope": ["a"]}, "quantize has no setting 'ignored_scope': say exclude='/head/*' (it has: "),
+    ({"ignored_scope": ["a"]}, "quantize has no setting 'ignored_scope': say exclude=['a'] (it has: "),
     ({"subset_size": 300}, "quantize has no setting 'subset_size': all samples are taken: give fewer (it has: "),
     ({"activation": "i8"}, "quantize has no setting 'activation', did you mean 'activations'? (it has: "),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 
 IMAGES = np.random.default_rng(0).random((6, 3, 2, 5), np.float32)
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>
@@ -24,7 +24,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     path.write_text(MODEL)
     np.savez(folder / "samples.npz", image=IMAGES)
     quantized = qmlir.quantize(path, IMAGES)
-    return {"path": path, "folder": folder, "quantized": quantized, "program": qmlir.compile(quantized, isa="generic")}
+    program = qmlir.compile(quantized, isa="generic")
+    program.save(folder / "program")
+    return {"path": path, "folder": folder, "quantized": quantized, "program": program}
 
 
 class Tensor:
@@ -46,6 +48,16 @@ WORKS: Mapping[str, Step] = {
     "all images, interpreted": lambda m: qmlir.interpret(m["quantized"], IMAGES),
     "labels among the samples": lambda m: qmlir.quantize(m["path"], {"image": IMAGES, "label": np.zeros(6)}),
     "paths": lambda m: qmlir.quantize(str(m["path"]), str(m["folder"] / "samples.npz")),
+    "batches of another size": lambda m: qmlir.quantize(m["path"], [IMAGES[:4], IMAGES[4:]]),
+    "batches with labels": lambda m: qmlir.quantize(m["path"], [(IMAGES[:4], [0] * 4), (IMAGES[4:], [1, 2])]),
+    "one sample": lambda m: qmlir.quantize(m["path"], IMAGES[:1]),
+    "a generator": lambda m: qmlir.quantize(m["path"], (image for image in IMAGES)),
+    "types of other tools": lambda m: qmlir.quantize(m["path"], IMAGES, weights="int4", activations=np.uint8),
+    "a recipe in place": lambda m: qmlir.quantize(
+        m["path"], IMAGES, recipe={"rule": [{"op": "conv", "quantize": False}]}
+    ),
+    "a gradient by path": lambda m: qmlir.gradient(m["path"]),
+    "a comparison without a model": lambda m: qmlir.compare(m["quantized"], data=IMAGES),
 }
 
 SAYS: Mapping[str, tuple[Step, str]] = {
@@ -70,6 +82,60 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "a typo": (lambda m: qmlir.quantize(m["path"], IMAGES, granularty="channel"), "did you mean 'granularity'?"),
     "a typo in a word": (lambda m: qmlir.quantize(m["path"], IMAGES, granularity="chanel"), "tensor, channel, block:N"),
     "no samples": (lambda m: qmlir.quantize(m["path"]), "quantize takes samples"),
+    "channels last in the data": (
+        lambda m: qmlir.quantize(m["path"], np.moveaxis(IMAGES, 1, -1)),
+        "the model input 'image' has the shape 1x3x2x5, found 2x5x3; give array.transpose(0, 3, 1, 2)",
+    ),
+    "a sample without a batch": (lambda m: qmlir.quantize(m["path"], IMAGES[0]), "give array[None]"),
+    "a wrong name in the data": (lambda m: qmlir.quantize(m["path"], {"img": IMAGES}), "did you mean 'image'?"),
+    "numbers of another kind": (lambda m: qmlir.quantize(m["path"], IMAGES > 0.5), "give array.astype('float32')"),
+    "nothing in the data": (lambda m: qmlir.quantize(m["path"], IMAGES[:0]), "there are no samples"),
+    "the data first": (lambda m: qmlir.quantize(IMAGES, m["path"]), "the model comes first"),
+    "no file": (lambda m: qmlir.quantize("no.onnx", IMAGES), "cannot read 'no.onnx'"),
+    "a program for a model": (lambda m: qmlir.quantize(m["program"], IMAGES), "call it, program(inputs)"),
+    "a saved program for a model": (lambda m: qmlir.load(m["folder"] / "program"), "qmlir.load_program("),
+    "a model for a saved program": (lambda m: qmlir.load_program(m["path"]), "qmlir compile MODEL -o DIR makes one"),
+    "per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=True), "say granularity='channel'"),
+    "no per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=False), "say granularity='tensor'"),
+    "nodes_to_exclude": (lambda m: qmlir.quantize(m["path"], IMAGES, nodes_to_exclude=["a"]), "say exclude=['a']"),
+    "a preset": (
+        lambda m: qmlir.quantize(m["path"], IMAGES, preset="mixed"),
+        "mixed is what is done without a setting",
+    ),
+    "extra_options": (lambda m: qmlir.quantize(m["path"], IMAGES, extra_options={}), "each of them is a setting"),
+    "bits": (lambda m: qmlir.quantize(m["path"], IMAGES, bits=4), "the types are those of weights and activations"),
+    "a granularity": (lambda m: qmlir.quantize(m["path"], IMAGES, granularity="chanel"), "did you mean 'channel'?"),
+    "a typo in an argument": (lambda m: qmlir.quantize(m["path"], IMAGES, efort=1), "did you mean 'effort'?"),
+    "another function's": (
+        lambda m: qmlir.finetune(m["path"], IMAGES, epoch=3),
+        "finetune has no setting 'epoch', did you mean 'epochs'?",
+    ),
+    "a search's": (lambda m: qmlir.search(m["path"], IMAGES, boud=0.9), "did you mean 'bound'?"),
+    "threads as text": (lambda m: qmlir.compile(m["path"], threads="2"), "one thread or more, found '2'"),
+    "capitals": (lambda m: qmlir.compile(m["path"], isa="AVX2"), "did you mean 'avx2'?"),
+    "inputs as keywords": (lambda m: m["program"](image=IMAGES), "program({'image': …})"),
+    "run": (lambda m: m["program"].run(None, {"image": IMAGES}), "call it, program(inputs)"),
+    "a call of what is quantized": (lambda m: m["quantized"](IMAGES), "qmlir.compile(quantized)(inputs) runs it"),
+    "eval": (lambda m: m["quantized"].eval(), "qmlir.compile(quantized)(inputs) runs it"),
+    "one image, interpreted": (lambda m: qmlir.interpret(m["quantized"], IMAGES[0]), "type image[np.newaxis]"),
+    "channels last, interpreted": (
+        lambda m: qmlir.interpret(m["quantized"], np.moveaxis(IMAGES, 1, -1)),
+        "type image.transpose(0, 3, 1, 2)",
+    ),
+    "a list, interpreted": (lambda m: qmlir.interpret(m["quantized"], list(IMAGES)), "np.stack(images)"),
+    "a wrong name, interpreted": (
+        lambda m: qmlir.interpret(m["quantized"], {"img": IMAGES}),
+        "the model has no input 'img', did you mean 'image'?",
+    ),
+    "a module to explain": (
+        lambda m: qmlir.explain(m["quantized"].module, "scores"),
+        "explain takes what quantize gives",
+    ),
+    "a model to explain": (lambda m: qmlir.explain(m["path"], "scores"), "is not in a folder of qmlir quantize"),
+    "no data to compare by": (lambda m: qmlir.compare(m["quantized"]), "compare(quantized, data=…)"),
+    "no targets": (lambda m: qmlir.partition(m["quantized"]), "name them, target='npu,cpu'"),
+    "a file for a folder": (lambda m: m["quantized"].save(m["folder"] / "q.pt"), "writes a folder"),
+    "British": (lambda m: getattr(qmlir, "quantise"), "did you mean 'quantize'?"),  # noqa: B009
 }
 
 
@@ -81,7 +147,7 @@ def test_steps_that_work(made: Mapping[str, Any], step: str) -> None:
 @pytest.mark.parametrize("step", SAYS)
 def test_steps_that_say_what_to_type(made: Mapping[str, Any], step: str) -> None:
     function, wanted = SAYS[step]
-    with pytest.raises((DiagnosticError, qmlir.InputError, TypeError)) as raised:
+    with pytest.raises((DiagnosticError, qmlir.InputError, TypeError, AttributeError)) as raised:
         function(made)
     assert wanted in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -90,3 +156,48 @@ def test_steps_that_say_what_to_type(made: Mapping[str, Any], step: str) -> None
 def test_the_interpreter_gives_what_the_program_gives(made: Mapping[str, Any]) -> None:
     found = qmlir.interpret(made["quantized"], IMAGES)["scores"]
     np.testing.assert_array_equal(made["program"](IMAGES)["scores"], found, strict=True)
+
+
+SHOWN: Mapping[str, tuple[Step, str]] = {
+    "quantized": (lambda m: m["quantized"], "1 of 1 operations compute on quantized values\n"),
+    "coverage": (lambda m: m["quantized"].coverage, "1 of 1 operations compute on quantized values\n"),
+    "profile": (lambda m: m["quantized"].profile, "2 values of 6 samples\n"),
+    "summary": (lambda m: m["quantized"].summary(), "1 of 1 operations compute on quantized values\n"),
+    "validation": (lambda m: m["quantized"].validation, "against the float model, 6 samples that calibration used: "),
+    "comparison": (lambda m: qmlir.compare(m["path"], m["quantized"], IMAGES), "the candidate against "),
+    "inspection": (lambda m: qmlir.inspect(m["quantized"]), "inputs: image 1x3x2x5xf32\n"),
+    "explanation": (lambda m: qmlir.explain(m["quantized"], "scores"), "scores, Conv in the model\n"),
+    "partition": (lambda m: qmlir.partition(m["quantized"], "cpu"), "@main: no part for any of cpu\n"),
+    "trainable": (lambda m: qmlir.trainable(m["path"], IMAGES), "4 parameters, 3 of them scales; 10 elements"),
+    "program": (lambda m: m["program"], "program for generic, 1 thread\ntakes image: 1x3x2x5 f32\ngives scores"),
+    "saved program": (
+        lambda m: qmlir.load_program(m["folder"] / "program"),
+        "program\ntakes image: 1x3x2x5 float32\ngives scores: 1x2x2x5 float32",
+    ),
+    "report": (lambda m: qmlir.report(m["quantized"], IMAGES, m["folder"] / "r.html", time=False), "model: "),
+}
+
+
+@pytest.mark.parametrize("what", SHOWN)
+def test_results_show_themselves(made: Mapping[str, Any], what: str) -> None:
+    give, wanted = SHOWN[what]
+    shown = repr(give(made))
+    assert shown.startswith(wanted)
+    assert "object at 0x" not in shown
+    assert max(map(len, shown.splitlines())) < 200
+
+
+def test_a_comparison_says_that_it_is_turned_around(made: Mapping[str, Any]) -> None:
+    turned = "the reference is the quantized one of both: give the float model first"
+    assert turned in qmlir.compare(made["quantized"], made["path"], IMAGES).text()
+    assert turned not in qmlir.compare(made["path"], made["quantized"], IMAGES).text()
+
+
+def test_what_is_quantized_already_is_told(made: Mapping[str, Any]) -> None:
+    told: list[Any] = []
+    with diagnostic_handler(told.append):
+        qmlir.quantize(made["quantized"], IMAGES)
+        qmlir.quantize(made["path"], IMAGES)
+    assert [each.message for each in told] == [
+        "the model is quantized already, and keeps its types: quantize takes the float model"
+    ]

@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
 from qmlir.text.parsing import parse_module
-from qmlir.workflows.inspection.values import bytes_text
+from qmlir.text.tables import bytes_text
 from qmlir.workflows.summary import weight_bytes
 
 TEXT = """

@@ -255,7 +255,7 @@ def test_only_what_a_pattern_names_is_trained() -> None:
     trained = qmlir.trainable(qmlir.load(net.model(output)), [net.feeds], only=["c0", "*Gemm*.scale"])
     assert "c0" in trained.parameters
     assert all(name == "c0" or "Gemm" in name for name in trained.parameters)
-    assert repr(trained).startswith(f"Trainable({len(trained.parameters)} parameters of ")
+    assert repr(trained).startswith(f"{len(trained.parameters)} parameters, ")
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,8 @@ class _Unwilling:
     ("inputs", "message"),
     [
         ({}, "the program lacks the input x0"),
-        ([], "the program takes 1 inputs (x0), found 0"),
-        ([X, X], "the program takes 1 inputs (x0), found 2"),
+        ([], "the program takes 1 input (x0), found 0"),
+        ([X, X], "the program takes 1 input (x0), found 2"),
         ({"X0": X}, "the program has no input 'X0', did you mean 'x0'? (it has: x0)"),
         ({"x00": X}, "the program has no input 'x00', did you mean 'x0'? (it has: x0)"),
         ({"x0": X, "image": X}, "the program has no input 'image' (it has: x0)"),

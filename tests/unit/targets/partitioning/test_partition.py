@@ -21,7 +21,6 @@ from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.partition import outline_host, partition, target_of
 from qmlir.targets.partitioning.report import Crossing, PartitionReport
 from qmlir.text.parsing import parse_module
-from qmlir.workflows.inspection.partition_table import partition_text
 from qmlir.workflows.partitioning import partition as partition_workflow
 from tests.levels.generator import case_of
 
@@ -113,7 +112,7 @@ def test_a_report() -> None:
     assert (part.arguments, part.results) == ((Crossing("x", "?x3xi4", 2),), (Crossing("t", "?x2xi4", 1),))
     assert (part.operations, part.multiply_adds, report.multiply_adds) == (1, 6, 6)
     assert (report.crossings, report.bytes, report.targets) == (2, 3, ("dsp",))
-    assert partition_text([report]).splitlines() == [
+    assert report.text().splitlines() == [
         "@main: 1 part, 100.0% of the multiply-adds, 2 crossings of 3 bytes",
         "",
         "part        target  operations  macs  takes     gives       bytes",
@@ -127,7 +126,7 @@ def test_a_report() -> None:
 def test_nothing_for_a_device() -> None:
     module = _module()
     (report,) = partition(module, [Description("other")], Preferences())
-    assert partition_text([report]).startswith("@main: no part for any of other\n")
+    assert report.text().startswith("@main: no part for any of other\n")
     assert len(report.stays) == 2
 
 
@@ -141,6 +140,6 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
 def test_the_workflow_needs_a_target() -> None:
     module = _module()
     del module.attributes["target.specs"]
-    with pytest.raises(DiagnosticError, match=r"says no target\.specs to divide it among, and none is given"):
+    with pytest.raises(DiagnosticError, match=r"names no target \(target\.specs\) and none is given: name them"):
         partition_workflow(module)
     assert partition_workflow(module, "cpu").reports[0].parts == ()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import qmlir
@@ -55,6 +56,16 @@ def test_shapes_and_data_are_taken(model: Path, tmp_path: Path) -> None:
     assert timed(model, "--data", tmp_path / "data.npz")["shapes"] == {"x": [1, 4]}
 
 
+def test_a_model_is_cut(model: Path) -> None:
+    """The first layer alone has the products of 4 pixels for 2 units."""
+    graph = onnx.load(model).graph
+    inside = graph.node[0].output[0]
+    found = timed(model, "--outputs", inside)
+    assert (names(found), found["multiply_adds"]) == (["qmlir int8", "qmlir f32"], FINE.size)
+    code, _, err = run(model.parent, "--outputs", inside, *QUICK)
+    assert (code, "inputs and outputs cut an ONNX model, and this is none" in err) == (1, True)
+
+
 def test_peers_run_beside(model: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     found = timed(model, "--against", "onnxruntime")
@@ -99,7 +110,7 @@ def test_the_table_has_a_line_for_each(model: Path) -> None:
     code, out, err = run(model, *QUICK)
     assert code == 0
     assert "x 1x4; 1 thread" in out
-    assert [line.split()[:2] for line in out.splitlines() if line.startswith("  qmlir")] == [
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("qmlir")] == [
         ["qmlir", "int8"], ["qmlir", "f32"]
     ]  # fmt: skip
     assert "qmlir int8: compiling" in err

@@ -103,6 +103,9 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
     assert expected[0] == 0
     for file in ("single.npz", "several.npz"):
         assert run("run", work / "q", "--input", f"image={tmp_path / file}") == expected
+    np.save(tmp_path / "x.npy", X[:2])
+    for model in (work / "q", work / "program"):
+        assert run("run", model, "--input", tmp_path / "x.npy") == expected
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,9 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
         (["run", "q", "--input", "x.npz", "--input", "image=x.npz"], 1, "input 'image' is given twice"),
         (["run", "q", "--input", "samples.npz", "-o", "none/x.npz"], 1, "cannot write 'none/x.npz'"),
         (["run", "q", "--input", "samples.npz", "-o", "/dev/full"], 1, "cannot write '/dev/full': No space left"),
-        (["run", "."], 1, "'.' is not a folder of qmlir quantize"),
+        (["run", "q", "--data", "x.npz"], 2, "unrecognized arguments: --data x.npz: say --input x.npz (see"),
+        (["run", "q", "x.npz"], 2, "unrecognized arguments: x.npz: say --input x.npz (see"),
+        (["run", "."], 1, "'.' is a folder, and not one that qmlir quantize wrote"),
     ],
 )
 def test_bad_input(work: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, message: str) -> None:

@@ -76,5 +76,5 @@ def test_a_module_without_targets(tmp_path: Path) -> None:
     path.write_text("func.func @main() {\n  func.return\n}\n")
     code, _, err = run(path)
     assert code == 1
-    assert "says no target.specs to divide it among, and none is given" in err
+    assert "the module names no target (target.specs) and none is given: name them, target='npu,cpu'" in err
     assert run(path, "--target", "cpu")[:2] == (0, "@main: no part for any of cpu\n")

@@ -78,7 +78,7 @@ BROKEN = np.where(np.arange(6).reshape(3, 2) == 3, np.nan, X).astype(np.float32)
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"X": X}, "has no input 'X' (it has: x ?x2 float32)"),
+        ({"X": X}, "has no input 'X', did you mean 'x'? (it has: x ?x2 float32)"),
         ({"x0": X}, "has no input 'x0', did you mean 'x'? (it has: x ?x2 float32)"),
         ({}, "lacks the input x ?x2 float32"),
         (

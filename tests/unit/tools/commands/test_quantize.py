@@ -153,6 +153,11 @@ def test_what_is_excluded_is_in_the_recipe_of_the_folder(model: Path, tmp_path: 
         (["--per-channel"], "unrecognized arguments: --per-channel: say --granularity channel (see"),
         (["--weight_type", "QInt8"], "unrecognized arguments: --weight_type QInt8: say --weights i8 (see"),
         (["--calibrator", "entropi"], "invalid choice: 'entropi', did you mean 'entropy'? (choose from: min_max, "),
+        (["--calibrate-method", "MinMax"], "--calibrate-method MinMax: say --calibrator min_max (see"),
+        (["--nodes-to-exclude=fc1"], "--nodes-to-exclude=fc1: say --exclude fc1 (see"),
+        (["--preset", "mixed"], "mixed is what is done without a setting, performance is the scheme symmetric (see"),
+        (["more.npz"], "unrecognized arguments: more.npz: say --data more.npz (see"),
+        (["--input", "more.npz"], "unrecognized arguments: --input more.npz: say --data more.npz (see"),
         (["--wieghts", "i4"], "unrecognized arguments: --wieghts i4, did you mean '--weights'? (see"),
     ],
 )

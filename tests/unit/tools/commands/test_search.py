@@ -38,7 +38,7 @@ def test_what_is_found_is_a_folder_of_quantize(folder: Path) -> None:
     code, out, _ = run(folder, "--bound", "1", "--weights", "i4", "-o", folder / "out")
     assert code == 0
     assert "top-1 on 40 samples: 100.00% in float, 50.00% as quantized, 100.00% found" in out
-    assert f"1 layer changed: {folder / 'out'}" in out
+    assert f"1 layer changed\n{folder / 'out'}: the quantized model" in out
     made = QuantizedFolder.open(folder / "out")
     scores = qmlir.interpret(qmlir.load(made.module), {"x": X})["y"]
     assert (scores.argmax(axis=1) == LABELS).all()

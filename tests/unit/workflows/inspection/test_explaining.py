@@ -16,8 +16,8 @@ from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.inspection.deciding import OperationDecision, SlotDecision
-from qmlir.workflows.inspection.explaining import Explanation, explain_node
-from qmlir.workflows.inspection.wording import explanation_text
+from qmlir.workflows.inspection.explaining import explain_node
+from qmlir.workflows.inspection.explanation import Explanation
 from qmlir.workflows.quantizing import quantize
 
 NET = """
@@ -108,7 +108,7 @@ def test_a_fixed_range(profile: Profile) -> None:
     assert (slot.basis, slot.type.scale[0], slot.ranges) == ("fixed", 1 / 65536, ())
     assert set(settings_of(slot)) == {"storage", "scheme"}
     assert "results in a part of their fixed range" in settings_of(slot)["storage"][1]
-    assert "fixed range" in explanation_text(explain_node("gate", net(), profile))
+    assert "fixed range" in explain_node("gate", net(), profile).text()
 
 
 def test_who_decides(profile: Profile, tmp_path: Path) -> None:
@@ -201,14 +201,14 @@ def test_passes_and_kernels(profile: Profile) -> None:
     assert product.schedule is not None
     assert product.schedule["lanes"] == 8  # of 32 bits, in 256
     assert set(product.nodes) >= {"fc1", "relu1"}
-    assert f"@{product.name}" in explanation_text(found)
+    assert f"@{product.name}" in found.text()
 
 
 def test_open_sizes_and_what_is_not_compiled(profile: Profile) -> None:
     found = explain_node("fc1", net(), profile)
     assert (found.kernels, found.compile_changes) == ((), ())
     assert "image=" in found.not_compiled
-    assert found.not_compiled in explanation_text(found)
+    assert found.not_compiled in found.text()
 
 
 def test_a_module_that_was_changed(profile: Profile) -> None:
@@ -216,7 +216,7 @@ def test_a_module_that_was_changed(profile: Profile) -> None:
     found = explain_node("fc1", net(), profile, quantized=other)
     assert not found.is_reproduced
     assert found.operations[0].results[0].element == "u8"  # what is there
-    assert "was changed" in explanation_text(found)
+    assert "was changed" in found.text()
     assert explain_node("fc1", net(), profile, quantized=other, activations="u8").is_reproduced
 
 

@@ -14,8 +14,8 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.text.parsing import parse_module
+from qmlir.text.tables import number
 from qmlir.workflows.inspection.inspecting import inspect
-from qmlir.workflows.inspection.table import inspection_text, number
 
 MOBILENET_V2 = (
     (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
@@ -210,12 +210,12 @@ def test_below_the_quantized_level() -> None:
 def test_an_empty_function() -> None:
     found = inspect(parsed("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }"))
     assert (found.layers, found.multiply_adds, found.weight_bytes, found.integer_share) == ((), 0, 0, 1.0)
-    assert "operations: 0" in inspection_text(found)
+    assert "operations: 0" in found.text()
     assert inspect(ModuleOp([])).largest_activation is None
 
 
 def test_the_text_has_what_the_data_has() -> None:
-    text = inspection_text(inspect(parsed(LAYERS)))
+    text = inspect(parsed(LAYERS)).text()
     head, table = text.split("\n\n")
     assert "multiply-adds: 55, 27.3% in integers" in head
     assert "weights: 60 numbers, 188 bytes, 240 bytes as floats" in head

@@ -88,14 +88,10 @@ def test_a_module_without_one_entry_shows_its_text(formatter: Formatter) -> None
     assert "func.func private @b" in text_of(html)
 
 
-def test_a_program_shows_its_ports(formatter: Formatter) -> None:
+def test_a_program_shows_its_ports_without_the_extension() -> None:
     program = qmlir.compile(qmlir.load(MODEL, shapes={"image": (1, 4)}), isa="generic")
-    html = formatter(program)
-    assert html is not None
-    text = text_of(html)
-    assert "program for generic, 1 thread" in text
-    assert "input image: 1x4 f32" in text
-    assert "output logits: 1x2 f32" in text
+    assert repr(program) == "program for generic, 1 thread\ntakes image: 1x4 f32\ngives logits: 1x2 f32"
+    assert program._repr_html_() == f"<pre>{program!r}</pre>"
 
 
 def test_others_are_left_alone_and_all_goes_again(formatter: Formatter) -> None:

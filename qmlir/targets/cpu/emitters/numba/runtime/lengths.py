@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target, checked
+from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
 from .program import CompiledModule, program_of
 from .spreading import spread
 
@@ -137,6 +137,9 @@ class AnyLength:
         self._prepared: dict[Any, PreparedCall] = {}
         self.again: tuple[Callable[..., Any], tuple[Any, ...]] = (program_of, (package,))
         """What gives this program where it was pickled: a function that can be imported, and its arguments."""
+
+    def __repr__(self) -> str:
+        return ports_text(self.inputs, self.outputs)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self.again

@@ -63,6 +63,13 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join("?" if size == OPEN else str(size) for size in shape) or "scalar"
 
 
+def ports_text(inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> str:
+    """A program for a reader: a line for each input and output; what does not print is told by its escape sequence."""
+    rows = (*(("takes", port) for port in inputs), *(("gives", port) for port in outputs))
+    lines = ["program", *(f"{word} {port.name}: {shape_text(port.shape)} {port.dtype}" for word, port in rows)]
+    return "\n".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in lines)
+
+
 def _nearest(name: str, names: Sequence[str]) -> str:
     folded = {each.lower(): each for each in names}
     matches = difflib.get_close_matches(name.lower(), folded, n=1)
@@ -172,7 +179,8 @@ def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):
             stacked = ": np.stack(images) makes one array of images" if len(names) == 1 and len(inputs) else ""
-            listed = f"the program takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}"
+            some = f"{len(names)} input{'' if len(names) == 1 else 's'}"
+            listed = f"the program takes {some} ({', '.join(names)}), found {len(inputs)}"
             raise InputError(f"{listed}{stacked}")
         return list(inputs)
     check_names("input", inputs, names)

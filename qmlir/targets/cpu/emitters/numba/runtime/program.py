@@ -20,7 +20,7 @@ from numpy.lib.array_utils import byte_bounds
 from .batches import AnyBatch, BatchPlan
 from .errors import DamagedError
 from .errors import InputError as InputError
-from .ports import Array, ArrayPort, by_name, check_outputs, check_target, checked
+from .ports import Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
 
 ALIGNMENT = 64
 """Bytes: working memory begins at a multiple, as vector loads and cache lines like it."""
@@ -153,6 +153,9 @@ class CompiledModule:
         """The bytes of every array that kernels are handed: they look at none."""
         self.batches = AnyBatch(BatchPlan(**(batch or {})), self.inputs, self.outputs)
         """What runs any number of images."""
+
+    def __repr__(self) -> str:
+        return ports_text(self.inputs, self.outputs)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self.again

@@ -1,14 +1,63 @@
-"""An `Explanation` as a text to read: what the node is, why each of its types is what it is, what became of it."""
+"""Why a node is quantized as it is, as data and as text."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from qmlir.ir.diagnostics import printable
 from qmlir.passmanager.provenance_changes import Change
 from qmlir.quantization.reasons import Basis
+from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 from qmlir.workflows.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
-from qmlir.workflows.inspection.explaining import Explanation, Standing
 from qmlir.workflows.inspection.kernels import NodeKernel
-from qmlir.workflows.inspection.values import counted
+from qmlir.workflows.inspection.values import ValueInfo
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An operation of the quantized module that stands for the node."""
+
+    key: str
+    operation: str
+    operands: tuple[ValueInfo, ...]
+    results: tuple[ValueInfo, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Readable):
+    """The decisions about a node, and what became of it."""
+
+    node: str
+    keys: tuple[str, ...]
+    """The provenance that the name means."""
+
+    op_types: tuple[str, ...]
+    """The node's operators in the model."""
+
+    operations: tuple[Standing, ...]
+    """What stands for the node in the quantized module."""
+
+    decisions: tuple[OperationDecision, ...]
+    """What was decided, for each operation of the lowered model that stands for the node, or takes it."""
+
+    quantize_changes: tuple[Change, ...]
+    """The passes of the quantize pipeline that changed the node, in order."""
+
+    compile_changes: tuple[Change, ...]
+    """Those of the compile pipeline, down to kernels."""
+
+    isa: str
+    kernels: tuple[NodeKernel, ...]
+    not_compiled: str = ""
+    """Why the kernels are unknown: open sizes, or an operation that has no compiled form."""
+
+    is_reproduced: bool = True
+    """Whether the module that was given has the operations and types that the pipeline gives now."""
+
+    def text(self) -> str:
+        """What the node is, why each of its types is what it is, what became of it."""
+        return "".join(f"{printable(line)}\n" for line in _lines(self))
+
 
 _NAMED = 4
 """So many values of a group are named."""
@@ -161,8 +210,3 @@ def _lines(found: Explanation) -> Iterator[str]:
         return
     yield ""
     yield from _kernels(found)
-
-
-def explanation_text(found: Explanation) -> str:
-    """The lines of the text."""
-    return "".join(f"{printable(line)}\n" for line in _lines(found))
