@@ -41,8 +41,9 @@ def port_text(port: Port) -> str:
     """`image: 1x3x32x32 f32`: an input or an output as a caller has it."""
     port = port.of_caller()
     type_ = ranked_tensor(port.type)
-    shown = str(port.type) if type_ is None else f"{shape_text(type_.get_shape())} {type_.get_element_type()}"
-    return f"{port.name}: {shown}"
+    if type_ is None:
+        return f"{port.name}: {port.type}"
+    return f"{port.name}: {shape_text(type_.get_shape())} {storage_element(type_.get_element_type())}"
 
 
 def signature_text(function: FuncOp) -> str:

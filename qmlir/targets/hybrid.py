@@ -29,7 +29,15 @@ from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, Running, find_target
 from qmlir.targets.cpu.any_batch import OpenBatch, Shapes, batch_plan
-from qmlir.targets.cpu.compiler import Program, load_program, module_bytes, module_of_bytes, open_port, saved_whole
+from qmlir.targets.cpu.compiler import (
+    Program,
+    Runs,
+    load_program,
+    module_bytes,
+    module_of_bytes,
+    open_port,
+    saved_whole,
+)
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
@@ -38,7 +46,6 @@ from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 
 MODULE = "module.mlir"
@@ -113,7 +120,7 @@ def without_calls(module: ModuleOp) -> ModuleOp:
         return run_pipeline(module.clone(), "inline")
 
 
-class HybridProgram(Readable):
+class HybridProgram(Runs):
     """A compiled model of several targets: call it with arrays by name, or in order; it gives its outputs by name.
 
     Where sizes of the inputs are open, the parts are made for each combination when it is first seen. It can be copied
@@ -183,12 +190,16 @@ class HybridProgram(Readable):
             return self._chains[shapes]
 
     def __call__(
-        self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), outputs: Mapping[str, Array] | None = None
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] | Array = (),
+        outputs: Mapping[str, Array] | None = None,
+        **named: Any,
     ) -> dict[str, Array]:
         """The outputs by name; those that `outputs` has arrays for are written there.
 
         Raises `InputError`, one line, for what does not fit.
         """
+        self.refuse(named)
         given = runtime.by_name(self._ports, inputs)
         try:
             arrays = list(map(runtime.checked, self._ports, given))

@@ -55,7 +55,8 @@ def partition(
         set_targets(clone, (each.description for each in find_targets(target)))
     targets = targets_of(clone)
     if not targets:
-        raise text_error(f"the module names no target ({TARGETS}) and none is given: name them, target='npu,cpu'")
+        remedy = "name them, target='npu,cpu', or --target npu,cpu"
+        raise text_error(f"the module names no target ({TARGETS}) and none is given: {remedy}")
     with without_remarks():  # the report has them
         reports = tuple(divide(clone, targets, preferences))
     verify(clone)

@@ -182,7 +182,21 @@ def _again(module: bytes, isa: str, threads: int, function: str, tuned: bool, le
     )
 
 
-class Program(Readable):
+class Runs(Readable):
+    """A program: how other libraries run a model is answered with how this one does."""
+
+    def __getattr__(self, name: str) -> Any:
+        hint = ": call it, program(inputs)" if name in CALLS else ""
+        raise AttributeError(f"a program has no '{name}'{hint}", name=name, obj=self)
+
+    @staticmethod
+    def refuse(named: Mapping[str, Any]) -> None:
+        """Raise `InputError` where inputs are given as keywords."""
+        if named:
+            raise runtime.InputError(f"inputs by name go into one dict: program({{{next(iter(named))!r}: …}})")
+
+
+class Program(Runs):
     """A compiled model: call it with arrays by name, or in order; it gives its outputs by name.
 
     It may be called from several threads at once, copied and pickled: what is written is the module. Where sizes of the
@@ -309,10 +323,6 @@ class Program(Readable):
             with _LOADING:
                 forget(type(dropped.call).__module__.partition(".")[0])
 
-    def __getattr__(self, name: str) -> Any:
-        hint = ": call it, program(inputs)" if name in CALLS else ""
-        raise AttributeError(f"a program has no '{name}'{hint}", name=name, obj=self)
-
     def __call__(
         self,
         inputs: Mapping[str, Any] | Sequence[Any] | Array = (),
@@ -324,8 +334,7 @@ class Program(Readable):
         Inputs must have the NumPy type and the shape of the model's; their layout and byte order do not matter. Raises
         `InputError`, one line, for what does not fit, NaN in a float input of a quantized model included.
         """
-        if named:
-            raise runtime.InputError(f"inputs by name go into one dict: program({{{next(iter(named))!r}: …}})")
+        self.refuse(named)
         if self._any_length is not None:
             return self._any_length(inputs, outputs)
         call, known = self._chosen(inputs)

@@ -88,6 +88,11 @@ def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None
     assert (folder / "main_npu_0.npu.txt").read_text().startswith("main_npu_0: ")
     assert "kernel.matmul" in (folder / "main_npu_0.npu.txt").read_text()
     assert (folder / "main_cpu_0" / "kernels.py").is_file()
+    assert repr(program).splitlines()[1:] == [
+        "takes x: 2x4 i8", "gives y: 2x2 i8", "part main_npu_0: npu", "part main_cpu_0: cpu"
+    ]  # fmt: skip
+    with pytest.raises(InputError, match=r"program\(\{'x': …\}\)"):
+        program(x=_rows(2))
     again = qmlir.load_program(folder)
     _same(again([_rows(2)]), qmlir.interpret(module, [_rows(2)]))
     with pytest.raises(DiagnosticError, match="exists: a program is saved into a new folder"):
