@@ -23,7 +23,7 @@
 
 // NONE: error: no function '@main' and none without arguments: say which with --function
 // NOTHING: error: no function '@nothing': the module has @needs
-// NEEDS: error: 'func.func' op lacks the input input0
+// NEEDS: error: the model lacks the input input0
 // GONE: error: cannot read '{{.*}}gone.mlir': No such file or directory
 // ENGINE: invalid choice: 'abacus'
 
