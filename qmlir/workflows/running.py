@@ -15,7 +15,7 @@ from qmlir.targets.cpu.any_batch import batch_plan
 from qmlir.targets.cpu.compiler import open_port
 from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
-from qmlir.targets.cpu.emitters.numba.runtime.ports import by_name, checked
+from qmlir.targets.cpu.emitters.numba.runtime.ports import ArrayPort, by_name, checked
 from qmlir.targets.hybrid import without_calls
 from qmlir.workflows.inspection import inspecting
 from qmlir.workflows.loading import takes_model
@@ -70,13 +70,24 @@ def _in_pieces(
 
     try:
         values = by_name(takes, inputs)
+        misfit = _misfit(takes, values)
+        if misfit is None:
+            return None
         count = batch.count(values)
-        if count is not None:
-            return batch(values, count, None, run_piece)
-        for port, value in zip(takes, values, strict=True):
-            checked(port, value)
+        if count is None:
+            raise misfit
+        return batch(values, count, None, run_piece)
     except InputError as error:
         raise text_error(str(error).replace("the program ", "the model ", 1)) from error
+
+
+def _misfit(ports: Sequence[ArrayPort], values: Sequence[Any]) -> InputError | None:
+    """What does not fit the first of the ports that a value does not fit."""
+    for port, value in zip(ports, values, strict=True):
+        try:
+            checked(port, value)
+        except InputError as error:
+            return error
     return None
 
 
