@@ -4,7 +4,7 @@ A record is an array of i64. What is added to it, in whatever order, it is the s
 histogram is that of `qmlir.arithmetic.histogram`. The words are laid out for loops: no list, no number of any size.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import Moments
-from qmlir.arithmetic.schemes import I64
+from qmlir.arithmetic.schemes import F64, I64
 from qmlir.arithmetic.statistics import Statistics
 
 _BINS, _INDICES, _COUNT, _ZEROS, _NEGATIVE, _POSITIVE, _NANS = range(7)
@@ -63,6 +63,11 @@ class RecordLayout:
     def _axis_ranges(self, record: I64) -> Array:
         """The minima and the maxima of the indices, as rows of f64 in the record."""
         return record[_COUNTS + self.bins :].view(np.float64).reshape(2, self.indices)
+
+    @staticmethod
+    def nans(record: I64) -> int:
+        """How many values were NaN."""
+        return int(record[_NANS])
 
     def statistics(self, record: I64) -> Statistics:
         """What a record says of its values; an index that has infinities alone has an empty range."""
@@ -158,10 +163,10 @@ class Records:
         """Forget the ranges of the last run."""
         records.view(np.float64)[self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)] = _NO_RANGE
 
-    def run_ranges(self, records: I64) -> dict[str, tuple[float, float]]:
-        """The range of each key in the run, where it had finite values."""
-        ends = records.view(np.float64)[self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)].tolist()
-        return {key: (low, high) for key, (low, high) in zip(self.places, ends, strict=True) if low <= high}
+    def run_ranges(self, records: I64) -> tuple[Sequence[str], F64]:
+        """The keys, and the range of each in the run, `[keys, 2]`: `inf` and `-inf` without finite values."""
+        ends = records.view(np.float64)[self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)]
+        return list(self.places), ends
 
     def with_nan(self, records: I64) -> Iterator[tuple[str, int]]:
         """The keys of which values were NaN, and how many."""

@@ -103,12 +103,11 @@ class SampledInput:
         """Whether an array of this shape is one sample, without the axis of the batch, which may be found by this."""
         if len(shape) != len(self.shape) - 1:
             return False
+        if self.axis is not None:
+            return shapes_agree(_without(self.shape, self.axis), shape)
         axes = sorted(range(len(self.shape)), key=lambda axis: self.shape[axis] != DYNAMIC_INDEX)
-        accepted = (axis for axis in axes if shapes_agree(_without(self.shape, axis), shape))
-        if self.axis is None:
-            self.axis = next(accepted, None)
-            return self.axis is not None
-        return self.axis in accepted
+        self.axis = next((axis for axis in axes if shapes_agree(_without(self.shape, axis), shape)), None)
+        return self.axis is not None
 
     def may_be(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape may be a sample, or a batch; unlike `is_sample` this finds no axis."""
@@ -139,7 +138,11 @@ class SampledInput:
 
     def batch(self, samples: Sequence[Array]) -> Array:
         """Several samples as one argument."""
-        return samples[0] if self.axis is None else np.ascontiguousarray(np.stack(samples, self.axis))
+        if self.axis is None:
+            return samples[0]
+        if len(samples) == 1:  # a copy, as those of several are: who gives samples may write into them again
+            return np.array(np.expand_dims(samples[0], self.axis), order="C")
+        return np.ascontiguousarray(np.stack(samples, self.axis))
 
 
 def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:

@@ -4,6 +4,7 @@ Samples go one by one where the batch size is open, since the products of a larg
 profile depends on its samples alone, not on how they are divided among batches or processes.
 """
 
+import math
 import multiprocessing
 import signal
 from collections import deque
@@ -55,8 +56,13 @@ class RunOptions:
 class Machine(Protocol):
     """Runs a module with observers, and keeps the statistics of what they observe."""
 
-    def run(self, run: Run) -> Ranges:
-        """Run once. Raises `DiagnosticError` where that fails, and where a value is not a number."""
+    @property
+    def at_once(self) -> int:
+        """How many runs it likes to be given at once, at most."""
+        ...
+
+    def run(self, runs: Sequence[Run]) -> Ranges:
+        """Run for each. Raises `DiagnosticError` where that fails, and where a value is not a number."""
         ...
 
     def taken(self) -> dict[str, Statistics]:
@@ -67,6 +73,8 @@ class Machine(Protocol):
 class Interpreted:
     """The interpreter as a machine: the reference for all others."""
 
+    at_once = 1
+
     def __init__(self, module: ModuleOp, options: RunOptions):
         self.recorder = Recorder(module, bins=options.bins)
         self.interpreter = Interpreter(module, [self.recorder])
@@ -76,9 +84,10 @@ class Interpreted:
         """What the observers have observed."""
         return self.recorder.taken()
 
-    def run(self, run: Run) -> Ranges:
-        """Run once, and record what is observed."""
-        self.recorder.begin(run.first, run.samples)
+    def run(self, runs: Sequence[Run]) -> Ranges:
+        """Run once for one, and record what is observed."""
+        (run,) = runs
+        self.recorder.begin([run.first], run.samples)
         self.interpreter.call(self.function, run.arguments)
         return self.recorder.end()
 
@@ -101,7 +110,7 @@ def _work(runs: list[Run]) -> _Part | str:
     """In a process of its own: what the runs give, or the message of the error that ended them."""
     assert _machine is not None
     try:
-        ranges = [_machine.run(run) for run in runs]
+        ranges = [_machine.run([run]) for run in runs]
     except DiagnosticError as error:  # its operation cannot be sent
         return error.diagnostic.message
     return ranges, _machine.taken()
@@ -143,7 +152,7 @@ def _run_in_processes(
         try:
             for samples, (ranges, statistics) in _in_order(executor, _chunks(runs, batch), _AHEAD * processes):
                 for each in ranges:
-                    totals.add_run(each)
+                    totals.add_runs(each)
                 totals.add_statistics(statistics)
                 yield samples
         except BrokenProcessPool as error:
@@ -152,10 +161,21 @@ def _run_in_processes(
             executor.shutdown(cancel_futures=True)
 
 
+def _pieces(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
+    """Runs in lists of so many; the last one may be shorter."""
+    runs = iter(runs)
+    while piece := list(islice(runs, size)):
+        yield piece
+
+
+def _samples_of(runs: Sequence[Run]) -> int:
+    return sum(run.samples for run in runs)
+
+
 def _run_here(machine: Machine, runs: Iterable[Run], totals: Totals) -> Iterator[int]:
-    for run in runs:
-        totals.add_run(machine.run(run))
-        yield run.samples
+    for piece in _pieces(runs, machine.at_once):
+        totals.add_runs(machine.run(piece))
+        yield _samples_of(piece)
     totals.add_statistics(machine.taken())
 
 
@@ -165,24 +185,24 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
     for each in machines:
         free.put(each)
 
-    def work(run: Run) -> Ranges:
+    def work(piece: Sequence[Run]) -> Ranges:
         machine = free.get()
         try:
-            return machine.run(run)
+            return machine.run(piece)
         finally:
             free.put(machine)
 
     with ThreadPoolExecutor(len(machines)) as executor:
         waiting = deque[tuple[int, Future[Ranges]]]()
         try:
-            for run in runs:
-                waiting.append((run.samples, executor.submit(work, run)))
+            for piece in _pieces(runs, machines[0].at_once):
+                waiting.append((_samples_of(piece), executor.submit(work, piece)))
                 if len(waiting) >= _AHEAD * len(machines):
                     samples, future = waiting.popleft()
-                    totals.add_run(future.result())
+                    totals.add_runs(future.result())
                     yield samples
             for samples, future in waiting:
-                totals.add_run(future.result())
+                totals.add_runs(future.result())
                 yield samples
         finally:
             executor.shutdown(cancel_futures=True)
@@ -190,34 +210,54 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
         totals.add_statistics(each.taken())
 
 
-class Compiling(Protocol):
-    """What makes machines that run a module faster than the interpreter, in the time that it takes to make them."""
+@dataclass(frozen=True)
+class Way:
+    """How a module may be run, and the seconds that it takes: `once`, and for `each` run."""
 
-    def worth(self, module: ModuleOp, options: RunOptions, run: Run) -> int:
-        """From how many runs on as `run` it takes less time than the interpreter."""
-        ...
+    once: float
+    each: float
+    make: Callable[[], Callable[[], Machine] | None] | None = None
+    """What makes machines; `None`, which it tells, where the module has no such form. The interpreter has none."""
 
-    def machines(self, module: ModuleOp, options: RunOptions) -> Callable[[], Machine] | None:
-        """What makes a machine; `None`, which it tells, where the module has no compiled form."""
+
+class Faster(Protocol):
+    """The ways to run a module that may take less time than the interpreter."""
+
+    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> Sequence[Way]:
+        """All of them, the interpreter first; every run is about as large as `run`."""
         ...
 
 
 _READ_AHEAD = 1 << 26
 """Bytes of samples that are read before it is decided what runs them, where it is not known how many there are."""
 
+_MANY = 1 << 20
+"""Runs that are more than any choice depends on."""
 
-def _decided(runs: Iterable[Run], total: int | None, worth: Callable[[Run], int]) -> tuple[Iterable[Run], bool]:
-    """All of `runs`, and whether there are as many as `worth` says, or too many to look."""
+
+def _changes_at(ways: Sequence[Way]) -> int:
+    """The number of runs from which on one of `ways` stays the best."""
+    pairs = ((one, other) for one in ways for other in ways if one.once < other.once and one.each > other.each)
+    return min(max((math.ceil((b.once - a.once) / (a.each - b.each)) for a, b in pairs), default=1), _MANY)
+
+
+def _decided(
+    runs: Iterable[Run], total: int | None, ways: Callable[[Run], Sequence[Way]]
+) -> tuple[Iterable[Run], list[Way]]:
+    """All of `runs`, and the ways to run so many, the fastest first."""
     runs = iter(runs)
     head = list(islice(runs, 1))
     if not head:
-        return head, False
-    wanted = worth(head[0])
+        return head, []
+    found = ways(head[0])
     if total is not None:
-        return chain(head, runs), total >= wanted * head[0].samples
-    size = sum(each.nbytes for each in head[0].arguments)
-    head += islice(runs, min(wanted, _READ_AHEAD // max(size, 1) + 1) - 1)
-    return chain(head, runs), len(head) >= min(wanted, _READ_AHEAD // max(size, 1) + 1)
+        count = total // head[0].samples
+    else:
+        size = sum(each.nbytes for each in head[0].arguments)
+        wanted = min(_changes_at(found), _READ_AHEAD // max(size, 1) + 1)
+        head += islice(runs, wanted - 1)
+        count = len(head) if len(head) < wanted else _MANY
+    return chain(head, runs), sorted(found, key=lambda way: way.once + count * way.each)
 
 
 def run_profile(
@@ -230,11 +270,11 @@ def run_profile(
     passes: str = "",
     chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
     progress: IO[str] | None = None,
-    compiling: Compiling | None = None,
+    faster: Faster | None = None,
 ) -> Profile:
     """The profile of `module`, which has observers, on the samples in `data`, or on those `chosen` (`qmlir.profile`).
 
-    The interpreter runs the module, or what `compiling` makes of it, in as many threads as there would be processes.
+    The interpreter runs the module, or what `faster` makes of it, in as many threads as there would be processes.
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
     sample. Keys that no run reached are warned of.
     """
@@ -250,14 +290,16 @@ def run_profile(
     runs = Samples(function, data)
     taken = runs if chosen is None else chosen(runs)
     totals = Totals(options.momentum)
-    compiled = None
-    if compiling is not None:
-        taken, is_many = _decided(taken, runs.exact, partial(compiling.worth, module, options))
-        compiled = compiling.machines(module, options) if is_many else None
+    machine: Callable[[], Machine] | None = None
+    if faster is not None:
+        taken, ways = _decided(taken, runs.exact, partial(faster.ways, module, runs, options))
+        for way in ways:
+            if way.make is None or (machine := way.make()) is not None:
+                break
     if processes == 1:
-        steps = _run_here(compiled() if compiled else Interpreted(module, options), taken, totals)
-    elif compiled is not None:
-        steps = _run_in_threads([compiled() for _ in range(processes)], taken, totals)
+        steps = _run_here(machine() if machine else Interpreted(module, options), taken, totals)
+    elif machine is not None:
+        steps = _run_in_threads([machine() for _ in range(processes)], taken, totals)
     else:
         steps = _run_in_processes(module, taken, options, processes, batch_size or BATCH, totals)
     samples = 0

@@ -4,10 +4,10 @@ Values of successive runs come in, exact statistics come out. Small arrays are g
 changes only the time: statistics of parts merge into those of the whole.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain
 from math import inf
 from typing import Any
 
@@ -28,6 +28,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import arguments_by, operand_layout
 from qmlir.quantization.profiles.keys import functions_of, keyed_parts, open_composites
 from qmlir.registry import PackageError
+from qmlir.specialization.padding.batch import ImagePlace
 
 F64 = npt.NDArray[np.float64]
 
@@ -41,9 +42,22 @@ MOMENTUM = 0.01
 """How far the moving average of ranges moves: ONNX Runtime's and PyTorch's averaging constant."""
 
 
-def _exact_sum(values: Iterable[float]) -> Fraction:
+_SUMMABLE = 1 << 62
+"""Sums of integers below this are those of i64."""
+
+
+def exact_sum(values: F64) -> Fraction:
     """The sum of finite floats, whose denominators are powers of two."""
-    ratios = [(top, bottom.bit_length() - 1) for top, bottom in map(float.as_integer_ratio, values)]
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return Fraction()
+    # The numbers as integers, where a unit of 2^-40 of the largest leaves none of them a fraction: all but few of f32.
+    place = 40 - math.frexp(largest)[1]
+    scaled = np.ldexp(values, place)
+    if values.size << 40 <= _SUMMABLE and bool((scaled == np.rint(scaled)).all()):
+        total = int(scaled.astype(np.int64).sum())
+        return Fraction(total, 1 << place) if place > 0 else Fraction(total << -place)
+    ratios = [(top, bottom.bit_length() - 1) for top, bottom in map(float.as_integer_ratio, values.tolist())]
     unit = max(place for _, place in ratios)
     return Fraction(sum(top << (unit - place) for top, place in ratios), 1 << unit)
 
@@ -60,20 +74,21 @@ class RunRanges:
 
     def add(self, low: float, high: float) -> None:
         """One run more."""
-        self.add_all([(low, high)])
+        self.add_all(np.array([[low, high]]))
 
-    def add_all(self, ends: Sequence[tuple[float, float]]) -> None:
-        """Some runs more, at least one."""
+    def add_all(self, ends: F64) -> None:
+        """Some runs more, at least one: `[runs, 2]`."""
+        listed: list[tuple[float, float]] = ends.tolist()
         if self.count == 0:
-            self.first = self.moving = ends[0]
+            self.first = self.moving = (listed[0][0], listed[0][1])
         momentum, (low, high) = self.momentum, self.moving
-        for each in ends if self.count else ends[1:]:
-            low += momentum * (each[0] - low)
-            high += momentum * (each[1] - high)
+        for least, most in listed if self.count else listed[1:]:
+            low += momentum * (least - low)
+            high += momentum * (most - high)
         self.moving = low, high
-        self.count += len(ends)
-        for place, column in enumerate(zip(*ends, strict=True)):
-            self._totals[place] += _exact_sum(column)
+        self.count += len(listed)
+        for place in range(2):
+            self._totals[place] += exact_sum(ends[:, place])
 
     @property
     def batches(self) -> BatchRanges:
@@ -90,7 +105,7 @@ def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
 
 
 @dataclass
-class _Value:
+class Value:
     """What is known of the values of one key."""
 
     key: str
@@ -99,15 +114,16 @@ class _Value:
     observers: Sequence[str] = ()
     statistics: Statistics = field(default_factory=Statistics)
     axis_ranges: tuple[F64, F64] | None = None
-    run: tuple[float, float] = (inf, -inf)
-    """The range in the run that goes on."""
-
     gathered: Array | None = None
     filled: int = 0
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def add(self, values: Array) -> None:
-        """Raises `NotANumberError`, and `ValueError` where ranges along the axis do not go together."""
+    def add(self, values: Array, ends: F64, repeats: int = 1) -> None:
+        """Add values of as many runs as `ends` has ranges, `[runs, 2]`, which widen.
+
+        What the runs have lies one after the other, `repeats` times. Raises `NotANumberError`, and `ValueError` where
+        ranges along the axis do not go together.
+        """
         if values.size == 0:
             return
         exact = values if values.itemsize >= 4 else values.astype(np.float32)  # f16 and bf16, exactly
@@ -116,8 +132,11 @@ class _Value:
             self.statistics = self.statistics.merged(Statistics(infinities=infinities))
         if finite.size == 0:
             return
-        low, high = float(finite.min()) + 0.0, float(finite.max()) + 0.0
-        self.run = min(self.run[0], low), max(self.run[1], high)
+        if len(ends) == 1:
+            lows, highs = np.array([finite.min() + 0.0]), np.array([finite.max() + 0.0])
+        else:
+            lows, highs = _extremes(exact.reshape(repeats, len(ends), -1), 1)
+        ends[:, 0], ends[:, 1] = np.minimum(ends[:, 0], lows), np.maximum(ends[:, 1], highs)
         if self.observers:
             seen = finite if any(infinities) else values
             self.kept = merged_kept(self.kept, {name: kept_of(name, seen) for name in self.observers})
@@ -165,12 +184,14 @@ class _Value:
 
 @dataclass(frozen=True)
 class Ranges:
-    """The range of each key in one run."""
+    """The range of each key in some runs, one after the other."""
 
-    first: int
-    """The first of the run's samples."""
+    keys: Sequence[str]
+    firsts: Sequence[int]
+    """The first sample of each run."""
 
-    values: dict[str, tuple[float, float]]
+    ends: F64
+    """`[keys, runs, 2]`: the smallest and the largest number, `inf` and `-inf` where the run has none of the key."""
 
 
 @dataclass
@@ -184,14 +205,14 @@ class Extremes:
 
     highest: int = 0
 
-    def add_all(self, ends: Sequence[tuple[float, float]], samples: Sequence[int]) -> None:
+    def add_all(self, ends: F64, samples: Sequence[int]) -> None:
         """Some more runs, at least one, after all others, and the first sample of each."""
-        lows, highs = zip(*ends, strict=True)
-        low, high = min(lows), max(highs)
+        lowest, highest = int(ends[:, 0].argmin()), int(ends[:, 1].argmax())
+        low, high = float(ends[lowest, 0]), float(ends[highest, 1])
         if low < self.low:
-            self.low, self.lowest = low, samples[lows.index(low)]
+            self.low, self.lowest = low, samples[lowest]
         if high > self.high:
-            self.high, self.highest = high, samples[highs.index(high)]
+            self.high, self.highest = high, samples[highest]
 
 
 def depends_on_data(module: ModuleOp) -> set[Operation]:
@@ -215,42 +236,56 @@ class Recorder(Listener):
     Of the parts of such a composite there are as many as a run's sequence has steps: it computes them once more.
     """
 
-    def __init__(self, module: ModuleOp, *, bins: int = BINS):
+    def __init__(
+        self,
+        module: ModuleOp,
+        *,
+        bins: int = BINS,
+        kind: Callable[[str, int | None, int, Sequence[str]], Value] = Value,
+        images: Mapping[Operation, ImagePlace | None] | None = None,
+    ):
+        """`kind` makes what keeps the statistics of a key; `images` say where runs lie that go together."""
         self._varying = depends_on_data(module)
-        self._values: dict[str, _Value] = {}
-        self._slots: dict[Operation, _Value] = {}
+        self._values: dict[str, Value] = {}
+        self._slots: dict[Operation, Value] = {}
+        self._images = images or {}
         for op in module.walk():
             if isinstance(op, ObserveOp):
                 axis = None if op.axis is None else op.axis.value.data
-                value = self._values.setdefault(op.key.data, _Value(op.key.data, axis, bins, op.names))
+                value = self._values.setdefault(op.key.data, kind(op.key.data, axis, bins, op.names))
                 if value.axis != axis:
                     raise op_error(op, f"and another observer of '{op.key.data}' keep ranges of different axes")
                 if unknown := sorted({*op.names} - {*observer_names()}):
                     raise op_error(op, f"has the observer '{unknown[0]}', which no package has")
                 self._slots[op] = value
-        self._parts: dict[Operation, dict[str, _Value]] = {
-            op: {role: self._values.setdefault(key, _Value(key, None, bins)) for role, key in keyed_parts(op).items()}
+        self._parts: dict[Operation, dict[str, Value]] = {
+            op: {role: self._values.setdefault(key, kind(key, None, bins, ())) for role, key in keyed_parts(op).items()}
             for op in open_composites(module)
         }
-        self._touched: dict[str, _Value] = {}
+        self._keys = list(self._values)
+        self._places = {key: place for place, key in enumerate(self._keys)}
+        self._firsts: Sequence[int] = (0,)
         self._samples = (0, 0)
+        self._ends = self._no_ranges()
+
+    def _no_ranges(self) -> F64:
+        ends = np.empty((len(self._keys), len(self._firsts), 2))
+        ends[:] = inf, -inf
+        return ends
 
     @property
     def keys(self) -> list[str]:
         """The keys that there are observers for."""
         return list(self._values)
 
-    def begin(self, first: int, samples: int) -> None:
-        """A run on so many samples, counted from `first`, is about to begin."""
-        self._samples = first, samples
+    def begin(self, firsts: Sequence[int], samples: int) -> None:
+        """A run is about to begin, or some that go together: the first sample of each, and how many are in all."""
+        self._firsts, self._samples = firsts, (firsts[0], samples)
+        self._ends = self._no_ranges()
 
     def end(self) -> Ranges:
-        """The run has ended: the range of each key that it observed."""
-        ranges = {key: value.run for key, value in self._touched.items() if value.run[0] <= value.run[1]}
-        for value in self._touched.values():
-            value.run = (inf, -inf)
-        self._touched.clear()
-        return Ranges(self._samples[0], ranges)
+        """What has begun has ended: the range of each key."""
+        return Ranges(self._keys, self._firsts, self._ends)
 
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key that was observed since the last call."""
@@ -263,24 +298,33 @@ class Recorder(Listener):
             self._add_parts(op, operands)
             return
         value = self._slots.get(op)
-        # What no sample changes is counted once, or its weight would be that of the number of runs.
-        if value is None or (self._samples[0] and op not in self._varying):
+        if value is None:
             return
-        self._add(op.operands[0].owner, value, results[0])
+        owner, array, ends = op.operands[0].owner, results[0], self._ends[self._places[value.key]]
+        if op not in self._varying:
+            # What no sample changes is counted once, or its weight would be that of the number of runs.
+            if self._firsts[0] == 0:
+                self._add(owner, value, array, ends[:1])
+        elif len(ends) == 1:
+            self._add(owner, value, array, ends)
+        elif (place := self._images[op]) is not None:
+            self._add(owner, value, array, ends, place.repeats(array.shape))
+        else:  # the same in each run
+            for run in range(len(ends)):
+                self._add(owner, value, array, ends[run : run + 1])
 
     def _add_parts(self, op: Operation, operands: Sequence[Any]) -> None:
         def watch(role: str, part: Operation, results: Sequence[Any]) -> None:
             if (value := self._parts[op].get(role)) is not None:
-                self._add(op, value, results[0])
+                self._add(op, value, results[0], self._ends[self._places[value.key]])
 
         assert isinstance(op, NnOp)
         with np.errstate(all="ignore"):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
 
-    def _add(self, owner: Operation | Block, value: _Value, values: Array) -> None:
-        self._touched[value.key] = value
+    def _add(self, owner: Operation | Block, value: Value, values: Array, ends: F64, repeats: int = 1) -> None:
         try:
-            value.add(values)
+            value.add(values, ends, repeats)
         except (NotANumberError, PackageError) as error:
             raise self._error(owner, value.key, str(error)) from error
         except ValueError as error:
@@ -303,23 +347,36 @@ class Totals:
     ranges: dict[str, RunRanges] = field(default_factory=dict[str, RunRanges])
     extremes: dict[str, Extremes] = field(default_factory=dict[str, Extremes])
     _gathered: list[Ranges] = field(default_factory=list[Ranges])
+    _waiting: int = 0
 
-    def add_run(self, ranges: Ranges) -> None:
-        """The ranges of the next run."""
+    def add_runs(self, ranges: Ranges) -> None:
+        """The ranges of the next runs."""
+        if self._gathered and list(self._gathered[0].keys) != list(ranges.keys):
+            self._count()
         self._gathered.append(ranges)
-        if len(self._gathered) >= _RANGES:
+        self._waiting += len(ranges.firsts)
+        if self._waiting >= _RANGES:
             self._count()
 
     def _count(self) -> None:
         """Count the runs that were gathered."""
-        for key in dict.fromkeys(chain.from_iterable(run.values for run in self._gathered)):
-            runs = [run for run in self._gathered if key in run.values]
-            ends = [run.values[key] for run in runs]
-            self.extremes.setdefault(key, Extremes()).add_all(ends, [run.first for run in runs])
+        if not self._gathered:
+            return
+        firsts = [first for each in self._gathered for first in each.firsts]
+        ends = np.concatenate([each.ends for each in self._gathered], axis=1)
+        is_seen = ends[:, :, 0] <= ends[:, :, 1]
+        for place, key in enumerate(self._gathered[0].keys):
+            runs = np.flatnonzero(is_seen[place])
+            if not runs.size:
+                continue
+            whole = runs.size == len(firsts)
+            found = ends[place] if whole else ends[place, runs]
+            self.extremes.setdefault(key, Extremes()).add_all(found, firsts if whole else [firsts[run] for run in runs])
             if key not in self.ranges:
                 self.ranges[key] = RunRanges(self.momentum)
-            self.ranges[key].add_all(ends)
+            self.ranges[key].add_all(found)
         self._gathered.clear()
+        self._waiting = 0
 
     def add_statistics(self, statistics: Mapping[str, Statistics]) -> None:
         """Add the statistics of a part of the runs."""

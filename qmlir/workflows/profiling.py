@@ -57,9 +57,9 @@ def profile(
     options = [*(["constants"] if constants else []), *([] if axis is None else [f"axis={axis}"])]
     if observers:
         options.append("observers=" + ",".join(f'"{name}"' for name in observers))
-    observe = PROFILE.text(options=f"{{{' '.join(options)}}}" if options else "")
-    observed = run_pipeline(module.clone(), f"{passes},{observe}" if passes else observe, named=ELEMENTS)
+    observed = run_pipeline(module.clone(), passes, named=ELEMENTS) if passes else module.clone()
     verify(observed)
+    run_pipeline(observed, PROFILE.text(options=f"{{{' '.join(options)}}}" if options else ""), named=ELEMENTS)
     return run_profile(
         observed,
         data,
@@ -69,5 +69,5 @@ def profile(
         passes=passes,
         chosen=chosen,
         progress=progress,
-        compiling=CompiledProfiling(progress) if compiled else None,
+        faster=CompiledProfiling(progress) if compiled else None,
     )

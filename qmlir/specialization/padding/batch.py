@@ -5,20 +5,24 @@ walk over padded sizes proves it: it follows an axis of the inputs as one open s
 that they have. Any labelling of axes that passes every rule is a proof. What no rule follows is declined.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.extents import Extent, extents
 from qmlir.specialization.padding.pad import check_function
-from qmlir.specialization.padding.walk import Axes, PaddingWalk
+from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
 
 BATCH = "batch"
 """The open size that an axis of the inputs is."""
@@ -94,3 +98,60 @@ def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
     if axis is not None and axes[axis].factors[0] != BATCH:
         raise op_error(function, f"output '{output}' has its images inside of an axis of {axes[axis]} places")
     return axis
+
+
+@dataclass(frozen=True)
+class ImagePlace:
+    """Where the images of a batch lie in a value: along `axis`, each `before` times, one after the other."""
+
+    axis: int
+    before: int = 1
+
+    def repeats(self, shape: Sequence[int]) -> int:
+        """How often all images come one after the other in a value of this shape."""
+        return math.prod(shape[: self.axis]) * self.before
+
+
+def observed_images(
+    function: FuncOp, batch: Mapping[str, int], sizes: Sequence[Sequence[int]]
+) -> list[ImagePlace | None]:
+    """Where images lie in the operand of each observer of `function`, in order; `None` where it is the same for each.
+
+    `batch` is the axis of each input, of an open size; `sizes` are the shapes of inputs of one image. Raises
+    `DiagnosticError`, naming the operation, where images may have to do with each other.
+    """
+    if len(function.body.blocks) > 1:
+        raise op_error(function, "has several blocks")
+    clone = function.clone()
+    observed: list[SSAValue] = []
+    for op in list(clone.walk()):
+        if isinstance(op, ObserveOp):
+            if op.parent is not clone.body.block:
+                raise op_error(op, "observes in a region")
+            observed.append(op.input)
+            op.result.replace_all_uses_with(op.input)
+            Rewriter.erase_op(op)
+    end = clone.body.block.last_op
+    assert isinstance(end, ReturnOp)
+    Rewriter.replace_op(end, ReturnOp(*observed))
+    clone.function_type = FunctionType.from_lists(clone.function_type.inputs.data, [each.type for each in observed])
+    clone.properties.pop("res_attrs", None)
+    inputs: dict[str, Axes] = {}
+    capacities = {BATCH: 2}
+    for (port, axes), shape in zip(open_inputs(clone).items(), sizes, strict=True):
+        capacities |= {name: size for axis, size in zip(axes, shape, strict=True) for name in axis.names}
+        place = batch[port]
+        inputs[port] = (*axes[:place], Extent.of(BATCH), *axes[place + 1 :])
+    walk = PaddingWalk(clone, capacities)
+    walk.run(inputs)
+    if BATCH in walk.mixed:
+        raise op_error(walk.mixed[BATCH], "computes across the images of a batch")
+    return [_image_place(walk.outputs[port.name], capacities) for port in outputs_of(clone)]
+
+
+def _image_place(axes: Axes, sizes: Mapping[str, int]) -> ImagePlace | None:
+    for place, extent in enumerate(axes):
+        if BATCH in extent.names:
+            outer = Extent.of(*extent.factors[: extent.factors.index(BATCH)])
+            return ImagePlace(place, outer.at(sizes))
+    return None

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
+    from qmlir.targets.cpu.emitters.numba.runtime.records import Recording as Recording
     from qmlir.targets.cpu.emitters.numba.runtime.records import provide_records as provide_records
     from qmlir.targets.cpu.linking import write_machine_code as write_machine_code
     from qmlir.targets.cpu.lowering import write_loops as write_loops

@@ -5,21 +5,28 @@ computed of constants alone, which counts once and not in every run, is interpre
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import IO
+from itertools import groupby
+from typing import IO, Any
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
 from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.records import RecordLayout
+from qmlir.arithmetic.schemes import F64, I64
+from qmlir.arithmetic.statistics import NotANumberError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions
-from qmlir.interpreter.recording import Ranges, depends_on_data
-from qmlir.interpreter.samples import Run
+from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way
+from qmlir.interpreter.recording import Ranges, Recorder, Value, depends_on_data
+from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.builtin_types import sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
@@ -27,6 +34,7 @@ from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.specialization.inputs import function_of
+from qmlir.specialization.padding.batch import ImagePlace, observed_images
 from qmlir.targets import cpu
 from qmlir.targets.cpu.compiler import compile_module
 
@@ -67,40 +75,202 @@ def _with_varying_observers(module: ModuleOp) -> ModuleOp:
     return clone
 
 
-_OPERATION, _OBSERVER, _ELEMENT, _PRODUCT = 20e-6, 40e-6, 25e-9, 0.1e-9
+_OPERATION, _OBSERVER, _ELEMENT, _PRODUCT = 20e-6, 40e-6, 25e-9, 0.02e-9
 """Seconds that the interpreter takes for an operation, for an observer, for each element that it observes, and for each
-multiply-add: ResNet-50 takes 1.4 s a sample, an LSTM of 8 steps and 64 units 16 ms."""
+multiply-add: ResNet-50 takes 1.3 s a sample, an LSTM of 8 steps and 64 units 16 ms."""
 
-_COMPILING, _COMPILED_OPERATION = 3.0, 12e-3
-"""Seconds that compiling takes, and for each operation: 7 s for either."""
+_RECORDING, _RECORDED = 0.1, 3e-9
+"""Seconds until compiled code records what the interpreter computes, and for each element of that."""
+
+_COMPILING, _COMPILED_OPERATION, _CALL, _RECORDED_AT_ONCE, _COMPILED_PRODUCT = 3.0, 12e-3, 60e-6, 0.9e-9, 0.01e-9
+"""Seconds that compiling takes, and for each operation; that a run takes, for each element and each multiply-add."""
+
+_ELEMENTS = 1 << 18
+"""Elements of the largest value of the runs that go together: they stay in the caches, and operations are called for
+many samples at a time."""
 
 
 @dataclass(frozen=True)
-class CompiledProfiling:
-    """Makes compiled code of modules with observers; `progress` as in `compile`."""
+class _Sizes:
+    """What decides how long a run takes."""
 
-    progress: IO[str] | None = None
+    operations: int
+    observers: int
+    elements: float
+    products: float
+    largest: float
+    """The elements of the largest value."""
 
-    def worth(self, module: ModuleOp, options: RunOptions, run: Run) -> int:
-        """From how many runs on compiling takes less time than interpreting, by the sizes of `run`."""
+    @staticmethod
+    def of(module: ModuleOp, options: RunOptions, run: Run) -> "_Sizes":
+        """Those of runs as large as `run`."""
         operations = list(module.walk())
         observed = [volume(sizes_of(op.input)) for op in operations if isinstance(op, ObserveOp)]
         products = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
         # What is open counts as 1 in the module: the inputs say how much more it is.
         known = sum(volume(sizes_of(each)) for each in function_of(module, options.function).body.block.args)
         larger = max(sum(each.size for each in run.arguments) / max(known, 1), 1)
-        spent = _OPERATION * len(operations) + _OBSERVER * len(observed)
-        spent += larger * (_ELEMENT * sum(observed) + _PRODUCT * products)
-        return math.ceil((_COMPILING + _COMPILED_OPERATION * len(operations)) / spent)
+        elements, most = larger * sum(observed), larger * max(observed, default=1)
+        return _Sizes(len(operations), len(observed), elements, larger * products, most)
 
-    def machines(self, module: ModuleOp, options: RunOptions) -> Callable[[], Machine] | None:
-        """What makes a machine of the compiled module; `None`, with a remark, where it has no compiled form."""
+
+@dataclass(frozen=True)
+class CompiledProfiling:
+    """Makes machines of modules with observers that run, or record, in compiled code; `progress` as in `compile`."""
+
+    progress: IO[str] | None = None
+
+    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+        """The interpreter, the interpreter with compiled records, on many samples at a time, and compiled code."""
+        sizes = _Sizes.of(module, options, run)
+        batch = _batch_of(samples)
+        at_once = max(int(_ELEMENTS / max(sizes.largest, 1)), 1) if batch else 1
+        taken = _OPERATION * sizes.operations
+        products = _PRODUCT * sizes.products
+        return [
+            Way(0.0, taken + products + _OBSERVER * sizes.observers + _ELEMENT * sizes.elements),
+            Way(
+                _RECORDING,
+                taken / at_once + products + _RECORDED * sizes.elements,
+                partial(_recording, module, options, run, batch, at_once),
+            ),
+            Way(
+                _COMPILING + _COMPILED_OPERATION * sizes.operations,
+                _CALL + _COMPILED_PRODUCT * sizes.products + _RECORDED_AT_ONCE * sizes.elements,
+                partial(_compiled, module, options, self.progress),
+            ),
+        ]
+
+
+def _batch_of(samples: Samples) -> dict[str, int]:
+    """The axis of the batch of each input, if all have one, of an open size."""
+    axes = {each.port.name: each.axis for each in samples.inputs}
+    known = {name: axis for name, axis in axes.items() if axis is not None}
+    is_open = all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
+    return known if is_open else {}
+
+
+class _Recorded(Value):
+    """Statistics of a key, of which those of f32 are added up by compiled code."""
+
+    def __init__(self, recording: cpu.Recording, *of: Any) -> None:
+        super().__init__(*of)
+        self._recording = recording
+        self._record: I64 | None = None
+        self._layout = RecordLayout(self.bins, self.axis)
+
+    def add(self, values: Array, ends: F64, repeats: int = 1) -> None:
+        if values.dtype != np.float32 or self.observers or not values.size:
+            super().add(values, ends, repeats)
+            return
+        array = np.ascontiguousarray(values)
+        if self._record is None:
+            indices = 0 if self.axis is None else array.shape[self.axis]
+            self._layout = RecordLayout(self.bins, self.axis, indices)
+            self._record = self._layout.empty()
+        elif self.axis is not None and array.shape[self.axis] != self._layout.indices:
+            known, found = self._layout.indices, array.shape[self.axis]
+            raise ValueError(f"has {known} and {found} indices along axis {self.axis}")
+        inner = 1 if self.axis is None else math.prod(array.shape[self.axis + 1 :])
+        self._recording.add(array, self._record, inner)
+        if self._layout.nans(self._record):
+            raise NotANumberError(array)
+        self._recording.widen_ranges(array, repeats, ends)
+
+    def taken(self) -> Statistics:
+        known = super().taken()
+        if self._record is not None:
+            known = known.merged(self._layout.statistics(self._record))
+            self._record = None
+        return known
+
+
+@dataclass(frozen=True)
+class _Images:
+    """Where the samples of several runs lie: in each input, and in what each observer observes."""
+
+    inputs: Mapping[str, int]
+    observed: Mapping[Operation, ImagePlace | None]
+
+
+def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int]) -> _Images | None:
+    """Where samples lie that have nothing to do with each other; `None` where they may, or no one knows."""
+    function = function_of(module, options.function)
+    observers = _observers(module)
+    if not batch or any(op.parent is not function.body.block for op in observers) or open_composites(module):
+        return None
+    try:
+        places = observed_images(function, batch, [each.shape for each in run.arguments])
+    except DiagnosticError:  # then they run one by one
+        return None
+    return _Images(batch, dict(zip(observers, places, strict=True)))
+
+
+def _recording(
+    module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int], at_once: int
+) -> Callable[[], Machine]:
+    images = _images_in(module, options, run, batch) if at_once > 1 else None
+    return partial(RecordingMachine, module, options, images, 1 if images is None else at_once)
+
+
+class RecordingMachine:
+    """The interpreter on several samples at a time, with records in compiled code. One thread at a time may use it.
+
+    Samples go together where none has to do with another. Everything that is not a sum of products has the bits that a
+    sample alone has, and the range of each sample is known. A value that is not a number is found once more, alone.
+    """
+
+    def __init__(self, module: ModuleOp, options: RunOptions, images: _Images | None, at_once: int) -> None:
+        self.at_once = at_once
+        self._module, self._options = module, options
+        self._axes = () if images is None else tuple(images.inputs.values())
+        kind = partial(_Recorded, cpu.Recording())
+        self._recorder = Recorder(
+            module, bins=options.bins, kind=kind, images=None if images is None else images.observed
+        )
+        self._interpreter = Interpreter(module, [self._recorder])
+
+    def run(self, runs: Sequence[Run]) -> Ranges:
+        """Run for each; those of one shape that follow each other go together."""
+        parts = [
+            self._run_together(list(group))
+            for _, group in groupby(runs, lambda run: [each.shape for each in run.arguments])
+        ]
+        firsts = [first for part in parts for first in part.firsts]
+        return Ranges(parts[0].keys, firsts, np.concatenate([part.ends for part in parts], axis=1))
+
+    def _run_together(self, runs: Sequence[Run]) -> Ranges:
+        columns = zip(*(run.arguments for run in runs), strict=True)
+        arguments = (
+            runs[0].arguments
+            if len(runs) == 1
+            else [np.concatenate(each, axis) for each, axis in zip(columns, self._axes, strict=True)]
+        )
+        self._recorder.begin([run.first for run in runs], sum(run.samples for run in runs))
         try:
-            made = _Compiled(module, options, self.progress)
-        except DiagnosticError as error:
-            emit(Diagnostic(Severity.REMARK, f"profiling runs in the interpreter: {error.diagnostic.message}"))
-            return None
-        return partial(CompiledMachine, made)
+            self._interpreter.call(self._options.function, arguments)
+        except DiagnosticError:
+            if len(runs) == 1:
+                raise
+            alone = Interpreted(self._module, self._options)
+            for run in runs:
+                alone.run([run])
+            raise
+        return self._recorder.end()
+
+    def taken(self) -> dict[str, Statistics]:
+        """The statistics of each key since the last call."""
+        return self._recorder.taken()
+
+
+def _compiled(module: ModuleOp, options: RunOptions, progress: IO[str] | None) -> Callable[[], Machine] | None:
+    """What makes a machine of the compiled module; `None`, with a remark, where it has no compiled form."""
+    try:
+        made = _Compiled(module, options, progress)
+    except DiagnosticError as error:
+        emit(Diagnostic(Severity.REMARK, f"profiling is not compiled: {error.diagnostic.message}"))
+        return None
+    return partial(CompiledMachine, made)
 
 
 class _Compiled:
@@ -127,25 +297,25 @@ class _Compiled:
 class CompiledMachine:
     """Runs the compiled module, and has records of its own. One thread at a time may use it."""
 
+    at_once = 1
+
     def __init__(self, made: _Compiled) -> None:
         self._made = made
         self._records = made.records.empty()
         self._constants = None if made.constants is None else Interpreted(made.constants, made.options)
 
-    def run(self, run: Run) -> Ranges:
-        """Run once. A value that is not a number is an error, which the interpreter finds once more, to say where."""
-        made = self._made
+    def run(self, runs: Sequence[Run]) -> Ranges:
+        """Run once for one. A value that is not a number is an error, which the interpreter finds, to say where."""
+        made, (run,) = self._made, runs
         made.records.begin_run(self._records)
         made.program([*run.arguments, self._records], {AFTER: self._records})
         for key, count in made.records.with_nan(self._records):
-            Interpreted(made.module, made.options).run(run)
+            Interpreted(made.module, made.options).run([run])
             raise text_error(f"value '{key}' at sample {run.first}: found {count} NaN")
-        ranges = made.records.run_ranges(self._records)
+        keys, ends = made.records.run_ranges(self._records)
         if self._constants is not None and run.first == 0:
-            for key, (low, high) in self._constants.run(run).values.items():
-                known = ranges.get(key, (low, high))
-                ranges[key] = min(low, known[0]), max(high, known[1])
-        return Ranges(run.first, ranges)
+            keys, ends = _together((keys, ends), self._constants.run([run]))
+        return Ranges(keys, [run.first], ends[:, None])
 
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key since the last call."""
@@ -154,3 +324,13 @@ class CompiledMachine:
         for key, known in ({} if self._constants is None else self._constants.taken()).items():
             found[key] = found[key].merged(known) if key in found else known
         return found
+
+
+def _together(ranges: tuple[Sequence[str], F64], constants: Ranges) -> tuple[list[str], F64]:
+    """The ranges of a run, and those of what is observed of constants with it."""
+    known = dict(zip(*ranges, strict=True))
+    for key, (low, high) in zip(constants.keys, constants.ends[:, 0], strict=True):
+        known[key] = (
+            np.array([min(low, known[key][0]), max(high, known[key][1])]) if key in known else np.array([low, high])
+        )
+    return list(known), np.array(list(known.values()))

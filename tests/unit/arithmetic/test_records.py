@@ -41,12 +41,15 @@ def test_runs_and_keys() -> None:
     records = Records({"x": (0, RecordLayout(2)), "y": (57, RecordLayout(3))})
     memory = records.empty()
     assert memory.size == records.words == 57 + 58
-    assert records.run_ranges(memory) == {}
+    keys, ends = records.run_ranges(memory)
+    assert keys == ["x", "y"]
+    assert ends.tolist() == [[np.inf, -np.inf]] * 2
     assert records.statistics(memory) == {}
     layout = RecordLayout(3)
     for values in ([1.0, 5.0], [2.0, np.nan], [3.0]):
         records.begin_run(memory)
         memory[57:] = layout.added(memory[57:], np.array(values, np.float32))
-        assert records.run_ranges(memory) == {"y": (values[0], values[1] if values == [1.0, 5.0] else values[0])}
+        high = values[1] if values == [1.0, 5.0] else values[0]
+        assert records.run_ranges(memory)[1].tolist() == [[np.inf, -np.inf], [values[0], high]]
     assert list(records.with_nan(memory)) == [("y", 1)]
     assert records.statistics(memory) == {"y": Statistics.of(np.array([1, 5, 2, 3], np.float32), bins=3)}

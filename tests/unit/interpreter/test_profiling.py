@@ -15,9 +15,9 @@ import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener
-from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, run_profile
+from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way, run_profile
 from qmlir.interpreter.run import interpret
-from qmlir.interpreter.samples import Run
+from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passes.primitive.nn_decompose import NnDecompose
 from qmlir.passmanager.running import run_pipeline
@@ -334,18 +334,18 @@ def test_a_bar_on_a_terminal_only() -> None:
 
 
 class _Counted:
-    """What would compile: machines that are the interpreter, worth it from so many runs on."""
+    """A way whose machines are the interpreter, which is worth it from so many runs on."""
 
     def __init__(self, worth: int) -> None:
-        self.runs = worth
+        self.worth = worth
         self.made = 0
 
-    def worth(self, module: ModuleOp, options: RunOptions, run: Run) -> int:
-        return self.runs
+    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+        def make() -> Callable[[], Machine]:
+            self.made += 1
+            return lambda: Interpreted(module, options)
 
-    def machines(self, module: ModuleOp, options: RunOptions) -> Callable[[], Machine]:
-        self.made += 1
-        return lambda: Interpreted(module, options)
+        return [Way(0, 1), Way(self.worth - 0.5, 0, make)]
 
 
 @pytest.mark.parametrize(("worth", "made"), [(3, 1), (4, 1), (5, 0)])
@@ -354,6 +354,30 @@ def test_as_many_samples_as_it_takes_are_compiled_however_they_come(worth: int, 
     expected = run_profile(module, X)
     forms: list[Any] = [X, {"x": X}, list(X), iter(X), [X[:1], X[1:]]]
     for data in forms:
-        compiling = _Counted(worth)
-        assert run_profile(module, data, compiling=compiling).to_text() == expected.to_text()
-        assert compiling.made == made
+        faster = _Counted(worth)
+        assert run_profile(module, data, faster=faster).to_text() == expected.to_text()
+        assert faster.made == made
+
+
+def test_the_fastest_way_that_there_is_runs() -> None:
+    """One has no form of the module, the next would do, and a third one takes longer for three samples."""
+    module = run_pipeline(module_of(TEXT), PROFILE.text(options=""))
+    tried: list[str] = []
+
+    def made(name: str, machine: Callable[[], Machine] | None) -> Callable[[], Callable[[], Machine] | None]:
+        def make() -> Callable[[], Machine] | None:
+            tried.append(name)
+            return machine
+
+        return make
+
+    class Ways:
+        def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+            machine = lambda: Interpreted(module, options)  # noqa: E731
+            return [
+                Way(0, 100), Way(10, 1, made("slow start", machine)), Way(1, 1, made("none", None)),
+                Way(2, 1, made("good", machine)),
+            ]  # fmt: skip
+
+    assert run_profile(module, X, faster=Ways()).to_text() == run_profile(module, X).to_text()
+    assert tried == ["none", "good"]

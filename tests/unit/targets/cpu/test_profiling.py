@@ -1,5 +1,9 @@
 """Profiles from compiled code against those of the interpreter, and its records against those that NumPy makes."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -7,10 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.records import RecordLayout
 from qmlir.environment import default_environment
-from qmlir.interpreter.profiling import RunOptions
+from qmlir.interpreter.profiling import RunOptions, Way
+from qmlir.interpreter.recording import Recorder
 from qmlir.interpreter.run import interpret
-from qmlir.interpreter.samples import Run
+from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.targets.cpu import profiling
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.text.parsing import parse_module
@@ -79,18 +85,32 @@ func.func @main(%x: tensor<?x6x4xf32> {nn.name = "x", nn.dims = ["batch", "", ""
 SAMPLES = np.random.default_rng(1).normal(0, 3, (9, 6, 4)).astype(np.float32)
 
 
+RECORDED, COMPILED = 1, 2
+"""The ways beside the interpreter: it records in compiled code, or everything is compiled."""
+
+
+def _only(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Let there be one way, and the interpreter where it has no such form."""
+    ways = CompiledProfiling.ways
+
+    def chosen(self: CompiledProfiling, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+        return [replace(ways(self, module, samples, options, run)[number], once=0.0, each=0.0)]
+
+    monkeypatch.setattr(CompiledProfiling, "ways", chosen)
+
+
 @pytest.fixture(autouse=True)
 def _always_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    def worth(self: CompiledProfiling, module: ModuleOp, options: RunOptions, run: Run) -> int:
-        return 1
-
-    monkeypatch.setattr(CompiledProfiling, "worth", worth)
+    _only(monkeypatch, COMPILED)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_profile_is_that_of_the_interpreter(processes: int) -> None:
+@pytest.mark.parametrize("way", [RECORDED, COMPILED])
+def test_a_profile_is_that_of_the_interpreter(monkeypatch: pytest.MonkeyPatch, way: int, processes: int) -> None:
     """Without products to be summed, in every bit: the order of float sums is named. Averages know the order of runs,
     what is computed of constants counts once, and both steps have one key."""
+    monkeypatch.undo()
+    _only(monkeypatch, way)
     found = qmlir.profile(_module(NET), SAMPLES, axis=1, bins=64, processes=processes)
     expected = qmlir.profile(_module(NET), SAMPLES, axis=1, bins=64, compiled=False)
     assert found.values["of constants"].count == 4
@@ -138,5 +158,80 @@ func.func @main(%x: tensor<?x6x4xf16> {nn.name = "x", nn.dims = ["batch", "", ""
         found = qmlir.profile(_module(text), SAMPLES.astype(np.float16))
     assert found == qmlir.profile(_module(text), SAMPLES.astype(np.float16), compiled=False)
     assert [each.message for each in said] == [
-        "profiling runs in the interpreter: 'calib.observe' op observes tensor<?x6x4xf16>: records are of f32"
+        "profiling is not compiled: 'calib.observe' op observes tensor<?x6x4xf16>: records are of f32"
     ]
+
+
+PIECES = """
+func.func @main(%x: tensor<3x?x4xf32> {nn.name = "x", nn.dims = ["", "N", ""]}) -> tensor<?x12xf32> {
+  %h = nn.constant dense<0.5> : tensor<f32> {origin = "h"}
+  %shape = nn.shape %x : (tensor<3x?x4xf32>) -> tensor<3xi64> {origin = "shape"}
+  %0 = nn.expand %h, %shape : (tensor<f32>, tensor<3xi64>) -> tensor<3x?x4xf32> {origin = "start"}
+  %1 = nn.mul %x, %0 : tensor<3x?x4xf32> {origin = "cell", role = "step"}
+  %2 = nn.transpose %1 {permutation = [1, 0, 2]} : (tensor<3x?x4xf32>) -> tensor<?x3x4xf32> {origin = "turned"}
+  %flat = nn.constant dense<[-1, 12]> : tensor<2xi64> {origin = "flat"}
+  %3 = nn.reshape %2, %flat : (tensor<?x3x4xf32>, tensor<2xi64>) -> tensor<?x12xf32> {origin = "flat"}
+  %4 = nn.tanh %3 : tensor<?x12xf32> {origin = "cell", role = "step"}
+  func.return %4 : tensor<?x12xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 4, 7])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_samples_that_go_together_are_told_apart(monkeypatch: pytest.MonkeyPatch, count: int, processes: int) -> None:
+    """The batch is the second axis; pieces have four samples, and the last one fewer. Infinities belong to a sample."""
+    monkeypatch.undo()
+    _only(monkeypatch, RECORDED)
+    monkeypatch.setattr(profiling, "_ELEMENTS", 4 * 12)
+    together: list[int] = []
+    begin = Recorder.begin
+
+    def noted(self: Recorder, firsts: Sequence[int], samples: int) -> None:
+        together.append(len(firsts))
+        begin(self, firsts, samples)
+
+    monkeypatch.setattr(Recorder, "begin", noted)
+    samples = np.random.default_rng(2).normal(0, 3, (count, 3, 4)).astype(np.float32)
+    samples[count // 2, 1, 2] = -np.inf
+    found = qmlir.profile(_module(PIECES), list(samples), processes=processes)
+    assert together == {1: [1], 4: [4], 7: [4, 3]}[count]
+    expected = qmlir.profile(_module(PIECES), list(samples), compiled=False)
+    assert found.to_text() == expected.to_text()
+    seen = found.values["x"].batches
+    assert seen is not None
+    assert seen.count == count
+    finite = np.where(np.isfinite(samples), samples, np.inf)
+    assert seen.mean[0] == float(sum(map(Fraction, finite.min((1, 2)).tolist())) / count)
+    assert found.extreme_samples["x"][0] == int(finite.min((1, 2)).argmin())
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("nn.reduce_mean %x {axes = [0]} : (tensor<?x4xf32>) -> tensor<1x4xf32>", "1x4"),
+        ("nn.softmax %x {axis = 0} : tensor<?x4xf32>", "?x4"),
+    ],
+)
+def test_samples_that_meet_run_one_by_one(monkeypatch: pytest.MonkeyPatch, line: str, result: str) -> None:
+    operation, type_ = line.split(" : ")
+    text = f"""
+func.func @main(%x: tensor<?x4xf32> {{nn.name = "x", nn.dims = ["batch", ""]}}) -> tensor<{result}xf32> {{
+  %0 = {operation} : {type_} {{origin = "over all"}}
+  func.return %0 : tensor<{result}xf32>
+}}
+"""
+    monkeypatch.undo()
+    _only(monkeypatch, RECORDED)
+    samples = SAMPLES[:, 0]
+    found, expected = (qmlir.profile(_module(text), list(samples), compiled=each) for each in (True, False))
+    assert found.to_text() == expected.to_text()
+
+
+def test_a_number_of_a_sample_that_goes_with_others_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    _only(monkeypatch, RECORDED)
+    samples = SAMPLES.copy()
+    samples[4, 2, 1] = np.nan
+    with pytest.raises(DiagnosticError, match="value 'x' at sample 4: values must be numbers, found 1 NaN of 24"):
+        qmlir.profile(_module(NET), samples)

@@ -13,8 +13,10 @@ The code is compiled once for all programs of a process, which find it by the na
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedFunctionDecorator=false, reportUnknownParameterType=false, reportMissingParameterType=false
 
+import ctypes
 import math
 import zlib
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -296,28 +298,85 @@ def _add(x_at, size, words_at, first, indices, inner, places_at, kept_at, parts_
         _add_along(x, size, words, reals, first, indices, inner)
 
 
-_SYMBOL = f"{RECORDS}{zlib.crc32(Path(__file__).read_bytes()):08x}"
+def _widen_ranges(bits_at, repeats, images, inner, ends_at):
+    """Widen the range of each image: `inner` f32 of each lie together, one image after the other, `repeats` times.
+
+    `ends` has the smallest and the largest of an image, and the next ones follow. Infinities and NaN do not count."""
+    bits, ends = carray(bits_at, (repeats * images * inner,), np.int32), carray(ends_at, (2 * images,), np.float64)
+    for run in range(repeats * images):
+        least, most = np.int32(_MAGNITUDE), np.int32(-_MAGNITUDE - 1)
+        part = bits[run * inner : run * inner + inner]
+        for place in range(inner):
+            each = part[place]
+            key = np.int32(each ^ np.int32((each >> np.int32(31)) & np.int32(_MAGNITUDE)))
+            is_finite = np.int32(each & np.int32(_MAGNITUDE)) < _INFINITY
+            least = min(least, key if is_finite else np.int32(_MAGNITUDE))
+            most = max(most, key if is_finite else np.int32(-_MAGNITUDE - 1))
+        if least <= most:
+            image = 2 * (run % images)
+            ends[image] = min(ends[image], _float_of(least))
+            ends[image + 1] = max(ends[image + 1], _float_of(most))
+
+
+_VERSION = f"{zlib.crc32(Path(__file__).read_bytes()):08x}"
+_SYMBOL = f"{RECORDS}{_VERSION}"
 """The name of the code: another version of this file has another one."""
+
+_POINTER, _NUMBER = types.voidptr, types.int64
+
+
+def _provide(symbol: str, code: Any, parameters: Sequence[Any]) -> None:
+    """Let LLVM find a function by its name. It is compiled, or loaded from numba's cache, where no program did so."""
+    if llvm.address_of_symbol(symbol) is not None:
+        return
+    if kernels.work.is_helper:  # it calls nothing
+        llvm.add_symbol(symbol, 1)
+        return
+    made: Any = cfunc
+    compiled = made(types.void(*parameters), cache=True, error_model="numpy", boundscheck=False)(code)
+    _KEPT.append(compiled)
+    llvm.add_symbol(symbol, compiled.address)
+
+
+_ADD = (_POINTER, _NUMBER, _POINTER, _NUMBER, _NUMBER, _NUMBER, _POINTER, _POINTER, _POINTER)
 
 
 @cache
 def provide_records() -> None:
-    """Let LLVM find `_add` by its name. It is compiled, or loaded from numba's cache, where no program did so."""
-    if llvm.address_of_symbol(_SYMBOL) is not None:
-        return
-    if kernels.work.is_helper:  # it calls nothing
-        llvm.add_symbol(_SYMBOL, 1)
-        return
-    pointer, number = types.voidptr, types.int64
-    signature = types.void(pointer, number, pointer, number, number, number, pointer, pointer, pointer)
-    made: Any = cfunc
-    code = made(signature, cache=True, error_model="numpy", boundscheck=False)(_add)
-    _KEPT.append(code)
-    llvm.add_symbol(_SYMBOL, code.address)
+    """Let LLVM find `_add` by its name."""
+    _provide(_SYMBOL, _add, _ADD)
 
 
 _KEPT: list[Any] = []
 """Code lives as long as what holds it."""
+
+
+def _called(symbol: str, parameters: Sequence[Any]) -> Callable[..., None]:
+    kinds = [ctypes.c_void_p if each is _POINTER else ctypes.c_int64 for each in parameters]
+    return ctypes.CFUNCTYPE(None, *kinds)(llvm.address_of_symbol(symbol))
+
+
+class Recording:
+    """What compiled code does with records, for callers in Python. One thread at a time may use it."""
+
+    def __init__(self) -> None:
+        provide_records()
+        widen, ranges = f"{_SYMBOL}_ranges", (_POINTER, _NUMBER, _NUMBER, _NUMBER, _POINTER)
+        _provide(widen, _widen_ranges, ranges)
+        self._add, self._widen_ranges = _called(_SYMBOL, _ADD), _called(widen, ranges)
+        self._memory = [np.empty(count, np.int32) for count in (_CHUNK, _CHUNK, 4 * _MOST_BINS)]
+        self._places = [each.ctypes.data for each in self._memory]
+
+    def add(self, values: Any, record: Any, inner: int) -> None:
+        """Add contiguous f32 to a record; of the ranges of an axis those behind which `inner` elements lie together."""
+        self._add(values.ctypes.data, values.size, record.ctypes.data, 0, int(record[INDICES]), inner, *self._places)
+
+    def widen_ranges(self, values: Any, repeats: int, ends: Any) -> None:
+        """Widen the range of each image of contiguous f32 in `ends`, f64 of `[images, 2]`."""
+        images = len(ends)
+        self._widen_ranges(
+            values.ctypes.data, repeats, images, values.size // (repeats * images), ends.ctypes.data
+        )  # fmt: skip
 
 
 def _record_type(x: Any, place: Any, records: Any, *numbers: Any) -> Any:
