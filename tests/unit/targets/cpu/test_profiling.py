@@ -61,6 +61,14 @@ def test_compiled_records_are_those_of_numpy_in_every_bit() -> None:
         np.zeros(shape), normal, np.maximum(normal, 0), normal * 1e-42, -np.abs(normal) * 1e20, normal * 1e30,
         np.where(normal > 3, np.inf, normal), np.where(normal < -2, -np.inf, np.where(normal > 3, np.nan, 1)),
     ]  # fmt: skip
+    # All bits of significands, as far from each other as sums in f64 allow, and one place further.
+    odd = generator.choice([-1, 1], shape) * (2 * generator.integers(1 << 22, 1 << 23, shape) + 1)
+    draws = [
+        -generator.uniform(1, 2, shape),
+        *(np.ldexp(odd, generator.integers(0, span, shape)) for span in (18, 19)),
+        *draws,
+    ]
+    draws.append(np.full(shape, 2.0**24 - 1))
     samples = [each.astype(np.float32) for each in draws]
     samples.append(generator.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32).view(np.float32))
     for x in samples:

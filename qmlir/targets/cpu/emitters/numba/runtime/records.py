@@ -4,7 +4,10 @@ A record is words of 64 bits (`qmlir.arithmetic.records` says which), and depend
 may be taken in any order as long as they are exact. A chunk of elements is made integers by one power of two, where
 none of its elements is too small for that: `k = x * 2^-grid` has at most 50 bits, so sums of `k`, and of the products
 of its halves of 25 bits, over 2^12 elements fit in 63 bits. Integers may be added in any order, so LLVM uses vectors. A
-bin of the histogram is `k` shifted right, as bins are powers of two too. Other chunks are added element by element.
+bin of the histogram is `k` shifted right, as bins are powers of two too. Where elements are so close to each other that
+`k` has at most 41 bits, the integers are kept in f64, which has vectors of fewer instructions: with
+`k = h * 2^21 + l`, where `h` is rounded to nearest, `|h|` and `|l|` are at most 2^20, so all sums over 2^12 elements
+are at most 2^53, and exact in any order. Other chunks are added element by element.
 
 The code is compiled once for all programs of a process, which find it by the name of a symbol.
 """
@@ -51,18 +54,29 @@ _SPAN = 26
 """Bits below those of the largest element of a chunk that elements may use."""
 
 _HALF = 25
-_MANY = 1 << 15
+
+_FLOAT_SPAN, _FLOAT_HALF = 17, 21
+"""The same where sums are taken in f64."""
+
+_MANY = 1 << 14
 """Elements from which on a histogram is counted in four parts: equal neighbours need not wait for each other."""
 
 _MOST_BINS = 1 << 12
 """Bins up to which there is memory for these parts."""
+
+_ANY = 1 << 40
+"""The size of an array whose size is not known, and of which parts are taken."""
 
 _INFINITY = 0x7F800000
 _MAGNITUDE = 0x7FFFFFFF
 _WORD = 0xFFFFFFFF
 
 jit: Any = njit  # its type knows fewer options than it takes
-_compiled = jit(error_model="numpy", boundscheck=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_options: dict[str, Any] = {"error_model": "numpy", "boundscheck": False}
+_options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_compiled = jit(**_options)
+_in_any_order = jit(**_options, fastmath={"reassoc", "contract"})
+"""For sums that are exact."""
 
 
 @_compiled
@@ -132,20 +146,26 @@ def _widen(words, reals, first, low, high):
 
 
 @_compiled
+def _magnitude(key):
+    """The magnitude of the float of a key."""
+    return np.int32(key ^ _MAGNITUDE) & np.int32(_MAGNITUDE) if key < 0 else key
+
+
+@_compiled
 def _extent(bits):
     """The smallest and the largest of floats as keys that are ordered as they are, the smallest magnitude but for 0 and
     the largest one, and how many are 0."""
     least, most = np.int32(_MAGNITUDE), np.int32(-_MAGNITUDE - 1)
-    smallest, largest, zeros = np.int32(_MAGNITUDE), np.int32(0), 0
+    smallest, zeros = np.uint32(_WORD), np.int32(0)
     for place in range(bits.size):
         each = bits[place]
         magnitude = np.int32(each & np.int32(_MAGNITUDE))
         key = np.int32(each ^ np.int32((each >> np.int32(31)) & np.int32(_MAGNITUDE)))
         least, most = min(least, key), max(most, key)
-        largest = max(largest, magnitude)
-        zeros += magnitude == 0
-        smallest = min(smallest, np.int32(_MAGNITUDE) if magnitude == 0 else magnitude)
-    return least, most, smallest, largest, zeros
+        zeros += np.int32(magnitude == np.int32(0))
+        smallest = min(smallest, np.uint32(np.uint32(magnitude) - np.uint32(1)))  # 0 becomes the largest number
+    largest = max(_magnitude(least), _magnitude(most))
+    return least, most, min(np.int64(smallest) + 1, _MAGNITUDE), largest, np.int64(zeros)
 
 
 @_compiled
@@ -181,6 +201,47 @@ def _by_integers(x, words, first, exponent, indices):
     _add_to_sum(words, first + SQUARES, high_squares, unit + 2 * _HALF)
 
 
+@_in_any_order
+def _float_sums(x, scale):
+    """The sums of `k = x * scale`, of its sizes and of the products of its halves."""
+    total = sizes = high_squares = products = low_squares = 0.0
+    for place in range(x.size):
+        k = np.float64(x[place]) * scale
+        high = np.rint(k * (1.0 / (1 << _FLOAT_HALF)))
+        low = k - high * (1 << _FLOAT_HALF)
+        total += k
+        sizes += abs(k)
+        high_squares += high * high
+        products += high * low
+        low_squares += low * low
+    return total, sizes, high_squares, products, low_squares
+
+
+@_compiled
+def _find_bins(x, per_bin, bins, indices):
+    for place in range(x.size):
+        index = np.int32(np.floor(x[place] * per_bin))
+        indices[place] = index + (bins & np.int32(index >> np.int32(31)))
+
+
+@_compiled
+def _by_floats(x, words, first, exponent, indices):
+    """What `_by_integers` does, for elements that `_FLOAT_SPAN` allows."""
+    grid = exponent - 24 - _FLOAT_SPAN
+    per_bin = np.float32(math.ldexp(1.0, -words[first + EXPONENT]))
+    _find_bins(x, per_bin, np.int32(words[first + BINS]), indices)
+    sums = _float_sums(x, math.ldexp(1.0, -grid))
+    total, sizes, high_squares = np.int64(sums[0]), np.int64(sums[1]), np.int64(sums[2])
+    products, low_squares = np.int64(sums[3]), np.int64(sums[4])
+    _add_to_sum(words, first + SUM, (sizes + total) >> 1, grid + 149)
+    _add_to_sum(words, first + NEGATIVE_SUM, (sizes - total) >> 1, grid + 149)
+    # Products may be negative, and `h^2 - |h|` is not: their multiples of 2^20 go to the squares of `h`.
+    unit, half = 2 * grid + 298, _FLOAT_HALF - 1
+    _add_to_sum(words, first + SQUARES, low_squares, unit)
+    _add_to_sum(words, first + SQUARES, products & ((1 << half) - 1), unit + _FLOAT_HALF + 1)
+    _add_to_sum(words, first + SQUARES, high_squares + (products >> half), unit + 2 * _FLOAT_HALF)
+
+
 @_compiled
 def _one_by_one(x, bits, words, first, indices):
     """What `_by_integers` does, for any finite floats."""
@@ -198,11 +259,28 @@ def _one_by_one(x, bits, words, first, indices):
 def _gather(words, first, parts):
     """Move the counts in `parts`, four histograms, to the record."""
     bins = words[first + BINS]
+    counts = words[first + COUNTS : first + COUNTS + bins]
+    one, two = parts[:bins], parts[bins : 2 * bins]
+    three, four = parts[2 * bins : 3 * bins], parts[3 * bins : 4 * bins]
     for place in range(bins):
-        count = parts[place] + parts[bins + place] + parts[2 * bins + place] + parts[3 * bins + place]
-        words[first + COUNTS + place] += count
-    for place in range(4 * bins):
-        parts[place] = 0
+        counts[place] += np.int64(one[place] + two[place] + three[place] + four[place])
+    _clear(parts[: 4 * bins])
+
+
+@_compiled
+def _clear(counts):
+    for place in range(counts.size):
+        counts[place] = 0
+
+
+@_compiled
+def _fits_floats(smallest, field, exponent):
+    """Whether `_by_floats` adds elements from `smallest` on, the largest with this exponent field, exactly.
+
+    Their places in bins of `2^exponent` are f32, and not subnormal: a small negative one would lose its sign.
+    """
+    spans = smallest >= 0x800000 and field - (smallest >> 23) <= _FLOAT_SPAN
+    return spans and field - 126 - 24 - _FLOAT_SPAN >= -149 and -126 <= exponent <= min((smallest >> 23) - 1, 126)
 
 
 @_compiled
@@ -222,7 +300,9 @@ def _add_finite(x, bits, extent, words, reals, first, indices, parts, has_parts)
         words[first + COUNTS] += zeros
         return
     field = largest >> 23
-    if smallest >= 0x800000 and field - (smallest >> 23) <= _SPAN and field - 126 - 24 - _SPAN >= -149:
+    if _fits_floats(smallest, field, words[first + EXPONENT]):
+        _by_floats(x, words, first, field - 126, indices)
+    elif smallest >= 0x800000 and field - (smallest >> 23) <= _SPAN and field - 126 - 24 - _SPAN >= -149:
         _by_integers(x, words, first, field - 126, indices)
     else:
         _one_by_one(x, bits, words, first, indices)
@@ -274,14 +354,13 @@ def _add(x_at, size, words_at, first, indices, inner, places_at, kept_at, parts_
     """Add the statistics of `size` f32 to the record that begins at the word `first`, and the ranges of `indices`
     of an axis behind which `inner` elements lie together, if there are some. The last three are working memory."""
     x, bits = carray(x_at, (size,), np.float32), carray(x_at, (size,), np.int32)
-    words, reals = carray(words_at, (1,), np.int64), carray(words_at, (1,), np.float64)
+    words, reals = carray(words_at, (_ANY,), np.int64), carray(words_at, (1,), np.float64)
     places, parts = carray(places_at, (_CHUNK,), np.uint32), carray(parts_at, (4 * _MOST_BINS,), np.int32)
     kept, kept_bits = carray(kept_at, (_CHUNK,), np.float32), carray(kept_at, (_CHUNK,), np.int32)
     bins = words[first + BINS]
     has_parts = size >= _MANY and bins <= _MOST_BINS
     if has_parts:
-        for place in range(4 * bins):
-            parts[place] = 0
+        _clear(parts[: 4 * bins])
     for begin in range(0, size, _CHUNK):
         # Loops begin at 0: of other indices numba asks whether they are negative, and LLVM finds no vectors.
         values, values_bits = x[begin : begin + _CHUNK], bits[begin : begin + _CHUNK]
