@@ -1,8 +1,9 @@
 """Measures calibration: profiles of float models beside ONNX Runtime, which only runs them on the same samples.
 
-`python -m benchmarks.calibration [MODEL.onnx COUNT]…`, one thread; by default ResNet-50 with random weights and 64
-samples. The first profile compiles, into a cache of its own; the second finds the program there. Samples are normally
-distributed, a size that a model leaves open is 1 in each.
+`python -m benchmarks.calibration [MODEL.onnx COUNT]…`, one thread (`OPENBLAS_NUM_THREADS=1` for what NumPy computes);
+by default ResNet-50 with random weights and 64 samples. The first profile loads what it needs and compiles, where that
+is worth it, into a cache of its own; the second finds all of it there. Samples are normally distributed, a size that a
+model leaves open is 1 in each.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from qmlir.workflows.quantizing import quantize_pipeline
 
 _INTERPRETED = 16
 """Samples of which the interpreter's time is taken."""
+
+_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def _seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -53,9 +56,9 @@ def measure(path: Path, count: int, clock: Callable[[], float]) -> Iterator[str]
     session.run(None, samples[0])
     peer = _seconds(lambda: [session.run(None, each) for each in samples], clock)
     yield f"{path.stem}, {count} samples: ONNX Runtime runs them in {peer:.3g} s"
-    for name in ("compiling included", "compiled before"):
+    for name in ("the first", "the second"):
         spent = _seconds(lambda: qmlir.profile(lowered, samples), clock)
-        yield f"  profile, {name}: {spent:.3g} s, {spent / peer:.3g} times that"
+        yield f"  {name} profile: {spent:.3g} s, {spent / peer:.3g} times that"
     few = samples[:_INTERPRETED]
     spent = _seconds(lambda: qmlir.profile(lowered, few, compiled=False), clock) / len(few) * count
     yield f"  in the interpreter, from {len(few)} samples: {spent:.3g} s, {spent / peer:.3g} times that"
@@ -66,6 +69,8 @@ def _main() -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL COUNT", help="models and how many samples each gets")
     parser.add_argument("--processor-time", action="store_true", help="of this process, beside other work")
     arguments = parser.parse_args()
+    if os.environ.get(_THREADS) != "1":
+        parser.error(f"set {_THREADS}=1: threads of NumPy's BLAS that wait take processor time, too")
     os.environ["QMLIR_COMPILE_PROCESSES"] = "1"
     clock = time.process_time if arguments.processor_time else time.perf_counter
     with tempfile.TemporaryDirectory() as folder:

@@ -21,18 +21,22 @@ import math
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba import cfunc, njit, types
 from numba.core import cgutils
+from numba.core.ccallback import CFunc
+from numba.core.registry import cpu_target
 from numba.np.numpy_support import carray
 
 from . import kernels
 from .declare import Emission, declared, operation
+from .entry import made_engine
 from .machine_code import RECORDS
 
 BINS, INDICES, COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(7)
@@ -72,10 +76,9 @@ _MAGNITUDE = 0x7FFFFFFF
 _WORD = 0xFFFFFFFF
 
 jit: Any = njit  # its type knows fewer options than it takes
-_options: dict[str, Any] = {"error_model": "numpy", "boundscheck": False}
-_options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_compiled = jit(**_options)
-_in_any_order = jit(**_options, fastmath={"reassoc", "contract"})
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False}
+_compiled = jit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_in_any_order = jit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"reassoc", "contract"})
 """For sums that are exact."""
 
 
@@ -411,10 +414,41 @@ def _provide(symbol: str, code: Any, parameters: Sequence[Any]) -> None:
     if kernels.work.is_helper:  # it calls nothing
         llvm.add_symbol(symbol, 1)
         return
-    made: Any = cfunc
-    compiled = made(types.void(*parameters), cache=True, error_model="numpy", boundscheck=False)(code)
-    _KEPT.append(compiled)
-    llvm.add_symbol(symbol, compiled.address)
+    signature = types.void(*parameters)
+    address = _kept(code, signature)
+    if address is None:
+        made: Any = cfunc
+        compiled = made(signature, cache=True, **_OPTIONS)(code)
+        _KEPT.append(compiled)
+        address = compiled.address
+    llvm.add_symbol(symbol, address)
+
+
+def _kept(code: Any, signature: Any) -> int | None:
+    """The address of the code that numba's cache has of a function, loaded without what numba knows of types.
+
+    That would take a third of a second in each process. `None` where there is none, or it needs what is not there.
+    """
+    made: Any = CFunc(code, (signature.args, signature.return_type), locals={}, options=_OPTIONS)
+    made.enable_caching()
+    cache, target = made._cache, cast(Any, cpu_target).target_context
+    found = cache._cache_file.load(cache._index_key(signature, target.codegen()))
+    if found is None or found[0][1] != "object":
+        return None
+    data, bitcode = found[0][2]
+    helpers: Any = import_module("numba.core.runtime._nrt_python")
+    for name, address in helpers.c_helpers.items():  # as numba does when it begins to compile
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    functions = (each for each in llvm.parse_bitcode(bitcode).functions if each.is_declaration)
+    needs = [each.name for each in functions if not each.name.startswith("llvm.")]
+    # LLVM ends the process where a symbol is missing.
+    if any(llvm.address_of_symbol(name) is None for name in needs):
+        return None
+    engine = made_engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    _KEPT.append(engine)
+    return engine.get_function_address(found[1].llvm_cfunc_wrapper_name)
 
 
 _ADD = (_POINTER, _NUMBER, _POINTER, _NUMBER, _NUMBER, _NUMBER, _POINTER, _POINTER, _POINTER)
