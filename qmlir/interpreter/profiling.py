@@ -1,7 +1,8 @@
 """A run for a profile: samples go through a module with observers; statistics of each key come out.
 
-Samples go one by one where the batch size is open, since the products of a larger batch are rounded otherwise: so a
-profile depends on its samples alone, not on how they are divided among batches or processes.
+In the interpreter samples go one by one where the batch size is open, since the products of a larger batch are rounded
+otherwise. A faster machine may take some at once, as many as the model says. So a profile depends on its samples alone,
+not on how they are divided among batches or processes.
 """
 
 import math

@@ -41,11 +41,12 @@ def profile(
     anything that gives one item after the other: arrays by name, in order, or one array, of one sample or of a batch.
     `passes`, named pipelines among them, are run on a copy first, to profile a lowered model.
 
-    Samples go through the function in the batches of its type, and one by one where that leaves the batch size open.
-    `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
+    Samples go through the function in the batches of its type, and count one by one where that leaves the batch size
+    open. `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
     profile, and memory does not grow with the number of samples. Where there are so many samples that it takes less
-    time, the model runs in compiled code, in threads in the place of processes: its float products are rounded
-    otherwise, everything else is the same. Without `compiled` it always runs in the interpreter.
+    time, compiled code records what the interpreter computes of several samples at once, or runs the model itself, in
+    threads in the place of processes: its float products are rounded otherwise, everything else is the same. Without
+    `compiled` the interpreter always runs and records, sample by sample.
 
     `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
     histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are

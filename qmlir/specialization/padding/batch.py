@@ -137,21 +137,28 @@ def observed_images(
     clone.function_type = FunctionType.from_lists(clone.function_type.inputs.data, [each.type for each in observed])
     clone.properties.pop("res_attrs", None)
     inputs: dict[str, Axes] = {}
-    capacities = {BATCH: 2}
+    capacities: dict[str, int] = {}
     for (port, axes), shape in zip(open_inputs(clone).items(), sizes, strict=True):
-        capacities |= {name: size for axis, size in zip(axes, shape, strict=True) for name in axis.names}
         place = batch[port]
+        for axis, (extent, size) in enumerate(zip(axes, shape, strict=True)):
+            if axis != place and BATCH in extent.names:
+                raise op_error(function, f"has an axis of '{port}' named '{BATCH}' that is not the batch")
+            capacities |= dict.fromkeys(extent.names, size)
         inputs[port] = (*axes[:place], Extent.of(BATCH), *axes[place + 1 :])
+    capacities[BATCH] = 2
     walk = PaddingWalk(clone, capacities)
     walk.run(inputs)
     if BATCH in walk.mixed:
         raise op_error(walk.mixed[BATCH], "computes across the images of a batch")
-    return [_image_place(walk.outputs[port.name], capacities) for port in outputs_of(clone)]
+    return [_image_place(function, walk.outputs[port.name], capacities) for port in outputs_of(clone)]
 
 
-def _image_place(axes: Axes, sizes: Mapping[str, int]) -> ImagePlace | None:
-    for place, extent in enumerate(axes):
-        if BATCH in extent.names:
-            outer = Extent.of(*extent.factors[: extent.factors.index(BATCH)])
-            return ImagePlace(place, outer.at(sizes))
-    return None
+def _image_place(function: FuncOp, axes: Axes, sizes: Mapping[str, int]) -> ImagePlace | None:
+    found = [place for place, extent in enumerate(axes) for name in extent.names if name == BATCH]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise op_error(function, f"computes a value of {' x '.join(map(str, axes))}: each image with each other")
+    (place,) = found
+    factors = axes[place].factors
+    return ImagePlace(place, Extent.of(*factors[: factors.index(BATCH)]).at(sizes))

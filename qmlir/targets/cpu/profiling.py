@@ -2,6 +2,9 @@
 
 Each machine has records of its own, so several run at a time, and what they recorded is merged at the end. What is
 computed of constants alone, which counts once and not in every run, is interpreted with the first run.
+
+Where compiling takes longer than it saves, the interpreter computes, on many samples at a time where they are
+independent, and compiled code, which is the same for all models, does what takes most of its time: it records.
 """
 
 import math
@@ -79,8 +82,9 @@ _OPERATION, _OBSERVER, _ELEMENT, _PRODUCT = 20e-6, 40e-6, 25e-9, 0.02e-9
 """Seconds that the interpreter takes for an operation, for an observer, for each element that it observes, and for each
 multiply-add: ResNet-50 takes 1.3 s a sample, an LSTM of 8 steps and 64 units 16 ms."""
 
-_RECORDING, _RECORDED = 0.1, 3e-9
-"""Seconds until compiled code records what the interpreter computes, and for each element of that."""
+_RECORDING, _RECORDED = 0.3, 3e-9
+"""Seconds until compiled code records what the interpreter computes, and for each element of that. Some 50 ms would do:
+for less than what is left, products are rounded as they are for one sample."""
 
 _COMPILING, _COMPILED_OPERATION = 1.5, 6e-3
 """Half of the seconds that compiling takes, and for each operation: the program is kept, and models are often profiled

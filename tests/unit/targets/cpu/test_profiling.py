@@ -171,7 +171,7 @@ func.func @main(%x: tensor<?x6x4xf16> {nn.name = "x", nn.dims = ["batch", "", ""
 
 
 PIECES = """
-func.func @main(%x: tensor<3x?x4xf32> {nn.name = "x", nn.dims = ["", "N", ""]}) -> tensor<?x12xf32> {
+func.func @main(%x: tensor<3x?x4xf32> {nn.name = "x", nn.dims = ["", "N", ""]}) -> (tensor<?x12xf32>, tensor<?x4xf32>) {
   %h = nn.constant dense<0.5> : tensor<f32> {origin = "h"}
   %shape = nn.shape %x : (tensor<3x?x4xf32>) -> tensor<3xi64> {origin = "shape"}
   %0 = nn.expand %h, %shape : (tensor<f32>, tensor<3xi64>) -> tensor<3x?x4xf32> {origin = "start"}
@@ -180,7 +180,10 @@ func.func @main(%x: tensor<3x?x4xf32> {nn.name = "x", nn.dims = ["", "N", ""]}) 
   %flat = nn.constant dense<[-1, 12]> : tensor<2xi64> {origin = "flat"}
   %3 = nn.reshape %2, %flat : (tensor<?x3x4xf32>, tensor<2xi64>) -> tensor<?x12xf32> {origin = "flat"}
   %4 = nn.tanh %3 : tensor<?x12xf32> {origin = "cell", role = "step"}
-  func.return %4 : tensor<?x12xf32>
+  %rows = nn.constant dense<[-1, 4]> : tensor<2xi64> {origin = "rows"}
+  %5 = nn.reshape %1, %rows : (tensor<3x?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32> {origin = "rows"}
+  %6 = nn.abs %5 : tensor<?x4xf32> {origin = "size"}
+  func.return %4, %6 : tensor<?x12xf32>, tensor<?x4xf32>
 }
 """
 
@@ -215,18 +218,27 @@ def test_samples_that_go_together_are_told_apart(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("line", "result"),
+    ("lines", "result"),
     [
-        ("nn.reduce_mean %x {axes = [0]} : (tensor<?x4xf32>) -> tensor<1x4xf32>", "1x4"),
-        ("nn.softmax %x {axis = 0} : tensor<?x4xf32>", "?x4"),
+        (["nn.reduce_mean %x {axes = [0]} : (tensor<?x4xf32>) -> tensor<1x4xf32>"], "1x4"),
+        (["nn.softmax %x {axis = 0} : tensor<?x4xf32>"], "?x4"),
+        (
+            [
+                "nn.transpose %x {permutation = [1, 0]} : (tensor<?x4xf32>) -> tensor<4x?xf32>",
+                "nn.matmul %x, %0 : (tensor<?x4xf32>, tensor<4x?xf32>) -> tensor<?x?xf32>",
+            ],
+            "?x?",
+        ),
     ],
 )
-def test_samples_that_meet_run_one_by_one(monkeypatch: pytest.MonkeyPatch, line: str, result: str) -> None:
-    operation, type_ = line.split(" : ")
+def test_samples_that_meet_run_one_by_one(monkeypatch: pytest.MonkeyPatch, lines: list[str], result: str) -> None:
+    body = ""
+    for number, line in enumerate(lines):
+        operation, type_ = line.split(" : ")
+        body += f'  %{number} = {operation} : {type_} {{origin = "step {number}"}}\n'
     text = f"""
 func.func @main(%x: tensor<?x4xf32> {{nn.name = "x", nn.dims = ["batch", ""]}}) -> tensor<{result}xf32> {{
-  %0 = {operation} : {type_} {{origin = "over all"}}
-  func.return %0 : tensor<{result}xf32>
+{body}  func.return %{len(lines) - 1} : tensor<{result}xf32>
 }}
 """
     monkeypatch.undo()
