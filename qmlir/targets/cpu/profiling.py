@@ -216,7 +216,13 @@ def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[s
 
 def _recording(
     module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int], at_once: int
-) -> Callable[[], Machine]:
+) -> Callable[[], Machine] | None:
+    """What makes a machine that records in compiled code; `None`, with a remark, where there is no place to keep it."""
+    try:
+        cpu.Recording()
+    except RuntimeError as error:  # numba's: compiling it for each process would take longer than it saves
+        emit(Diagnostic(Severity.REMARK, f"statistics are not recorded in compiled code: {error}"))
+        return None
     images = _images_in(module, options, run, batch) if at_once > 1 else None
     return partial(RecordingMachine, module, options, images, 1 if images is None else at_once)
 

@@ -16,6 +16,7 @@ from qmlir.interpreter.recording import Recorder
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.targets import cpu
 from qmlir.targets.cpu import profiling
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.profiling import CompiledProfiling
@@ -255,3 +256,17 @@ def test_a_number_of_a_sample_that_goes_with_others_is_named(monkeypatch: pytest
     samples[4, 2, 1] = np.nan
     with pytest.raises(DiagnosticError, match="value 'x' at sample 4: values must be numbers, found 1 NaN of 24"):
         qmlir.profile(_module(NET), samples)
+
+
+def test_without_a_place_to_keep_record_functions_the_interpreter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: object) -> None:
+        raise RuntimeError("no locator available")
+
+    monkeypatch.undo()
+    _only(monkeypatch, RECORDED)
+    monkeypatch.setattr(cpu.Recording, "__init__", refuse)
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        found = qmlir.profile(_module(NET), SAMPLES)
+    assert found == qmlir.profile(_module(NET), SAMPLES, compiled=False)
+    assert [each.message for each in said] == ["statistics are not recorded in compiled code: no locator available"]
