@@ -82,6 +82,8 @@ def array_of(value: Any) -> Array:
 
     Raises `DiagnosticError` where it is none.
     """
+    if isinstance(value, np.ndarray):
+        return np.asarray(cast(Array, value))
     try:
         given: Any = value
         for method in ("detach", "cpu"):
