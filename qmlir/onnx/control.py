@@ -22,11 +22,12 @@ from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, LessOp, SubOp
 from qmlir.dialects.nn.ops.indexing import GatherOp, ScatterNDOp
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.ops.island import RUNS, OnnxIslandOp
 from qmlir.dialects.nn.ops.logic import AndOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.interfaces import HasParameters
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.graph import GraphBuilder
@@ -40,6 +41,9 @@ OLDEST_SCAN = 9
 
 ImportGraph = Callable[[GraphProto, GraphBuilder, Sequence[SSAValue]], list[SSAValue]]
 """Imports a graph of the node into the block of a builder, its inputs the values; gives those of its outputs."""
+
+ImportIsland = Callable[[GraphProto, GraphBuilder, Sequence[AnyTensor], str], list[SSAValue]]
+"""Adds a graph without inputs as one island whose outputs have these types; the reason says why it is one."""
 
 
 class NoForm(Exception):
@@ -56,6 +60,8 @@ class Control:
     builder: GraphBuilder
     origin: Origin
     import_graph: ImportGraph
+    import_island: ImportIsland | None = None
+    """`None` where nodes may not be islands."""
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The attribute `name`, a graph, a number or a list of them."""
@@ -107,7 +113,7 @@ class Control:
         values = self.import_graph(graph, builder, inputs)
         island = next((op for op in block.walk() if isinstance(op, OnnxIslandOp)), None)
         if island is not None:
-            raise NoForm(f"has an operator inside that nothing imports ({island.reason.data})")
+            raise NoForm(f"has an operator inside that nothing imports ({island.cause})")
         _check_parameters(block)
         return [builder.plain(_as_tensor(value, each.name)) for value, each in zip(values, graph.output, strict=True)]
 
@@ -148,26 +154,53 @@ def _discard(*blocks: Block) -> None:
 
 
 def import_if(control: Control) -> Sequence[SSAValue]:
-    """An `scf.if`. Raises `NoForm` where the branches give different types."""
+    """An `scf.if`. Raises `NoForm` where the branches give different types.
+
+    A branch that can't be formed is an island in its region, if the other one says what types it gives.
+    """
     (condition,) = control.inputs
     assert condition is not None
-    blocks = Block(), Block()
-    graphs = [control.attribute(name) for name in ("then_branch", "else_branch")]
+    names = "then", "else"
+    blocks = {name: Block() for name in names}
+    graphs: dict[str, GraphProto] = {name: control.attribute(f"{name}_branch") for name in names}
+    values: dict[str, list[SSAValue]] = {}
+    refused: dict[str, NoForm | DiagnosticError] = {}
     try:
-        then, other = (control.graph_into(block, graph, []) for block, graph in zip(blocks, graphs, strict=True))
+        for name, block in blocks.items():
+            try:
+                values[name] = control.graph_into(block, graphs[name], [])
+            except (NoForm, DiagnosticError) as error:
+                refused[name] = error
+        for name, error in refused.items():
+            other = next(iter(values.values()), None)
+            if other is None or control.import_island is None or not all(map(_is_of_known_sizes, other)):
+                raise error
+            _discard(blocks[name])
+            blocks[name] = Block()
+            cause = error.diagnostic.message if isinstance(error, DiagnosticError) else f"it {error}"
+            types = [tensor_type(each.type) for each in other]
+            reason = f"If cannot form its {name} branch: {cause}{RUNS}"
+            inside = control.builder.inside(blocks[name])
+            values[name] = control.import_island(graphs[name], inside, types, reason)
+        then, other = values["then"], values["else"]
         for place, (one, two, name) in enumerate(zip(then, other, control.node.output, strict=True)):
             if one.type != two.type and _is_flag(one) and _is_flag(two):
                 # As conditions they are alike: what an `and` of TorchScript gives has one axis in one branch only.
-                one = then[place] = _flat(control, control.builder.inside(blocks[0]), one)
-                two = other[place] = _flat(control, control.builder.inside(blocks[1]), two)
+                one = then[place] = _flat(control, control.builder.inside(blocks["then"]), one)
+                two = other[place] = _flat(control, control.builder.inside(blocks["else"]), two)
             if one.type != two.type:
                 raise NoForm(f"gives '{name}' as {one.type} in one branch, as {two.type} in the other")
     except Exception:
-        _discard(*blocks)
+        _discard(*blocks.values())
         raise
     holds = control.scalar(control.builder, condition)
-    choice = scf.IfOp(holds, [value.type for value in then], _region(blocks[0], then), _region(blocks[1], other))
+    regions = _region(blocks["then"], then), _region(blocks["else"], other)
+    choice = scf.IfOp(holds, [value.type for value in then], *regions)
     return control.builder.append(choice, [control.origin]).results
+
+
+def _is_of_known_sizes(value: SSAValue) -> bool:
+    return DYNAMIC_INDEX not in shape_of(value)
 
 
 def _is_flag(value: SSAValue) -> bool:

@@ -59,6 +59,7 @@ from qmlir.onnx.missing import (
     domain_of,
     is_structured,
     island_of,
+    island_of_graph,
     nodes_of,
     operator_key,
     reason_text,
@@ -374,22 +375,34 @@ class _ModelImporter:
                 self._value(name, scope, builder, node)
         origin = self._origin(node, scope)
 
-        def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
-            check_branch(graph, scope.opsets, self.functions)
-            self.operators.check(graph.node, scope.opsets, self.model.name)
+        def inside(graph: GraphProto, given: Sequence[SSAValue]) -> _Scope:
             if graph.sparse_initializer:
                 raise NoForm(f"has the sparse tensor '{graph.sparse_initializer[0].values.name}' inside")
             own = dict(zip((each.name for each in graph.input), given, strict=True))
             initializers = {each.name: each for each in graph.initializer}
             declared = declared_types(graph) if scope.declared else {}
-            inner = _Scope(scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
+            return _Scope(scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
+
+        def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
+            check_branch(graph, scope.opsets, self.functions)
+            self.operators.check(graph.node, scope.opsets, self.model.name)
+            inner = inside(graph, given)
             self._import_nodes(graph.node, inner, builder, {each.name for each in graph.output})
+            return [self._value(each.name, inner, builder, node) for each in graph.output]
+
+        def import_island(
+            graph: GraphProto, builder: GraphBuilder, types: Sequence[AnyTensor], reason: str
+        ) -> list[SSAValue]:
+            inner, island = replace(inside(graph, []), declared={}), island_of_graph(graph)
+            given = {each.name: type_ for each, type_ in zip(graph.output, types, strict=True)}
+            self._add_island(island, reason, inner, builder, [origin], given)
             return [self._value(each.name, inner, builder, node) for each in graph.output]
 
         if condition is not None and len(graphs) == 1:
             values: Sequence[SSAValue] = import_graph(graphs[0], builder, [])
         else:
-            control = Control(node, scope.opsets[""], inputs, builder, origin, import_graph)
+            as_island = import_island if self.operators.fallback else None
+            control = Control(node, scope.opsets[""], inputs, builder, origin, import_graph, as_island)
             try:
                 values = STRUCTURED[node.op_type](control)
             except (NoForm, DiagnosticError) as refused:
@@ -424,17 +437,29 @@ class _ModelImporter:
 
     def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope, builder: GraphBuilder) -> None:
         """Add the operation of nodes that nothing imports, or that are `refused`: why, by operator."""
-        values = {name: self._island_input(name, island, scope, builder) for name in island.inputs}
-        proto = self.model.proto
-        head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if island.has_subgraphs else ())
-        head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
-        declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
         origins = [self._origin(node, scope) for node in island.nodes]
-        results = add_island(island, values, head, builder, origins, declared, reason_text(island, refused))
-        for name, value in zip(island.outputs, results, strict=True):
-            self._enter(island.nodes[-1], name, value, scope, builder)
+        self._add_island(island, reason_text(island, refused), scope, builder, origins)
         if scope.call is None:
             _name_results([scope.values[name] for name in island.outputs], island.outputs)
+
+    def _add_island(
+        self,
+        island: Island,
+        reason: str,
+        scope: _Scope,
+        builder: GraphBuilder,
+        origins: Sequence[Origin],
+        types: Mapping[str, AnyTensor] | None = None,
+    ) -> None:
+        values = {name: self._island_input(name, island, scope, builder) for name in island.inputs}
+        proto = self.model.proto
+        calls = island.has_subgraphs or any(self.functions.find(node) is not None for node in island.nodes)
+        head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
+        head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
+        declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
+        results = add_island(island, values, head, builder, origins, declared, reason, types)
+        for name, value in zip(island.outputs, results, strict=True):
+            self._enter(island.nodes[-1], name, value, scope, builder)
 
     def _island_input(self, name: str, island: Island, scope: _Scope, builder: GraphBuilder) -> SSAValue | TensorProto:
         """The value of a tensor, or the tensor of the model itself, where it is text."""

@@ -11,9 +11,10 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
+from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.ir.builtin_types import element_of, ranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.checking import is_large, opsets
@@ -58,12 +59,14 @@ def add_island(
     origins: Sequence[Origin],
     declared: Mapping[str, TypeProto],
     reason: str,
+    types: Mapping[str, AnyTensor] | None = None,
 ) -> Sequence[SSAValue]:
     """Add the operation of `island`; the values of its outputs.
 
     `values` are those of its inputs, or tensors of the model that only it uses, `head` is what the model says besides
-    its graph, `declared` what it says of types, `reason` why it is an island. Small constants become part of the
-    island, whose types may depend on them. Raises `DiagnosticError` where no runtime can run it, and for types that are
+    its graph, `declared` what it says of types, `reason` why it is an island; `types` are those
+    of its outputs where they are known from elsewhere. Small constants become part of the island, whose types may
+    depend on them. Raises `DiagnosticError` where no runtime can run it, and for types that are
     not known, `UnknownRankError` where the rank of an output is that of a run.
     """
     graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
@@ -93,14 +96,18 @@ def add_island(
     first = island.nodes[0]
     if fault := type_fault(model):  # ONNX's reference implementation opens such a model, too
         raise node_error(first, fault)
-    _type_outputs(model, declared, first)
+    if types is None:
+        _type_outputs(model, declared, first)
+    else:
+        for info in model.graph.output:
+            info.CopyFrom(value_info(info.name, types[info.name]))
     data = model.SerializeToString(deterministic=True)
     try:
         registry.table(TABLE)["open"](data)
     except (InterpretationError, DiagnosticError) as error:
         raise node_error(first, f"has no importer, and cannot run as an island: {error}") from error
-    types = [_type_of(info, first) for info in model.graph.output]
-    return builder.append(OnnxIslandOp.of(data, reason, operands, types), origins).results
+    result_types = [_type_of(info, first) for info in model.graph.output]
+    return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
 
 
 def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
@@ -234,7 +241,10 @@ def _model_of(op: OnnxIslandOp) -> ModelProto:
 
 
 def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
-    """The types that ONNX infers for the operands that an island has; its own where that knows less."""
+    """The types that ONNX infers for the operands that an island has; its own where that knows less, or says another.
+
+    The types of a branch are those of the other one: whether it gives them, a run finds.
+    """
     model = _model_of(op)
     for info, operand in zip(model.graph.input, op.operands, strict=True):
         info.CopyFrom(value_info(info.name, operand.type))
@@ -251,7 +261,7 @@ def _refined(inferred: TypeProto | None, type_: Attribute) -> Any:
     if inferred is None or own is None or not _is_known(inferred):
         return type_
     shape = _tensor_type(inferred).get_shape()
-    return TensorType(own.get_element_type(), shape) if len(shape) == own.get_num_dims() else type_
+    return TensorType(own.get_element_type(), shape) if shapes_agree(shape, own.get_shape()) else type_
 
 
 INFERENCE: Mapping[str, Callable[..., Any]] = {"types": result_types}

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
+from qmlir.dialects.nn.ops.island import RUNS, TABLE, OnnxIslandOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.provenance import origins_of
 from qmlir.onnx.checking import opsets
@@ -103,8 +103,8 @@ class Operators:
             nodes = ModelProto.FromString(island.model_bytes).graph.node
             origins = origins_of(island)
             names = list(map(str, origins)) if len(origins) == len(nodes) else list(map(node_name, nodes))
-            if reason := _refusals_of(island):
-                refused[reason].extend(names)
+            if reason := _refusals_of(island):  # a branch has the name of its If
+                refused[reason].extend(map(str, origins) if origins else names)
                 continue
             for node, name in zip(nodes, names, strict=True):
                 missing[operator_key(node)].append(name)
@@ -170,7 +170,7 @@ class Island:
         return found
 
 
-_NO_OPERATION, _RUNS = "qmlir has no operation for ", ": it runs as an ONNX island"
+_NO_OPERATION = "qmlir has no operation for "
 
 
 def reason_text(island: Island, refused: Mapping[str, str]) -> str:
@@ -180,13 +180,12 @@ def reason_text(island: Island, refused: Mapping[str, str]) -> str:
         by_reason[reason].append(key)
     causes = [f"{', '.join(keys)} {reason}" for reason, keys in by_reason.items()]
     missing = ", ".join(key for key in island.operators if key not in refused)
-    return "; ".join([*causes, f"{_NO_OPERATION}{missing}"] if missing else causes) + _RUNS
+    return "; ".join([*causes, f"{_NO_OPERATION}{missing}"] if missing else causes) + RUNS
 
 
 def _refusals_of(island: OnnxIslandOp) -> str:
     """What its reason says of refused nodes; empty where there are none."""
-    reason = island.reason.data
-    return "" if reason.startswith(_NO_OPERATION) else reason.removesuffix(_RUNS)
+    return "" if island.cause.startswith(_NO_OPERATION) else island.cause
 
 
 def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
@@ -198,6 +197,14 @@ def island_of(node: NodeProto) -> Island:
     """The island of one node."""
     used = dict.fromkeys(name for name in used_tensors(node) if name)
     return Island((node,), tuple(used), tuple(name for name in node.output if name))
+
+
+def island_of_graph(graph: GraphProto) -> Island:
+    """The island of the nodes of a graph without inputs; what the graph holds are inputs of the island."""
+    inside = {name for node in graph.node for name in node.output}
+    used = [name for node in graph.node for name in used_tensors(node) if name and name not in inside]
+    outputs = [each.name for each in graph.output if each.name in inside]
+    return Island(tuple(graph.node), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(outputs)))
 
 
 def with_islands(

@@ -6,6 +6,8 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import IfOp
+from xdsl.ir import Operation
 
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.ir.diagnostics import text_error, without_remarks
@@ -18,7 +20,7 @@ from qmlir.targets.cpu.any_length import Lengths
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.emission import has_parts, parts_of
 from qmlir.targets.hybrid import HybridProgram, compile_parts, load_parts
-from qmlir.targets.partitioning.partition import target_of
+from qmlir.targets.partitioning.partition import outline_branches, target_of
 
 PARTITION = "quant-partition"
 """The pass that gives each operation to a target."""
@@ -32,7 +34,7 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
     """
     targets = find_targets(target)
     clone = with_islands_apart(module).clone()
-    given = {name: owner for name, owner in parts_of(clone).items() if owner != INTERPRETER}
+    given = {name: owner for name, owner in parts_of(clone).items() if owner not in (INTERPRETER, HOST)}
     if given:
         known = {each.name for each in targets}
         for name, owner in given.items():
@@ -46,14 +48,26 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
 def with_islands_apart(module: ModuleOp) -> ModuleOp:
     """`module`, or a clone in which what has no compiled form is parts of the interpreter.
 
-    Other targets may have parts in it already, or get them afterwards.
+    Other targets may have parts in it already, or get them afterwards. Where a branch of a choice has such an
+    operation, both branches are parts.
     """
     target = find_target(INTERPRETER)
-    functions = (op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None)
-    supported = ((function, op) for function in functions for op in function.walk() if why_not(target, op) is None)
-    if not any(isinstance(op, OnnxIslandOp) or depends_on_data(function, op) for function, op in supported):
-        return module  # results whose sizes follow from shapes are known when a program is made for these
+
+    def functions(module: ModuleOp) -> list[FuncOp]:
+        return [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
+
+    def is_apart(function: FuncOp, op: Operation) -> bool:
+        # Results whose sizes follow from shapes are known when a program is made for these.
+        return why_not(target, op) is None and (isinstance(op, OnnxIslandOp) or depends_on_data(function, op))
+
+    if not any(is_apart(function, op) for function in functions(module) for op in function.walk()):
+        return module
     clone = module.clone()
+    for function in functions(clone):
+        for choice in [op for op in function.body.block.ops if isinstance(op, IfOp)]:
+            apart = [any(is_apart(function, op) for op in region.walk()) for region in choice.regions]
+            if any(apart):
+                outline_branches(clone, function, choice, [INTERPRETER if each else HOST for each in apart])
     before = clone.attributes.pop(TARGETS, None)
     set_targets(clone, (target.description, find_target(HOST).description))
     with without_remarks():  # why the rest is elsewhere is no question

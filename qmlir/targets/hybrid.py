@@ -16,7 +16,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.scf import IfOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import ConstantLike
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
@@ -70,36 +72,106 @@ class PartCall:
     call: CallOp
 
 
+Action = Callable[[list[Any]], None]
+"""Computes values from others, each at its place in a list."""
+
+
 class StaticProgram:
     """The parts of a function whose sizes are known, ready to be run in order."""
 
     def __init__(self, module: ModuleOp, function: str, make: Make):
         self.module = module
         self.function = function_of(module, function)
-        self._constants: dict[SSAValue, Any] = {}
-        steps: list[PartCall] = []
-        for op in self.function.body.block.ops:
-            if isinstance(op, CallOp):
-                name = op.callee.root_reference.data
-                if not _FILE_NAME.fullmatch(name):  # a part has a file or a folder of its name
-                    raise op_error(op, f"calls a part '{name}': names of parts are letters, digits, '_', '-' and '.'")
-                target = target_of(function_of(module, name)) or HOST
-                steps.append(PartCall(name, target, make(module, name, target), op))
-            elif op is not self.function.body.block.last_op:
-                self._constants |= zip(op.results, evaluate(op, []) or (), strict=True)
-        self.steps = tuple(steps)
+        self._make = make
+        self._steps: list[PartCall] = []
+        self._places: dict[SSAValue, int] = {}
+        self._values: list[Any] = []
+        """What is known of them before a run: constants."""
+
+        block = self.function.body.block
+        for argument in block.args:
+            self._place(argument)
+        self._actions = self._actions_of(block)
+        returned = block.last_op
+        operands = () if returned is None else returned.operands
+        pairs = zip(outputs_of(self.function), operands, strict=True)
+        self._outputs = [(port.name, self._place(operand)) for port, operand in pairs]
+
+    @property
+    def steps(self) -> tuple[PartCall, ...]:
+        """The parts in the order in which they run, of a choice those of both branches."""
+        return tuple(self._steps)
+
+    def _place(self, value: SSAValue) -> int:
+        """The place of a value in the list of a run."""
+        if value not in self._places:
+            self._places[value] = len(self._places)
+            self._values.append(None)
+        return self._places[value]
+
+    def _actions_of(self, block: Block) -> list[Action]:
+        actions: list[Action] = []
+        for op in block.ops:
+            results = list(map(self._place, op.results))
+            if op.has_trait(ConstantLike, value_if_unregistered=False):
+                for place, value in zip(results, evaluate(op, []) or (), strict=True):
+                    self._values[place] = value
+            elif op is not block.last_op:
+                actions.append(self._action(op, list(map(self._place, op.operands)), results))
+        return actions
+
+    def _action(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> Action:
+        if isinstance(op, IfOp):
+            return self._choice(op, operands[0], results)
+        if isinstance(op, CallOp):
+            step = self._part(op)
+
+            def call(values: list[Any]) -> None:
+                made = step.run([values[place] for place in operands])
+                for place, value in zip(results, made.values(), strict=True):
+                    values[place] = value
+
+            return call
+
+        def compute(values: list[Any]) -> None:
+            found = evaluate(op, [values[place] for place in operands]) or ()
+            for place, value in zip(results, found, strict=True):
+                values[place] = value
+
+        return compute
+
+    def _part(self, op: CallOp) -> PartCall:
+        name = op.callee.root_reference.data
+        if not _FILE_NAME.fullmatch(name):  # a part has a file or a folder of its name
+            raise op_error(op, f"calls a part '{name}': names of parts are letters, digits, '_', '-' and '.'")
+        target = target_of(function_of(self.module, name)) or HOST
+        self._steps.append(PartCall(name, target, self._make(self.module, name, target), op))
+        return self._steps[-1]
+
+    def _choice(self, op: IfOp, condition: int, results: Sequence[int]) -> Action:
+        branches: list[tuple[list[Action], list[int]]] = []
+        for region in op.regions:
+            actions = self._actions_of(region.block) if region.blocks else []
+            end = region.block.last_op if region.blocks else None
+            branches.append((actions, [] if end is None else list(map(self._place, end.operands))))
+        (then, given), (other, given_otherwise) = branches
+
+        def choose(values: list[Any]) -> None:
+            actions, gives = (then, given) if values[condition] else (other, given_otherwise)
+            for action in actions:
+                action(values)
+            for place, each in zip(results, gives, strict=True):
+                values[place] = values[each]
+
+        return choose
 
     def run(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """The outputs by name."""
-        values: dict[SSAValue, Any] = dict(zip(self.function.body.block.args, arrays, strict=True))
-        values |= self._constants
-        for step in self.steps:
-            made = step.run([values[operand] for operand in step.call.operands])
-            values |= zip(step.call.results, made.values(), strict=True)
-        returned = self.function.body.block.last_op
-        operands = () if returned is None else returned.operands
-        pairs = zip(outputs_of(self.function), operands, strict=True)
-        return {port.name: values[operand] for port, operand in pairs}
+        values = self._values.copy()
+        values[: len(arrays)] = arrays
+        for action in self._actions:
+            action(values)
+        return {name: values[place] for name, place in self._outputs}
 
     @cached_property
     def any_batch(self) -> AnyBatch:

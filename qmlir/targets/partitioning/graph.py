@@ -24,9 +24,8 @@ def is_constant(value: SSAValue) -> bool:
     return isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False)
 
 
-def computing(function: FuncOp) -> tuple[Operation, ...]:
-    """The operations of a function of one block in order, neither constants nor its terminator."""
-    block: Block = function.body.block
+def computing(block: Block) -> tuple[Operation, ...]:
+    """The operations of a block in order, neither constants nor its terminator."""
     body = (op for op in block.ops if op is not block.last_op)
     return tuple(op for op in body if not op.has_trait(ConstantLike, value_if_unregistered=False))
 
@@ -51,7 +50,7 @@ def _order(operations: Iterable[Operation]) -> Iterator[Edge]:
 def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> CostGraph:
     """The graph of a function of one block; `crossing` says what a crossing of a value costs."""
     block: Block = function.body.block
-    operations = computing(function)
+    operations = computing(block)
     users: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}
     sources: dict[SSAValue, int] = {}
     for number, op in enumerate(operations):

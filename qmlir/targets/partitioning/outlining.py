@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from qmlir.ir.control import captured
 from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_names
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
-from qmlir.targets.partitioning.graph import CostGraph, is_constant
+from qmlir.targets.partitioning.graph import CostGraph, computing, is_constant
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,16 @@ def _input_names(function: FuncOp) -> dict[SSAValue, str]:
 
 
 class Outliner:
-    """Takes the phases of devices out of a function, in order."""
+    """Takes the phases of devices out of a block of a function, in order: `operations`, of each the phase in `plan`."""
 
-    def __init__(self, function: FuncOp, graph: CostGraph, plan: Sequence[int]):
-        self._function, self._graph, self._plan = function, graph, plan
+    def __init__(self, function: FuncOp, block: Block, operations: Sequence[Operation], plan: Sequence[int]):
+        self._block, self._operations, self._plan = block, operations, plan
         self._inputs = _input_names(function)
-        terminator = function.body.block.last_op
-        self._returned = list(terminator.operands) if terminator is not None else []
-        self._terminator = terminator
+        self._terminator = block.last_op
 
     def part(self, phase: int, name: str) -> OutlinedPart:
         """Move the operations of `phase` into a function `name`, which is not in the module yet."""
-        pairs = zip(self._graph.operations, self._plan, strict=True)
+        pairs = zip(self._operations, self._plan, strict=True)
         operations = [op for op, each in pairs if each == phase]
         inside = set(operations)
         made = {result for op in operations for result in op.results}
@@ -79,7 +77,7 @@ class Outliner:
         results = [result for op in operations for result in op.results if self._is_given(result, inside)]
         ins, outs = _ports(arguments, self._inputs, "input"), _ports(results, self._inputs, "output")
         call = CallOp(name, arguments, [result.type for result in results])
-        block = self._function.body.block
+        block = self._block
         block.insert_op_before(call, operations[0])
         body = Block(arg_types=[value.type for value in arguments])
         copies = _copies(constants, body)
@@ -102,16 +100,15 @@ class Outliner:
         return OutlinedPart(phase, function, call)
 
     def _is_given(self, value: SSAValue, inside: set[Operation]) -> bool:
-        block = self._function.body.block
-        return any(_ancestor(block, use.operation) not in inside for use in value.uses)
+        return any(_ancestor(self._block, use.operation) not in inside for use in value.uses)
 
     def sort(self, parts: Sequence[OutlinedPart]) -> None:
         """Put what is left, and the calls of `parts`, in an order in which they can run; constants where they are used.
 
         What is left stays in its order as far as that can be.
         """
-        block = self._function.body.block
-        phases = dict(zip(self._graph.operations, self._plan, strict=True)) | {part.call: part.phase for part in parts}
+        block = self._block
+        phases = dict(zip(self._operations, self._plan, strict=True)) | {part.call: part.phase for part in parts}
         left = sorted((op for op in block.ops if op in phases), key=phases.__getitem__)
         placed: set[SSAValue] = set()
         terminator = self._terminator
@@ -119,6 +116,8 @@ class Outliner:
         for op in (*left, terminator):
             for constant in [value for value in captured(op) if is_constant(value) and value not in placed]:
                 assert isinstance(constant.owner, Operation)
+                if constant.owner.parent is not block:
+                    continue
                 placed.update(constant.owner.results)
                 _move_before(constant.owner, terminator)
             if op is not terminator:
@@ -155,8 +154,19 @@ def _move_before(op: Operation, place: Operation) -> None:
 
 def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Mapping[int, str]) -> list[OutlinedPart]:
     """Take each phase that `names` names out of `function`; the parts in order, not yet in the module."""
-    outliner = Outliner(function, graph, plan)
+    outliner = Outliner(function, function.body.block, graph.operations, plan)
     parts = [outliner.part(phase, names[phase]) for phase in sorted(names)]
     if parts:
         outliner.sort(parts)
     return parts
+
+
+def outlined_whole(function: FuncOp, block: Block, name: str) -> OutlinedPart | None:
+    """Take everything out of a block of `function`, not yet in the module; `None` where it computes nothing."""
+    operations = computing(block)
+    if not operations:
+        return None
+    outliner = Outliner(function, block, operations, [0] * len(operations))
+    part = outliner.part(0, name)
+    outliner.sort([part])
+    return part

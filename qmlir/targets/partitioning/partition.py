@@ -1,9 +1,12 @@
 """Dividing the functions of a module among its targets: parts as functions, and a report for each function."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import count
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.scf import IfOp
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Operation
 
 from qmlir.analysis.symbols import symbols_of
@@ -14,7 +17,7 @@ from qmlir.quantization.report import key_of
 from qmlir.target import HOST
 from qmlir.targets.partitioning.choices import Division, Preferences
 from qmlir.targets.partitioning.graph import CostGraph, graph_of
-from qmlir.targets.partitioning.outlining import OutlinedPart, outlined
+from qmlir.targets.partitioning.outlining import OutlinedPart, outlined, outlined_whole
 from qmlir.targets.partitioning.phases import earliest, preferred
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
 from qmlir.targets.partitioning.report import PartitionReport, Stay, part_report, partition_report
@@ -38,12 +41,14 @@ def _names(module: ModuleOp, function: FuncOp, targets: Mapping[int, str]) -> di
     taken = symbols_of(module)
     found: dict[int, str] = {}
     for phase, target in targets.items():
-        base, number = f"{function.sym_name.data}_{target}", 0
-        while f"{base}_{number}" in taken:
-            number += 1
-        found[phase] = f"{base}_{number}"
+        found[phase] = _name(function, target, taken)
         taken.add(found[phase])
     return found
+
+
+def _name(function: FuncOp, target: str, taken: Container[str]) -> str:
+    base = f"{function.sym_name.data}_{target}"
+    return next(name for number in count() if (name := f"{base}_{number}") not in taken)
 
 
 def _outline(
@@ -51,12 +56,37 @@ def _outline(
 ) -> list[OutlinedPart]:
     """Take the phases that `targets` names out of `function`, each as a function of its target before it."""
     parts = outlined(function, graph, plan, _names(module, function, targets))
+    for part in parts:
+        _add(part, targets[part.phase], function)
+    return parts
+
+
+def _add(part: OutlinedPart, target: str, function: FuncOp) -> None:
     block = function.parent
     assert block is not None
-    for part in parts:
-        part.function.attributes[PART] = StringAttr(targets[part.phase])
-        block.insert_op_before(part.function, function)
-    return parts
+    part.function.attributes[PART] = StringAttr(target)
+    block.insert_op_before(part.function, function)
+
+
+def outline_branches(module: ModuleOp, function: FuncOp, choice: IfOp, targets: Sequence[str]) -> None:
+    """Make a part of each branch of a choice, of the target named at its place: the choice itself is the caller's."""
+    for region, target in zip(choice.regions, targets, strict=True):
+        name = _name(function, target, symbols_of(module))
+        part = outlined_whole(function, region.block, name) if region.blocks else None
+        if part is not None:
+            _add(part, target, function)
+
+
+def is_of_caller(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
+    """Whether what calls parts has `op`: a call of one, a choice between parts, or the condition of such a choice."""
+    if isinstance(op, CallOp):
+        callee = functions.get(op.callee.root_reference.data)
+        return callee is not None and target_of(callee) is not None
+    if isinstance(op, IfOp):
+        return any(is_of_caller(inner, functions) for inner in op.walk() if inner is not op)
+    users = [use.operation for result in op.results for use in result.uses]
+    chosen = (isinstance(user, IfOp) and is_of_caller(user, functions) for user in users)
+    return isinstance(op, ExtractOp) and bool(users) and all(chosen)
 
 
 def partition_function(
@@ -81,12 +111,14 @@ def partition(module: ModuleOp, targets: Sequence[Description], preferences: Pre
 
 
 def outline_host(module: ModuleOp, function: FuncOp) -> None:
-    """Make parts of what the host has of `function` too, as few as can be: only calls are left, and constants."""
+    """Make parts of what the host has of `function` too, as few as can be.
+
+    Only calls are left, choices between calls, and constants.
+    """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
     def place(op: Operation) -> Mapping[int, int]:
-        callee = functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
-        return {HOST_PLACE if callee is None or target_of(callee) is None else HOST_PLACE + 1: 0}
+        return {HOST_PLACE + 1 if is_of_caller(op, functions) else HOST_PLACE: 0}
 
     graph = graph_of(function, 2, place, lambda _: 0)
     plan = earliest(graph.problem, preferred(graph.problem))

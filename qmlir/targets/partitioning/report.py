@@ -148,7 +148,7 @@ def part_report(function: FuncOp, target: str) -> PartReport:
     return PartReport(
         function.sym_name.data,
         target,
-        len(computing(function)),
+        len(computing(function.body.block)),
         _multiply_adds(function),
         tuple(map(Crossing.of, inputs_of(function))),
         tuple(map(Crossing.of, outputs_of(function))),

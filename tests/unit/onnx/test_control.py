@@ -1,11 +1,13 @@
 """If, Loop and Scan as `scf`: what ONNX Runtime computes, interpreted and compiled; what has no form is an island."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, parser
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
@@ -236,3 +238,62 @@ def test_what_has_no_form_says_why() -> None:
     assert island.reason.data == reason
     with pytest.raises(DiagnosticError, match=r"'grows': begins with 'v' as .* it is one that nothing imports"):
         qmlir.load(model, fallback=False)
+
+
+BRANCH = """
+    net (float[2, 3] x, float[3, 2, 2] z, int64[2] reps, bool c) => (float[2, 3] y) <float three = {3}> {
+      w = Mul (x, three)
+      ["choice"] v = If (c) <
+        then_branch = yes () => (t) { p = MatMul (w, m) t = Tanh (p) },
+        else_branch = no () => (e) <int64[2] row = {1, 3}> {
+          d = Det (z) r = Reshape (d, row) e = Tile (r, reps) }>
+      y = Mul (v, v)
+    }"""
+
+
+def _branch() -> tuple[ModelProto, dict[str, Any]]:
+    model = _with_constants(_model(BRANCH), m=_random(3, 3))
+    return model, {"x": _random(2, 3), "z": _random(3, 2, 2), "reps": np.array([2, 1])}
+
+
+@pytest.mark.parametrize("is_then", [True, False])
+def test_a_branch_that_cannot_be_formed_is_an_island(is_then: bool, tmp_path: Path) -> None:
+    """The other one is quantized and compiled; what comes out is what ONNX Runtime computes, the island's exactly."""
+    runtime = pytest.importorskip("onnxruntime")
+    model, inputs = _branch()
+    inputs["c"] = np.array(is_then)
+    module = qmlir.load(model)
+    (island,) = (op for op in module.walk() if isinstance(op, OnnxIslandOp))
+    assert isinstance(island.parent_op(), scf.IfOp)
+    assert island.cause.startswith("If cannot form its else branch: ")
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, inputs)
+    np.testing.assert_allclose(qmlir.interpret(module, inputs)["y"], expected, rtol=1e-6)
+    samples = [{**inputs, "c": np.array(each)} for each in (True, False)]
+    quantized = qmlir.quantize(module, samples).module
+    (product,) = (op for op in quantized.walk() if op.name == "nn.matmul")
+    assert "!quant.uniform<i8" in str(product.operands[0].type)
+    found, program = qmlir.interpret(quantized, inputs)["y"], qmlir.compile(quantized)
+    error, signal = np.square(found - expected).sum(), np.square(expected).sum()
+    assert error < 0.01 * signal
+    targets = {step.target for step in program.steps}
+    assert targets == {"cpu", "interpreter"}
+    np.testing.assert_array_equal(program(inputs)["y"], found)
+    program.save(tmp_path / "saved")
+    np.testing.assert_array_equal(qmlir.load_program(tmp_path / "saved")(inputs)["y"], found)
+    written = qmlir.export_onnx(quantized)
+    exported = runtime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(exported.run(None, inputs)[0], found)
+    np.testing.assert_array_equal(qmlir.interpret(qmlir.load(written), inputs)["y"], found)
+
+
+def test_an_island_of_a_branch_has_the_types_of_the_other_branch() -> None:
+    """A run that gives others is an error; where they are open, the whole If is an island."""
+    model, inputs = _branch()
+    program = qmlir.compile(qmlir.load(model))
+    inputs |= {"c": np.array(False), "reps": np.array([1, 1])}
+    with pytest.raises(DiagnosticError, match=r"tensor<2x3xf32> has the shape \[2, 3\], found \[1, 3\]"):
+        program(inputs)
+    opened = qmlir.load(_with_constants(_model(BRANCH.replace("2, 3", "n, 3")), m=_random(3, 3)))
+    (island,) = (op for op in opened.walk() if isinstance(op, OnnxIslandOp))
+    assert not isinstance(island.parent_op(), scf.IfOp)

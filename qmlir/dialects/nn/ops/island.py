@@ -26,6 +26,9 @@ from qmlir.text.weights import ExternalWeightsAttr
 TABLE = "nn.onnx_island"
 """The table of the registry: `types` gives the result types of an island, `evaluate` its results."""
 
+RUNS = ": it runs as an ONNX island"
+"""What follows the cause in the reason of an island."""
+
 
 def is_held(type_: Attribute) -> bool:
     """Whether a value may have this type: tensors of numbers or text that are not quantized, and sequences of them."""
@@ -61,6 +64,11 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
             result_types=[list(result_types)],
             properties={"model": held, "reason": StringAttr(reason)},
         )
+
+    @property
+    def cause(self) -> str:
+        """Why its nodes are no operations of their own."""
+        return self.reason.data.removesuffix(RUNS)
 
     @property
     def model_bytes(self) -> bytes:
