@@ -65,6 +65,13 @@ class SizesKnownInRun(OpTrait):
     """Sizes of the results may depend on elements of the operands: what takes them is made for the sizes of a run."""
 
 
+class ReadsExactNumbers(OpTrait):
+    """Numbers are compared or looked up: the smallest change of an operand may give other results.
+
+    What such operations alone read is not worth rounding: it multiplies nothing, and costs decisions.
+    """
+
+
 KnownValue = Callable[[SSAValue | None], npt.NDArray[Any] | None]
 """The elements of a value that is known when a module is compiled, `None` for any other one and for no value."""
 

@@ -38,7 +38,7 @@ from qmlir.quantization.element_types import fixed_type, type_from_range, weight
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
-from qmlir.quantization.opaque import REASON, read_by_islands
+from qmlir.quantization.opaque import REASON, read_exactly
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Recipe
@@ -550,7 +550,7 @@ def decide(
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
     residual, uneven, masking = residual_values(function), uneven_values(function), mask_arithmetic(function)
-    opaque = read_by_islands(function)
+    opaque = read_exactly(function)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
     recipe.learn(function, without=["table"] if targets else [])
     while True:

@@ -90,7 +90,7 @@ UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 
 _ONNX = (
     "activations", "attention", "contraction", "elementwise", "expansion", "movement", "normalization", "pooling",
-    "quantization", "recurrent", "resizing", "selection", "sequence", "shapes", "softmax",
+    "quantization", "recurrent", "resizing", "selection", "sequence", "shapes", "softmax", "trees",
 )  # fmt: skip
 """The families of ONNX operators that have both importers and exporters."""
 

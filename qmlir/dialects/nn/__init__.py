@@ -27,6 +27,7 @@ from qmlir.dialects.nn.ops import (
     softmax,
     text,
     training,
+    trees,
 )
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.text.weights import ExternalWeightsAttr
@@ -34,7 +35,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 FAMILIES = (
     constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, einsum, normalization,
     training, softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
-    island,
+    island, trees,
 )  # fmt: skip
 """The families of operations."""
 

@@ -19,7 +19,7 @@ SMALLEST_NORM = 1e-30
 """What a norm is at least (`onnx.reference`): a row of zeros stays one."""
 
 
-def _table(node: Node) -> tuple[SSAValue, int]:
+def table(node: Node) -> tuple[SSAValue, int]:
     """The input, a row for each sample, and the number of its columns."""
     value, shape = node.input(), node.shape()
     if len(shape) != 2 or shape[1] == DYNAMIC_INDEX:
@@ -51,7 +51,7 @@ def _array_feature_extractor(node: Node) -> SSAValue:
 
 def _scaler(node: Node) -> SSAValue:
     """`(x - offset) * scale`, in f64 where the data is."""
-    value, columns = _table(node)
+    value, columns = table(node)
     element = f64 if element_of(value) == f64 else f32
     value = node.cast(value, element)
     dtype = node.graph.dtype_of(element)
@@ -68,7 +68,7 @@ def _normalizer(node: Node) -> SSAValue:
     norms = {"L1": reduction.ReduceL1Op, "L2": reduction.ReduceL2Op}
     if kind not in norms:  # ONNX takes the largest magnitude as MAX, ONNX Runtime the largest element
         raise node.unsupported(f"divides by the norm {kind}: {', '.join(norms)} have an operation")
-    value = node.cast(_table(node)[0], f32)
+    value = node.cast(table(node)[0], f32)
     norm = node.add(norms[kind], value, axes=[1], keep_dims=True).result
     norm = node.add(elementwise.MaxOp, norm, node.scalar(SMALLEST_NORM, norm)).result
     return node.add(elementwise.DivOp, value, norm).result
@@ -84,7 +84,7 @@ def _binarizer(node: Node) -> SSAValue:
 
 def _imputer(node: Node) -> SSAValue:
     """Numbers of each column in the place of those that are missing: NaN, or a number that stands for it."""
-    value, columns = _table(node)
+    value, columns = table(node)
     if element_of(value) not in (f32, i64):
         raise node.unsupported(f"takes f32 and i64, found {value.type}")
     kind = "float" if element_of(value) == f32 else "int64"
@@ -100,7 +100,7 @@ def _imputer(node: Node) -> SSAValue:
 
 def _linear(node: Node, outputs: int) -> SSAValue:
     """`[samples, outputs]`: the fully connected layer of a linear model."""
-    value, columns = _table(node)
+    value, columns = table(node)
     coefficients, intercepts = (_numbers(node, name, np.float32) for name in ("coefficients", "intercepts"))
     if coefficients.size != outputs * columns:
         raise node.error(f"has {coefficients.size} coefficients for {columns} columns and {outputs} results")

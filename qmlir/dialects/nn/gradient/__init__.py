@@ -24,7 +24,7 @@ from qmlir.dialects.nn.gradient import (
     training,
 )
 from qmlir.dialects.nn.gradient.backward import Rule, nothing, refusing
-from qmlir.dialects.nn.ops import constant, island, logic, selection, sequence, shapes, text
+from qmlir.dialects.nn.ops import constant, island, logic, selection, sequence, shapes, text, trees
 from qmlir.dialects.nn.ops import elementwise as arithmetic
 from qmlir.dialects.nn.ops import reduction as reductions
 
@@ -39,6 +39,7 @@ REFUSED: Mapping[type[Operation], str] = {
     arithmetic.BitCastOp: "it reads bits, not numbers",
     shapes.RangeOp: "the number of its elements is not differentiable",
     island.OnnxIslandOp: "ONNX Runtime computes it, which gives no gradients",
+    trees.TreeEnsembleOp: "its scores jump where an element passes a threshold",
     **dict.fromkeys(operations_in(sequence), "sequences of tensors are not differentiated"),
 }
 """The operations that compute floats and are not differentiated, each with the reason."""

@@ -31,13 +31,14 @@ from qmlir.dialects.nn.interpret import (
     softmax,
     text,
     training,
+    trees,
 )
 from qmlir.dialects.nn.interpret.components import with_components
 from qmlir.dialects.nn.interpret.quantized import with_quantized
 
 _FAMILIES = (
     elementwise, logic, contraction, pooling, resizing, einsum, movement, normalization, training, softmax, attention,
-    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text,
+    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text, trees,
 )  # fmt: skip
 
 _PLAIN = with_quantized({op: evaluator for family in _FAMILIES for op, evaluator in family.EVALUATORS.items()})

@@ -35,6 +35,7 @@ from qmlir.dialects.nn.lower import (
     shapes,
     softmax,
     transposed,
+    trees,
 )
 from qmlir.dialects.nn.lower.elements import or_parts, otherwise
 from qmlir.dialects.nn.lower.qlinear import by_mode
@@ -45,7 +46,7 @@ from qmlir.dialects.nn.ops.training import DropoutOp
 _LOWERED = (
     attention, constant, contraction, conversion, einsum, elementwise, expansion, indexing, logic, movement,
     normalization, pooling, recurrent, reduction, resizing, selection, shapes, softmax,
-    transposed,
+    transposed, trees,
 )  # fmt: skip
 
 

@@ -20,7 +20,14 @@ from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
-from qmlir.ir.interfaces import InferResultTypes, Quantizable, QuantizationSlots, SizesKnownInRun, Slot
+from qmlir.ir.interfaces import (
+    InferResultTypes,
+    Quantizable,
+    QuantizationSlots,
+    ReadsExactNumbers,
+    SizesKnownInRun,
+    Slot,
+)
 from qmlir.text.weights import ExternalWeightsAttr
 
 TABLE = "nn.onnx_island"
@@ -53,7 +60,7 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
     model = prop_def(DenseIntOrFPElementsAttr | ExternalWeightsAttr)
     reason = prop_def(StringAttr)
 
-    traits = traits_def(Pure(), SizesKnownInRun())
+    traits = traits_def(Pure(), SizesKnownInRun(), ReadsExactNumbers())
 
     @classmethod
     def of(cls, model: bytes, reason: str, operands: Sequence[SSAValue], result_types: Sequence[TypeAttribute]) -> Self:

@@ -1,0 +1,95 @@
+"""Ensembles of decision trees: which leaf of each tree a row reaches, and the sum of what these leaves say."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i32
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import Kind, NnOp, plain_type, shapes_agree
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import QuantizationSlots, ReadsExactNumbers
+
+AGGREGATES = ("sum", "min", "max")
+
+_TABLES = ("roots", "features", "thresholds", "children", "missing", "weights", "targets")
+
+
+@irdl_op_definition
+class TreeEnsembleOp(NnOp):
+    """Scores of each row of `input` by trees: the weights of the leaf that it reaches in each of them, put together.
+
+    Nodes are numbered from 0, leaves after them. A row at node `i` goes to `children[i, 0]` if
+    `input[row, features[i]] <= thresholds[i]`, or if that element is NaN and `missing[i]`; otherwise to
+    `children[i, 1]`. Trees begin at `roots`. A leaf has as many weights as any other; `targets` says which score each
+    is for, and without it they are those of all scores in order. Scores begin at 0 and take the weights tree by tree,
+    each sum rounded to the element type (`aggregate = "sum"`), or are the least or the largest of them.
+    """
+
+    name = "nn.tree_ensemble"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(dict.fromkeys(_TABLES))
+
+    input = operand_def(TensorType)
+    roots = operand_def(TensorType)
+    features = operand_def(TensorType)
+    thresholds = operand_def(TensorType)
+    children = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    targets = opt_operand_def(TensorType)
+    missing = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    count = prop_def(IntegerAttr)
+    aggregate = opt_prop_def(StringAttr, StringAttr("sum"))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(ReadsExactNumbers())
+
+    def float_reason(self) -> str:
+        return "compares floats with thresholds, and multiplies nothing"
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape, element, count = shape_of(self.input), plain_type(element_of(self.input)), self.count.value.data
+        if len(shape) != 2:
+            raise VerifyException(f"takes a row for each sample, found {self.input.type}")
+        if count < 1 or self.aggregate.data not in AGGREGATES:
+            raise VerifyException(
+                f"gives one score or more by {', '.join(AGGREGATES)}, found {count} by '{self.aggregate.data}'"
+            )
+        nodes, leaves = shape_of(self.features)[:1], shape_of(self.weights)
+        tables = {
+            "roots": (self.roots, i32, shape_of(self.roots)[:1]),
+            "features": (self.features, i32, nodes),
+            "thresholds": (self.thresholds, element, nodes),
+            "children": (self.children, i32, (*nodes, 2)),
+            "missing": (self.missing, i1, nodes),
+            "weights": (self.weights, element, leaves[:2] if self.targets is not None else (*leaves[:1], count)),
+            "targets": (self.targets, i32, leaves[:2]),
+        }
+        for name, (value, wanted, sizes) in tables.items():
+            rank = 2 if name in ("children", "weights", "targets") else 1
+            if value is None:
+                continue
+            if (
+                plain_type(element_of(value)) != wanted
+                or len(sizes) != rank
+                or not shapes_agree(shape_of(value), sizes)
+            ):
+                expected = TensorType(wanted, sizes) if len(sizes) == rank else f"rank {rank} and elements {wanted}"
+                raise VerifyException(f"'{name}' is {expected}, found {value.type}")
+        if self.targets is not None and self.aggregate.data != "sum":
+            raise VerifyException(
+                f"'{self.aggregate.data}' takes a weight of each score from every leaf, and no targets"
+            )
+        return [TensorType(element, [shape[0], count])]

@@ -1,0 +1,458 @@
+"""Ensembles of decision trees (ai.onnx.ml): one `nn.tree_ensemble`, what joins its scores, and labels.
+
+The operation knows one comparison, `x <= threshold`; the others are written with it. A strict one has the next smaller
+threshold, the reverse of one has its children exchanged, and a set has a node for each comparison. Scores are what ONNX
+Runtime gives: summed in the type of the data, f32 for all but f64, tree by tree in the order of the model, base values
+after all trees. What ONNX leaves open, and what ONNX Runtime does against the standard, is left to islands.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops import activations, elementwise, indexing, movement, reduction, softmax, trees
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators.machine_learning import table
+
+_MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
+"""The comparisons, as TreeEnsemble numbers them."""
+
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+_DOMAIN = "ai.onnx.ml"
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A node of a model: where rows go that pass its comparison, and the others. A leaf is `~number`."""
+
+    feature: int
+    mode: str
+    values: Sequence[Any]
+    """What it compares with: one number, or the members of a set."""
+
+    takes_missing: bool
+    first: int
+    second: int
+
+
+@dataclass
+class _Forest:
+    """Trees as the operation has them."""
+
+    dtype: np.dtype[Any]
+    roots: list[int]
+    features: list[int] = field(default_factory=list[int])
+    thresholds: list[Any] = field(default_factory=list[Any])
+    missing: list[bool] = field(default_factory=list[bool])
+    children: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    @classmethod
+    def of(cls, branches: Sequence[_Branch], roots: Sequence[int], dtype: np.dtype[Any]) -> "_Forest":
+        """Each branch at its number, what it needs beside that after all of them, and then the leaves."""
+        forest = cls(dtype, list(roots))
+        for _ in branches:
+            forest._node()
+        for number, branch in enumerate(branches):
+            forest._write(number, branch)
+        end = len(forest.features)
+        forest.children = [(_from(first, end), _from(second, end)) for first, second in forest.children]
+        forest.roots = [_from(root, end) for root in forest.roots]
+        return forest
+
+    def _node(self) -> int:
+        self.features.append(0)
+        self.thresholds.append(0)
+        self.missing.append(False)
+        self.children.append((0, 0))
+        return len(self.features) - 1
+
+    def _set(self, number: int, feature: int, threshold: Any, missing: bool, first: int, second: int) -> None:
+        self.features[number], self.thresholds[number] = feature, threshold
+        self.missing[number], self.children[number] = missing, (first, second)
+
+    def _write(self, number: int, branch: _Branch) -> None:
+        feature, missing, first, second = branch.feature, branch.takes_missing, branch.first, branch.second
+        value = self.dtype.type(branch.values[0])
+        below = _before(value)
+        match branch.mode:
+            case "BRANCH_GT" | "BRANCH_GTE" if np.isnan(value):  # no number passes
+                self._set(number, feature, value, missing, first, second)
+            case "BRANCH_LEQ":
+                self._set(number, feature, value, missing, first, second)
+            case "BRANCH_LT":
+                self._set(number, feature, below, missing, first, second)
+            case "BRANCH_GT":
+                self._set(number, feature, value, not missing, second, first)
+            case "BRANCH_GTE":
+                self._set(number, feature, below, not missing, second, first)
+            case "BRANCH_NEQ":  # NaN is another number than any
+                other = self._node()
+                self._set(number, feature, value, False, other, first)
+                self._set(other, feature, below, False, first, second)
+            case _:
+                *others, last = branch.values
+                for member in others:
+                    number = self._equal(number, feature, self.dtype.type(member), missing, first, self._node())
+                self._equal(number, feature, self.dtype.type(last), missing, first, second)
+
+    def _equal(self, number: int, feature: int, value: Any, missing: bool, first: int, second: int) -> int:
+        other = self._node()
+        self._set(number, feature, value, missing, other, second)
+        self._set(other, feature, _before(value), False, second, first)
+        return second
+
+
+def _before(value: Any) -> Any:
+    """The largest number below, so that `x < value` is `x <= _before(value)`; NaN below the smallest."""
+    smallest = value == -np.inf
+    return value.dtype.type(np.nan) if smallest else np.nextafter(value, value.dtype.type(-np.inf))
+
+
+def _from(reference: int, nodes: int) -> int:
+    return reference if reference >= 0 else nodes + ~reference
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What a node of a model says: branches, roots, and for each leaf its scores and their weights."""
+
+    branches: Sequence[_Branch]
+    roots: Sequence[int]
+    leaves: Sequence[Sequence[tuple[int, Any]]]
+
+    @property
+    def scores(self) -> set[int]:
+        """The scores that any leaf has a weight for."""
+        return {score for leaf in self.leaves for score, _ in leaf}
+
+    def always(self, count: int) -> bool:
+        """Whether each row gets a weight for each score."""
+        given = set[int]()
+        for root in self.roots:
+            seen, waiting, common = set[int](), [root], set(range(count))
+            while waiting:
+                reference = waiting.pop()
+                if reference in seen:
+                    continue
+                seen.add(reference)
+                if reference < 0:
+                    common &= {score for score, _ in self.leaves[~reference]}
+                else:
+                    waiting += [self.branches[reference].first, self.branches[reference].second]
+            given |= common
+        return len(given) == count
+
+
+def _classic(node: Node, kind: str) -> _Model:
+    """The trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes are named by tree and number."""
+    lists = {
+        name: list(node.attribute(f"nodes_{name}", None) or ())
+        for name in ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
+    }
+    values = _floats(node, "nodes_values")
+    lengths = {name: len(each) for name, each in lists.items()} | {"values": len(values)}
+    if len(set(lengths.values())) != 1 or not len(values):
+        raise node.error(f"has attributes of its nodes of several lengths, or none: {lengths}")
+    missing = list(node.attribute("nodes_missing_value_tracks_true", None) or ())
+    names = list(zip(lists["treeids"], lists["nodeids"], strict=True))
+    numbers: dict[tuple[int, int], int] = {}
+    branches = leaves = 0
+    for name, mode in zip(names, lists["modes"], strict=True):
+        if name in numbers:
+            raise node.error(f"has the node {name[1]} of tree {name[0]} twice")
+        numbers[name] = ~leaves if mode == "LEAF" else branches
+        branches, leaves = (branches, leaves + 1) if mode == "LEAF" else (branches + 1, leaves)
+
+    def child(tree: int, number: int) -> int:
+        if (tree, number) not in numbers:
+            raise node.error(f"leads to the node {number} of tree {tree}, which it has not")
+        return numbers[tree, number]
+
+    made = [
+        _Branch(
+            lists["featureids"][place], mode, [values[place]], place < len(missing) and missing[place] == 1,
+            child(name[0], lists["truenodeids"][place]), child(name[0], lists["falsenodeids"][place]),
+        )
+        for place, (name, mode) in enumerate(zip(names, lists["modes"], strict=True))
+        if mode != "LEAF"
+    ]  # fmt: skip
+    roots = [numbers[name] for place, name in enumerate(names) if not place or names[place - 1][0] != name[0]]
+    given: list[list[tuple[int, Any]]] = [[] for _ in range(leaves)]
+    entries = (node.attribute(f"{kind}_{name}", None) or () for name in ("treeids", "nodeids", "ids"))
+    for tree, number, score, weight in zip(*entries, _floats(node, f"{kind}_weights"), strict=True):
+        if (reference := child(tree, number)) < 0:
+            given[~reference].append((score, weight))
+    return _Model(made, roots, given)
+
+
+def _floats(node: Node, name: str) -> Array:
+    """Numbers that are a list of floats, or a tensor of the type of the data."""
+    as_tensor = node.attribute(f"{name}_as_tensor", None)
+    return np.asarray(node.attribute(name, None) or (), np.float32) if as_tensor is None else as_tensor.reshape(-1)
+
+
+def _modern(node: Node) -> _Model:
+    """The trees of TreeEnsemble, whose nodes and leaves are numbered."""
+    modes: Array = node.attribute("nodes_modes").reshape(-1)
+    splits: Array = node.attribute("nodes_splits").reshape(-1)
+    missing: Sequence[int] = node.attribute("nodes_missing_value_tracks_true", None) or [0] * len(modes)
+    given: Array | None = node.attribute("membership_values", None)
+    members: list[Any] = [] if given is None else list(given.reshape(-1))
+    sets: list[list[Any]] = [[]]
+    for member in members:
+        if np.isnan(member):
+            sets.append([])
+        else:
+            sets[-1].append(member)
+    queue = iter(sets)
+    references = {
+        way: [
+            ~number if is_leaf else number
+            for number, is_leaf in zip(
+                node.attribute(f"nodes_{way}nodeids"), node.attribute(f"nodes_{way}leafs"), strict=True
+            )
+        ]
+        for way in ("true", "false")
+    }
+    branches: list[_Branch] = []
+    for place, feature in enumerate(node.attribute("nodes_featureids")):
+        mode = _MODES[int(modes[place])]
+        values: list[Any] = next(queue, list[Any]()) if mode == "BRANCH_MEMBER" else [splits[place]]
+        if not values:
+            raise node.unsupported("has a node without members")
+        branches.append(
+            _Branch(feature, mode, values, missing[place] == 1, references["true"][place], references["false"][place])
+        )
+    weights: Array = node.attribute("leaf_weights").reshape(-1)
+    leaves = [[(score, weight)] for score, weight in zip(node.attribute("leaf_targetids"), weights, strict=True)]
+    return _Model(branches, list(node.attribute("tree_roots")), leaves)
+
+
+def _element(node: Node) -> Attribute:
+    return f64 if element_of(node.input()) == f64 else f32
+
+
+def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
+    """`[samples, count]`: the scores of all trees, in f64 where the data is."""
+    value, columns = table(node)
+    element = _element(node)
+    dtype = np.dtype(node.graph.dtype_of(element))
+    for branch in model.branches:
+        if branch.mode not in _MODES or not 0 <= branch.feature < columns:
+            raise node.error(f"compares the column {branch.feature} of {columns} by {branch.mode}")
+    if any(not 0 <= score < count for score in model.scores):
+        raise node.error(f"has weights for scores up to {max(model.scores)}, there are {count}")
+    if any(len({score for score, _ in leaf}) < len(leaf) for leaf in model.leaves):
+        raise node.unsupported("has several weights of one score in a leaf, of which ONNX Runtime may take the first")
+    forest = _Forest.of(model.branches, model.roots, dtype)
+    width = max((len(leaf) for leaf in model.leaves), default=0) or 1
+    whole = list(range(count))
+    is_dense = all(sorted(score for score, _ in leaf) == whole for leaf in model.leaves)
+    if aggregate in ("MIN", "MAX") and not is_dense:
+        raise node.unsupported(f"takes the {aggregate} of scores that not every leaf has a weight for")
+    weights = np.zeros((len(model.leaves), width), dtype)
+    targets = np.zeros((len(model.leaves), width), np.int32)
+    for place, leaf in enumerate(model.leaves):
+        for at, (score, weight) in enumerate(sorted(leaf, key=lambda each: each[0]) if is_dense else leaf):
+            weights[place, at], targets[place, at] = weight, score
+    return node.add(
+        trees.TreeEnsembleOp,
+        node.cast(value, element),
+        node.add_constant(np.array(forest.roots, np.int32), i32),
+        node.add_constant(np.array(forest.features, np.int32), i32),
+        node.add_constant(np.array(forest.thresholds, dtype), element),
+        node.add_constant(np.array(forest.children, np.int32).reshape(-1, 2), i32),
+        node.add_constant(weights, element),
+        None if is_dense else node.add_constant(targets, i32),
+        node.add_constant(np.array(forest.missing, np.int8), i1) if any(forest.missing) else None,
+        count=count,
+        aggregate=aggregate.lower().replace("average", "sum"),
+    ).result
+
+
+def _base(node: Node, scores: SSAValue) -> SSAValue:
+    """Scores with the base values, one for each; `scores` where there are none."""
+    values = _floats(node, "base_values")
+    if not len(values):
+        return scores
+    count = shape_of(scores)[1]
+    if len(values) != count:
+        raise node.unsupported(f"has {len(values)} base values for {count} scores")
+    element = element_of(scores)
+    base = node.add_constant(values.astype(node.graph.dtype_of(element)), element)
+    return node.add(elementwise.AddOp, scores, base).result
+
+
+def _divided(node: Node, scores: SSAValue, aggregate: str, count: int) -> SSAValue:
+    if aggregate != "AVERAGE":
+        return scores
+    return node.add(elementwise.DivOp, scores, node.scalar(count, scores)).result
+
+
+def _transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
+    match kind:
+        case "NONE":
+            return scores
+        case "SOFTMAX":
+            return node.add(softmax.SoftmaxOp, scores, axis=1).result
+        case "LOGISTIC":
+            return node.add(activations.SigmoidOp, scores).result
+        case _:
+            raise node.unsupported(f"transforms its scores by {kind}: NONE, SOFTMAX and LOGISTIC have an operation")
+
+
+def _regressor(node: Node) -> SSAValue:
+    count = node.attribute("n_targets", None) or 1
+    kind, aggregate = node.attribute("post_transform"), node.attribute("aggregate_function")
+    if kind != "NONE" and count == 1:  # ONNX Runtime takes NONE for it
+        raise node.unsupported(f"transforms its one score by {kind}")
+    model = _classic(node, "target")
+    scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
+    return _transformed(node, node.cast(_base(node, scores), f32), kind)
+
+
+def _ensemble(node: Node) -> SSAValue:
+    count: int = node.attribute("n_targets", None) or 1
+    kind, aggregate = (
+        names[int(node.attribute(name))]
+        for names, name in ((_TRANSFORMS, "post_transform"), (_AGGREGATES, "aggregate_function"))
+    )
+    model = _modern(node)
+    if kind != "NONE" and count == 1:
+        raise node.unsupported(f"transforms its one score by {kind}")
+    scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
+    return _transformed(node, scores, kind)
+
+
+def _classifier(node: Node) -> list[SSAValue]:
+    """The label of the largest score, and all scores; of two classes with one score, that of its sign or of a half."""
+    labels = np.asarray(node.attribute("classlabels_int64s", None) or (), np.int64)
+    if node.attribute("classlabels_strings", None) or labels.size < 2:
+        raise node.unsupported("gives text as labels, or has less than two")
+    model, kind = _classic(node, "class"), node.attribute("post_transform")
+    if labels.size == 2:
+        return _one_of_two(node, model, labels, kind)
+    scores = _scores(node, model, labels.size, "SUM")
+    if not len(_floats(node, "base_values")) and not model.always(labels.size):
+        raise node.unsupported("leaves some classes without a score, which have no part in the choice then")
+    scores = _base(node, scores)
+    place = node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result
+    return [_label(node, labels, place), _transformed(node, node.cast(scores, f32), kind)]
+
+
+def _label(node: Node, labels: Array, place: SSAValue) -> SSAValue:
+    return node.add(indexing.GatherOp, node.add_constant(labels, i64), place, axis=0).result
+
+
+def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSAValue]:
+    """One score `s`, as all weights are of class 0: the second label above a threshold, and a score for each.
+
+    Where no weight is negative they are `1 - s` and `s`, the threshold is 1 / 2; otherwise `-s` and `s`, and 0.
+    """
+    is_probability = all(weight >= 0 for leaf in model.leaves for _, weight in leaf)
+    if model.scores - {0} or kind not in (("NONE",) if is_probability else ("NONE", "LOGISTIC")):
+        raise node.unsupported(
+            f"chooses between two classes by the scores {sorted(model.scores)}, transformed by {kind}"
+        )
+    score = _base(node, _scores(node, model, 1, "SUM"))
+    above = node.add(elementwise.GreaterOp, score, node.scalar(0.5 if is_probability else 0.0, score)).result
+    place = node.cast(node.reshaped(above, [shape_of(above)[0]]), i64)
+    if is_probability:
+        other = node.add(elementwise.SubOp, node.scalar(1.0, score), score).result
+    else:
+        other = node.add(elementwise.NegOp, score).result
+    both = node.cast(_joined(node, [other, score]), f32)
+    return [_label(node, labels, place), _transformed(node, both, kind)]
+
+
+def _joined(node: Node, values: Sequence[SSAValue]) -> SSAValue:
+    return node.add(movement.ConcatOp, list(values), axis=1).result
+
+
+# --- Exporting --------------------------------------------------------------------------------------------------------
+
+
+def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
+    array = constant_array(value)
+    if array is None:
+        raise out.error(f"takes '{name}' as a value that is computed, and ONNX has trees as attributes")
+    return array
+
+
+def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
+    """A TreeEnsembleRegressor, in which nodes that several lead to are written for each."""
+    if element_of(op.input) != f32:
+        raise out.error(f"compares elements of {element_of(op.input)}: ONNX's trees of older sets have f32")
+    names = ("roots", "features", "thresholds", "children", "weights")
+    roots, features, thresholds, children, weights = (_known(out, name, getattr(op, name)) for name in names)
+    count, width = op.count.value.data, weights.shape[1]
+    targets = None if op.targets is None else _known(out, "targets", op.targets)
+    missing = None if op.missing is None else _known(out, "missing", op.missing)
+    nodes: dict[str, list[Any]] = {
+        name: []
+        for name in ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing")
+    }
+    entries: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
+
+    def write(tree: int, number: int, reference: int, ways: Sequence[int]) -> None:
+        is_leaf = reference >= len(features)
+        row = (
+            tree, number, 0 if is_leaf else int(features[reference]), "LEAF" if is_leaf else "BRANCH_LEQ",
+            0.0 if is_leaf else float(thresholds[reference]), *ways,
+            0 if is_leaf or missing is None else int(missing[reference] != 0),
+        )  # fmt: skip
+        for name, each in zip(nodes, row, strict=True):
+            nodes[name].append(each)
+        for place in range(width if is_leaf else 0):
+            leaf = reference - len(features)
+            target = place if targets is None else int(targets[leaf, place])
+            if targets is not None and place and not weights[leaf, place]:
+                continue  # it may be there for the sake of other leaves, and changes no sum
+            for name, each in zip(entries, (tree, number, target, float(weights[leaf, place])), strict=True):
+                entries[name].append(each)
+
+    for tree, root in enumerate(roots):
+        waiting, made = [(0, int(root))], 1
+        while waiting:
+            number, reference = waiting.pop(0)
+            ways = (0, 0)
+            if reference < len(features):
+                ways = (made, made + 1)
+                waiting += zip(ways, map(int, children[reference]), strict=True)
+                made += 2
+            write(tree, number, reference, ways)
+    missing_tracks = nodes.pop("missing")
+    out.node(
+        "TreeEnsembleRegressor",
+        [out.name(op.input)],
+        out.output,
+        domain=_DOMAIN,
+        n_targets=count,
+        aggregate_function=op.aggregate.data.upper(),
+        post_transform="NONE",
+        nodes_missing_value_tracks_true=missing_tracks if any(missing_tracks) else None,
+        **{f"nodes_{name}": each for name, each in nodes.items()},
+        **{f"target_{name}": each for name, each in entries.items()},
+    )
+
+
+EXPORTERS: dict[type[Operation], Exporter] = {trees.TreeEnsembleOp: _export}
+
+IMPORTERS: dict[str, Importer] = {
+    f"{_DOMAIN}::{name}": importer
+    for name, importer in {
+        "TreeEnsemble": _ensemble,
+        "TreeEnsembleClassifier": _classifier,
+        "TreeEnsembleRegressor": _regressor,
+    }.items()
+}

@@ -1,0 +1,255 @@
+"""Trees of ai.onnx.ml: what ONNX Runtime gives on one thread, interpreted and compiled; what is left to islands."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+
+import qmlir
+from qmlir.dialects.nn.ops.trees import TreeEnsembleOp
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.peers.onnx_runtime import OrtSession
+
+pytest.importorskip("onnxruntime")
+
+MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+INFINITE = float("inf")
+
+X = np.float32(
+    [
+        [0, 0],
+        [1, 0.5],
+        [1, -1],
+        [np.nan, 0.5],
+        [0.5, np.nan],
+        [np.inf, -np.inf],
+        [-0.0, 1],
+        [np.nextafter(np.float32(1), 0), 2],
+    ]
+)
+
+
+def _model(op_type: str, data: np.ndarray, outputs: Sequence[str], version: int = 3, **attributes: Any) -> ModelProto:
+    node = helper.make_node(op_type, ["x"], list(outputs), name="trees", domain="ai.onnx.ml", **attributes)
+    info = helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(data.dtype), data.shape)
+    graph = helper.make_graph([node], "ml", [info], [helper.make_empty_tensor_value_info(name) for name in outputs])
+    versions = [helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", version)]
+    return helper.make_model(graph, opset_imports=versions, ir_version=10)
+
+
+def _nodes(modes: Sequence[str], values: Sequence[float], missing: Sequence[int] | None = None) -> dict[str, Any]:
+    """Trees of three nodes: 0 leads to 1 and to the leaf 4, 1 to the leaves 2 and 3; two modes and values for each."""
+    trees = len(modes) // 2
+    found: dict[str, Any] = {name: [] for name in ("treeids", "nodeids", "featureids", "modes", "values")}
+    found |= {"truenodeids": [1, 2, 0, 0, 0] * trees, "falsenodeids": [4, 3, 0, 0, 0] * trees}
+    for tree in range(trees):
+        found["treeids"] += [tree] * 5
+        found["nodeids"] += range(5)
+        found["featureids"] += [0, 1, 0, 0, 0]
+        found["modes"] += [*modes[2 * tree : 2 * tree + 2], "LEAF", "LEAF", "LEAF"]
+        found["values"] += [*values[2 * tree : 2 * tree + 2], 0.0, 0.0, 0.0]
+    if missing is not None:
+        found["missing_value_tracks_true"] = [each for pair in missing for each in (pair, 1 - pair, 0, 0, 0)]
+    return {f"nodes_{name}": each for name, each in found.items()}
+
+
+def _leaves(kind: str, trees: int, scores: Sequence[int], scale: float = 1.0) -> dict[str, Any]:
+    """Weights of the three leaves of each tree for `scores`, no two sums of which are equal."""
+    rows = [(tree, leaf, score) for tree in range(trees) for leaf in (2, 3, 4) for score in scores]
+    return {
+        f"{kind}_treeids": [tree for tree, _, _ in rows],
+        f"{kind}_nodeids": [leaf for _, leaf, _ in rows],
+        f"{kind}_ids": [score for _, _, score in rows],
+        f"{kind}_weights": [scale * (0.1 + tree + 0.37 * leaf * (1 + score) ** 2) for tree, leaf, score in rows],
+    }
+
+
+def _check(model: ModelProto, data: np.ndarray, exact: Sequence[bool] = (True, True)) -> None:
+    """Interpreted and compiled values are those of ONNX Runtime: to the bit, but for exponentials after the trees."""
+    module = qmlir.load(model, fallback=False)
+    assert any(isinstance(op, TreeEnsembleOp) for op in module.walk())
+    found, program = qmlir.interpret(module, {"x": data}), qmlir.compile(module)({"x": data})
+    wanted = OrtSession(model.SerializeToString())({"x": data})
+    for is_exact, (name, expected) in zip(exact, wanted.items(), strict=False):
+        if is_exact:
+            np.testing.assert_array_equal(found[name], expected, strict=True)
+        else:
+            np.testing.assert_allclose(found[name], expected, rtol=1e-6, atol=1e-7, strict=True)
+        np.testing.assert_array_equal(program[name], found[name], strict=True)
+
+
+@pytest.mark.parametrize("missing", [None, [1, 0]])
+@pytest.mark.parametrize("mode", MODES)
+def test_every_comparison_sends_rows_the_same_way(mode: str, missing: list[int] | None) -> None:
+    """Thresholds that are met exactly, 0 with either sign, NaN and infinities in the data."""
+    nodes = _nodes([mode, "BRANCH_LEQ", "BRANCH_GT", mode], [1.0, 0.5, 0.0, 0.0], missing)
+    _check(_model("TreeEnsembleRegressor", X, ["y"], n_targets=2, **nodes, **_leaves("target", 2, [0, 1])), X)
+
+
+@pytest.mark.parametrize("value", [INFINITE, -INFINITE, float("nan")])
+def test_thresholds_without_a_neighbour(value: float) -> None:
+    for mode in MODES:
+        nodes = _nodes([mode, mode], [value, 0.0])
+        _check(_model("TreeEnsembleRegressor", X, ["y"], n_targets=1, **nodes, **_leaves("target", 1, [0])), X)
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_aggregates_in_the_type_of_the_data(aggregate: str, dtype: type) -> None:
+    data = np.nan_to_num(X, posinf=3, neginf=-3).astype(dtype)
+    nodes = _nodes(["BRANCH_LEQ"] * 6, [0.3, 0.5, 0.7, 0.1, 0.2, 1.0])
+    leaves = _leaves("target", 3, [0, 1])
+    attributes = {"n_targets": 2, "aggregate_function": aggregate, "base_values": [0.1, -7.0], **nodes, **leaves}
+    _check(_model("TreeEnsembleRegressor", data, ["y"], **attributes), data)
+
+
+@pytest.mark.parametrize("transform", ["NONE", "SOFTMAX", "LOGISTIC"])
+@pytest.mark.parametrize(("scale", "dtype"), [(1.0, np.float32), (-0.3, np.int64)])
+def test_labels_and_scores_of_three_classes(transform: str, scale: float, dtype: type) -> None:
+    data = np.nan_to_num(X, posinf=3, neginf=-3).astype(dtype)
+    nodes = _nodes(["BRANCH_LEQ"] * 4, [0.3, 0.5, 0.7, 0.1])
+    labels = {"classlabels_int64s": [5, 7, -1], "post_transform": transform}
+    leaves = _leaves("class", 2, [0, 1, 2], scale)
+    model = _model("TreeEnsembleClassifier", data, ["y", "z"], **labels, **nodes, **leaves)
+    _check(model, data, [True, transform == "NONE"])
+
+
+@pytest.mark.parametrize(
+    ("transform", "scale", "base"),
+    [
+        ("NONE", 0.3, []),
+        ("NONE", 0.3, [-2.0]),
+        ("NONE", -0.3, [0.5]),
+        ("LOGISTIC", -0.3, []),
+        ("LOGISTIC", -0.3, [0.7]),
+    ],
+)
+def test_two_classes_with_one_score(transform: str, scale: float, base: list[float]) -> None:
+    """The threshold is a half where no weight is negative, and 0 otherwise."""
+    nodes = _nodes(["BRANCH_LEQ"] * 4, [0.3, 0.5, 0.7, 0.1])
+    attributes = {"classlabels_int64s": [4, 2], "post_transform": transform}
+    attributes |= {"base_values": base} if base else {}
+    attributes |= {**nodes, **_leaves("class", 2, [0], scale)}
+    _check(_model("TreeEnsembleClassifier", X, ["y", "z"], **attributes), X, [True, transform == "NONE"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbered_trees(dtype: type) -> None:
+    """TreeEnsemble of set 5: sets of members, leaves of their own, trees that begin anywhere."""
+    data = X.astype(dtype)
+
+    def tensor(numbers: Sequence[float], kind: Any = dtype) -> Any:
+        return numpy_helper.from_array(np.array(numbers, kind))
+
+    members = tensor([1, 0.5, np.nan, -1, np.nan])
+    attributes = {
+        "n_targets": 2, "aggregate_function": 1, "post_transform": 0, "tree_roots": [2, 0],
+        "nodes_featureids": [1, 0, 0], "nodes_modes": tensor([6, 2, 6], np.uint8), "nodes_splits": tensor([0, 0.5, 0]),
+        "nodes_truenodeids": [0, 1, 1], "nodes_trueleafs": [1, 1, 0], "nodes_falsenodeids": [1, 2, 3],
+        "nodes_falseleafs": [0, 1, 1], "leaf_targetids": [0, 1, 1, 0], "leaf_weights": tensor([1.5, 0.1, -7, 3]),
+        "membership_values": members,
+    }  # fmt: skip
+    _check(_model("TreeEnsemble", data, ["y"], 5, **attributes), data)
+
+
+def _forest(trees: int, depth: int, columns: int) -> dict[str, Any]:
+    """Complete trees with random columns and thresholds, each leaf with a weight for one of three scores."""
+    random, size = np.random.default_rng(1), 2**depth
+    inner, every = range(size - 1), range(2 * size - 1)
+    rows = [(tree, number) for tree in range(trees) for number in every]
+    leaves = [(tree, number) for tree, number in rows if number not in inner]
+    return {
+        "nodes_treeids": [tree for tree, _ in rows], "nodes_nodeids": [number for _, number in rows],
+        "nodes_featureids": random.integers(0, columns, len(rows)).tolist(),
+        "nodes_modes": ["BRANCH_LEQ" if number in inner else "LEAF" for _, number in rows],
+        "nodes_values": random.standard_normal(len(rows)).astype(np.float32).tolist(),
+        "nodes_truenodeids": [2 * number + 1 if number in inner else 0 for _, number in rows],
+        "nodes_falsenodeids": [2 * number + 2 if number in inner else 0 for _, number in rows],
+        "target_treeids": [tree for tree, _ in leaves], "target_nodeids": [number for _, number in leaves],
+        "target_ids": [tree % 3 for tree, _ in leaves],
+        "target_weights": random.standard_normal(len(leaves)).astype(np.float32).tolist(),
+    }  # fmt: skip
+
+
+def test_many_trees_are_added_in_their_order() -> None:
+    """Sums in f32 of 100 trees, to the bit; written to ONNX and read again they stay."""
+    data = np.random.default_rng(2).standard_normal((5, 7)).astype(np.float32)
+    model = _model("TreeEnsembleRegressor", data, ["y"], n_targets=3, base_values=[0.1, 0.2, 0.3], **_forest(100, 5, 7))
+    _check(model, data)
+    module = qmlir.load(model)
+    written = qmlir.export_onnx(module)
+    for entry in list(written.metadata_props):  # as a model of anyone
+        written.metadata_props.remove(entry)
+    again = qmlir.load(written, fallback=False)
+    expected = qmlir.interpret(module, {"x": data})["y"]
+    np.testing.assert_array_equal(OrtSession(written.SerializeToString())({"x": data})["y"], expected)
+    np.testing.assert_array_equal(qmlir.interpret(again, {"x": data})["y"], expected)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "change", "reason"),
+    [
+        ("Regressor", {"post_transform": "LOGISTIC"}, "transforms its one score by LOGISTIC"),
+        ("Regressor", {"n_targets": 2, "aggregate_function": "MIN"}, "takes the MIN of scores that not every leaf"),
+        ("Regressor", {"n_targets": 2, "base_values": [1.0]}, "has 1 base values for 2 scores"),
+        ("Classifier", {"classlabels_strings": ["a", "b"]}, "gives text as labels"),
+        ("Classifier", {"classlabels_int64s": [1, 2, 3]}, "leaves some classes without a score"),
+        ("Classifier", {"classlabels_int64s": [1, 2], "post_transform": "SOFTMAX"}, "chooses between two classes by"),
+    ],
+)
+def test_forms_for_islands(op_type: str, change: dict[str, Any], reason: str) -> None:
+    kind = "target" if op_type == "Regressor" else "class"
+    attributes = {"n_targets": 1} if op_type == "Regressor" else {}
+    attributes |= {**_nodes(["BRANCH_LEQ"] * 2, [0.3, 0.5]), **_leaves(kind, 1, [0]), **change}
+    model = _model(f"TreeEnsemble{op_type}", X, ["y", "z"][: 1 + (op_type == "Classifier")], **attributes)
+    with pytest.raises(DiagnosticError, match=reason):
+        qmlir.load(model, fallback=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes_truenodeids": [9, 2, 0, 0, 0]}, "leads to the node 9 of tree 0, which it has not"),
+        ({"nodes_nodeids": [0, 1, 1, 3, 4]}, "has the node 1 of tree 0 twice"),
+        ({"nodes_featureids": [0, 5, 0, 0, 0]}, "compares the column 5 of 2 by BRANCH_LEQ"),
+        ({"nodes_values": [0.0]}, "has attributes of its nodes of several lengths"),
+        ({"target_ids": [0, 0, 3]}, "has weights for scores up to 3, there are 1"),
+    ],
+)
+def test_models_that_are_wrong(change: dict[str, Any], message: str) -> None:
+    attributes = {"n_targets": 1, **_nodes(["BRANCH_LEQ"] * 2, [0.3, 0.5]), **_leaves("target", 1, [0]), **change}
+    with pytest.raises(DiagnosticError, match=message):
+        qmlir.load(_model("TreeEnsembleRegressor", X, ["y"], **attributes), fallback=False)
+
+
+def test_a_node_that_leads_back_to_itself() -> None:
+    attributes = {"n_targets": 1, **_nodes(["BRANCH_LEQ"] * 2, [0.3, 0.5]), **_leaves("target", 1, [0])}
+    module = qmlir.load(
+        _model("TreeEnsembleRegressor", X, ["y"], **attributes | {"nodes_truenodeids": [1, 0, 0, 0, 0]})
+    )
+    for run in (lambda: qmlir.interpret(module, {"x": X}), lambda: qmlir.compile(module)):
+        with pytest.raises(DiagnosticError, match="a node leads back to itself"):
+            run()
+
+
+def test_trees_of_scikit_learn_keep_their_labels_when_the_rest_is_quantized() -> None:
+    """What prepares the data of trees stays in float: so every label is that of the float model."""
+    convert = pytest.importorskip("skl2onnx").to_onnx
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_iris  # noqa: PLC0415
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    data, labels = load_iris(return_X_y=True)
+    data = data.astype(np.float32)
+    learned = make_pipeline(StandardScaler(), RandomForestClassifier(20, random_state=0)).fit(data, labels)
+    model = convert(learned, data[:1], options={"zipmap": False})
+    module = qmlir.load(model, fallback=False)
+    quantized = qmlir.quantize(module, [{"X": data[place : place + 10]} for place in range(0, 150, 10)]).module
+    found = qmlir.interpret(quantized, {"X": data})
+    expected = OrtSession(model.SerializeToString())({"X": data})
+    np.testing.assert_array_equal(found["label"], expected["label"])
+    np.testing.assert_array_equal(found["probabilities"], expected["probabilities"])
