@@ -4,18 +4,92 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.traits import ConstantLike
 
-from qmlir import interpreter
+from qmlir import interpreter, registry
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.evaluation import evaluate, not_computed
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.specialization.inputs import function_of
 from qmlir.target import INTERPRETER, Running, Support, Target
+from qmlir.targets.lowering import Runnable
 
 
-def execute(
-    module: ModuleOp, function: str, running: Running
-) -> Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]:
-    """The interpreter on `function`."""
-    return partial(interpreter.interpret, module, function=function)
+def execute(module: ModuleOp, function: str, running: Running) -> Runnable:
+    """The interpreter on `function`; islands alone are prepared once, and run without it."""
+    found = function_of(module, function)
+    islands = _Islands.of(found)
+    return partial(interpreter.interpret, module, function=function) if islands is None else islands
+
+
+class _Islands:
+    """A function of islands and constants: values are as other parts give them, of which none is checked again."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self._places: dict[SSAValue, int] = {}
+        self._values: list[Any] = []
+        self._names = [port.name for port in inputs_of(function)]
+        for argument in function.body.block.args:
+            self._place(argument, None)
+        self._steps: list[tuple[OnnxIslandOp, list[int], list[int], Callable[[Sequence[Any]], Sequence[Any]]]] = []
+        for op in function.body.block.ops:
+            if isinstance(op, OnnxIslandOp):
+                operands = [self._places[value] for value in op.operands]
+                run = registry.table(TABLE)["prepare"](op)
+                self._steps.append((op, operands, [self._place(value, None) for value in op.results], run))
+            elif not isinstance(op, ReturnOp):
+                for value, known in zip(op.results, evaluate(op, []) or (), strict=True):
+                    self._place(value, known)
+        returned = function.body.block.last_op
+        operands = () if returned is None else returned.operands
+        self._outputs = [
+            (port.name, self._places[value], _is_truth(value.type))
+            for port, value in zip(outputs_of(function), operands, strict=True)
+        ]
+
+    @staticmethod
+    def of(function: FuncOp) -> "_Islands | None":
+        """That of `function`; `None` where it has other operations, or what is not a tensor of numbers."""
+        ops = list(function.body.block.ops)
+        is_all = all(
+            isinstance(op, OnnxIslandOp | ReturnOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
+            for op in ops
+        )
+        values = [*function.body.block.args, *(result for op in ops for result in op.results)]
+        return _Islands(function) if is_all and all(ranked_tensor(value.type) for value in values) else None
+
+    def _place(self, value: SSAValue, known: Any) -> int:
+        self._values.append(known)
+        return self._places.setdefault(value, len(self._places))
+
+    def __call__(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Array]:
+        values = self._values.copy()
+        values[: len(self._names)] = [inputs[name] for name in self._names] if isinstance(inputs, Mapping) else inputs
+        for op, operands, results, run in self._steps:
+            try:
+                found = run([values[place] for place in operands])
+            except DiagnosticError:
+                raise
+            except Exception as error:
+                raise not_computed(op, error) from error
+            for place, value in zip(results, found, strict=True):
+                values[place] = value
+        return {
+            name: values[place].astype(np.bool_) if is_truth else values[place]
+            for name, place, is_truth in self._outputs
+        }
+
+
+def _is_truth(type_: Attribute) -> bool:
+    ranked = ranked_tensor(type_)
+    return ranked is not None and ranked.get_element_type() == i1
 
 
 TARGET = Target(

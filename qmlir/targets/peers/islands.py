@@ -13,13 +13,15 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, TensorProto, defs, helper
 from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.interpreter.values import check_value, value_dtype
-from qmlir.ir.builtin_types import tensor, unranked_tensor
+from qmlir.ir.builtin_types import ranked_tensor, tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.types import DATA_TYPES
 from qmlir.targets.peers.onnx_runtime import BY_BYTES, PACKAGE, OrtOptions, OrtSession
@@ -156,7 +158,9 @@ def _given(value: Any, type_: Attribute) -> Any:
     if isinstance(type_, SequenceType):
         return [_given(each, type_.tensors) for each in value]
     kind = DATA_TYPES[_element(type_)]
-    return np.asarray(value) if kind == TensorProto.STRING else value.astype(helper.tensor_dtype_to_np_dtype(kind))
+    if kind == TensorProto.STRING:
+        return np.asarray(value)
+    return value.astype(helper.tensor_dtype_to_np_dtype(kind), copy=False)
 
 
 def _taken(value: Any, type_: Attribute) -> Any:
@@ -175,11 +179,52 @@ def _taken(value: Any, type_: Attribute) -> Any:
 
 def evaluate(op: OnnxIslandOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """The results of an island. Raises `InterpretationError` or `DiagnosticError`."""
-    given = [_given(value, each.type) for value, each in zip(inputs, op.operands, strict=True)]
-    found = open_island(op.model_bytes).run(given)
-    if len(found) != len(op.results):
-        raise InterpretationError(f"the island gives {len(found)} values, {len(op.results)} are expected")
-    return tuple(_taken(value, result.type) for value, result in zip(found, op.results, strict=True))
+    return prepare(op)(inputs)
+
+
+def prepare(op: OnnxIslandOp) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What gives the results of an island, which must not change: what its types and its model say is looked up once.
+
+    Raises `InterpretationError` or `DiagnosticError`, as each run does.
+    """
+    run = open_island(op.model_bytes).run
+    givers = [_giver(each.type) for each in op.operands]
+    takers = [_taker(each.type) for each in op.results]
+
+    def results(inputs: Sequence[Any]) -> tuple[Any, ...]:
+        found = run([give(value) for give, value in zip(givers, inputs, strict=True)])
+        if len(found) != len(takers):
+            raise InterpretationError(f"the island gives {len(found)} values, {len(takers)} are expected")
+        return tuple([take(value) for take, value in zip(takers, found, strict=True)])
+
+    return results
+
+
+def _giver(type_: Attribute) -> Callable[[Any], Any]:
+    """`_given` of a type; nearly always a value is as runtimes take it."""
+    kind = None if isinstance(type_, SequenceType) else DATA_TYPES.get(_element(type_))
+    if kind in (None, TensorProto.STRING):
+        return lambda value: _given(value, type_)
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+    return lambda value: value if value.dtype == dtype else value.astype(dtype)
+
+
+def _taker(type_: Attribute) -> Callable[[Any], Any]:
+    """`_taken` of a type; nearly always a runtime gives what fits it."""
+    ranked = ranked_tensor(type_)
+    dtype = None if ranked is None else value_dtype(ranked.get_element_type())
+    if ranked is None or dtype is None or dtype == np.object_ or ranked.get_element_type() == i1:
+        return lambda value: _taken(value, type_)
+    sizes, is_static = ranked.get_shape(), ranked.has_static_shape()
+
+    def take(value: Any) -> Any:
+        if type(value) is np.ndarray and value.dtype == dtype and (
+            value.shape == sizes if is_static else shapes_agree(sizes, value.shape)
+        ):  # fmt: skip
+            return value
+        return _taken(value, type_)
+
+    return take
 
 
 @cache
@@ -195,5 +240,10 @@ def knows(domain: str, op_type: str) -> bool:
     return bool(defs.has(op_type, domain)) or (domain, op_type) in _runtime_operators()
 
 
-RUNNING: Mapping[str, Callable[..., Any]] = {"evaluate": evaluate, "open": open_island, "knows": knows}
+RUNNING: Mapping[str, Callable[..., Any]] = {
+    "evaluate": evaluate,
+    "prepare": prepare,
+    "open": open_island,
+    "knows": knows,
+}
 """Rows of the table `nn.onnx_island`."""

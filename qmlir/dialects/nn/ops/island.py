@@ -31,7 +31,8 @@ from qmlir.ir.interfaces import (
 from qmlir.text.weights import ExternalWeightsAttr
 
 TABLE = "nn.onnx_island"
-"""The table of the registry: `types` gives the result types of an island, `evaluate` its results."""
+"""The table of the registry: `types` gives the result types of an island, `evaluate` its results, `prepare` what gives
+them in every run."""
 
 RUNS = ": it runs as an ONNX island"
 """What follows the cause in the reason of an island."""
