@@ -23,7 +23,7 @@ from xdsl.traits import ConstantLike
 from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
-from qmlir.ir.evaluation import evaluate
+from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluate, evaluator_of, operand_layout
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of, signature_text
@@ -133,8 +133,12 @@ class StaticProgram:
 
             return call
 
+        evaluator, layout = evaluator_of(op), operand_layout(op)
+        if evaluator is None or isinstance(evaluator, RunsRegions):
+            raise op_error(op, "is computed by no part, and has no evaluator of its own")
+
         def compute(values: list[Any]) -> None:
-            found = evaluate(op, [values[place] for place in operands]) or ()
+            found = evaluator(op, *arguments_by(layout, [values[place] for place in operands]))
             for place, value in zip(results, found, strict=True):
                 values[place] = value
 

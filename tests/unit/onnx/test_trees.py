@@ -9,8 +9,10 @@ from onnx import ModelProto, helper, numpy_helper
 
 import qmlir
 from qmlir.dialects.nn.ops.trees import TreeEnsembleOp
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.peers.onnx_runtime import OrtSession
+from qmlir.text.parsing import parse_module
 
 pytest.importorskip("onnxruntime")
 
@@ -253,3 +255,27 @@ def test_trees_of_scikit_learn_keep_their_labels_when_the_rest_is_quantized() ->
     expected = OrtSession(model.SerializeToString())({"X": data})
     np.testing.assert_array_equal(found["label"], expected["label"])
     np.testing.assert_array_equal(found["probabilities"], expected["probabilities"])
+
+
+def test_trees_that_are_computed_have_no_loops() -> None:
+    """They are interpreted; a number that names nothing is an error."""
+    module = parse_module(
+        default_environment().new_context(),
+        """
+        func.func @main(%x: tensor<2x2xf32> {nn.name = "x"}, %r: tensor<1xi32> {nn.name = "r"})
+            -> (tensor<2x1xf32> {nn.name = "y"}) {
+          %f = nn.constant dense<1> : tensor<1xi32>
+          %t = nn.constant dense<0.5> : tensor<1xf32>
+          %c = nn.constant dense<[[1, 2]]> : tensor<1x2xi32>
+          %w = nn.constant dense<[[3.0], [4.0]]> : tensor<2x1xf32>
+          %0 = nn.tree_ensemble %x, %r, %f, %t, %c, %w {count = 1} : (tensor<2x2xf32>, tensor<1xi32>,
+            tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<2x1xf32>) -> tensor<2x1xf32> {origin = "trees"}
+          func.return %0 : tensor<2x1xf32>
+        }""",
+    )
+    data = np.float32([[0, 0], [0, 1]])
+    np.testing.assert_array_equal(qmlir.interpret(module, {"x": data, "r": np.int32([0])})["y"], [[3], [4]])
+    with pytest.raises(DiagnosticError, match=r"'roots' has numbers from 0 to 2, found 3 to 3"):
+        qmlir.interpret(module, {"x": data, "r": np.int32([3])})
+    with pytest.raises(DiagnosticError, match=r"\(trees\) takes 'roots' as a value that is computed"):
+        qmlir.compile(module)
