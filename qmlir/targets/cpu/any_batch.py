@@ -96,8 +96,14 @@ class OpenBatch:
         """The work of these images; `None` where a program for them takes no other number."""
         key = tuple(sorted(shapes.items()))
         if key not in self._works:
-            known = specialize(self._module, shapes, function=self._function)
-            plan = batch_plan(known, 1, self._function)
-            is_divided = not plan.reason and set(plan.inputs.values()) == {self._axis}
-            self._works[key] = work_of(known, self._function) if is_divided else None
+            self._works[key] = self._work_of(shapes)
         return self._works[key]
+
+    def _work_of(self, shapes: Shapes) -> int | None:
+        try:
+            known = specialize(self._module, shapes, function=self._function)
+        except DiagnosticError:  # so many images do not fit: those of a run may, whose program says what does not
+            return None
+        plan = batch_plan(known, 1, self._function)
+        is_divided = not plan.reason and set(plan.inputs.values()) == {self._axis}
+        return work_of(known, self._function) if is_divided else None
