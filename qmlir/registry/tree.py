@@ -140,7 +140,11 @@ TREE = Contribution(
         "inference": ("qmlir.dialects.nn.inference:RULES", "qmlir.dialects.calib.inference:RULES"),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.forms:FORMS",),
         "nn.onnx_island": ("qmlir.onnx.islands:INFERENCE", "qmlir.targets.peers.islands:RUNNING"),
-        "padding": ("qmlir.specialization.padding.rows:RULES", "qmlir.specialization.padding.shapes:RULES"),
+        "padding": (
+            "qmlir.specialization.padding.rows:RULES",
+            "qmlir.specialization.padding.shapes:RULES",
+            "qmlir.specialization.padding.windows:RULES",
+        ),
         "pdl.constraints": (
             "qmlir.pdl.functions.graph:CONSTRAINTS",
             "qmlir.pdl.functions.provenance:CONSTRAINTS",

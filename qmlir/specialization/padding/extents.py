@@ -3,6 +3,9 @@
 The order of the factors is that of the places that they count, the outermost first. An axis of `[batch, 12]` counts
 sample by sample, and twelve places of each. Where an open size is less than its capacity, the place `(i, j)` of such an
 axis is valid if `i` is less than the size: the axes of a reshape keep their padding apart that way.
+
+A window that slides along an axis, a slice of it and what is joined to it have sizes that follow from it: a `Quotient`
+is such a factor. Two of the same meaning are written in one way as far as that is simple, so that they are equal.
 """
 
 import math
@@ -14,7 +17,49 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-Factor = int | str
+
+@dataclass(frozen=True)
+class Quotient:
+    """`floor((sum of scale * factor + add) / divisor)` of open factors, and `most` where that is less.
+
+    It grows with each of them: scales are positive. Sizes of a run for which it is below 1 are refused.
+    """
+
+    terms: tuple[tuple["str | Quotient", int], ...]
+    add: int
+    divisor: int
+    most: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The open sizes that it follows from."""
+        each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor, _ in self.terms)
+        return tuple(dict.fromkeys(name for names in each for name in names))
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """The number for these sizes."""
+        total = sum(scale * _number(factor, sizes) for factor, scale in self.terms)
+        found = (total + self.add) // self.divisor
+        return found if self.most is None else min(found, self.most)
+
+    def __str__(self) -> str:
+        total = " + ".join(f"{scale}*{factor}" if scale != 1 else str(factor) for factor, scale in self.terms)
+        total += f" {'-' if self.add < 0 else '+'} {abs(self.add)}" if self.add else ""
+        whole = f"({total})" if self.divisor == 1 else f"(({total}) // {self.divisor})"
+        return whole if self.most is None else f"min({whole}, {self.most})"
+
+
+Factor = int | str | Quotient
+
+
+def _number(factor: Factor, sizes: Mapping[str, int]) -> int:
+    match factor:
+        case int():
+            return factor
+        case str():
+            return sizes[factor]
+        case _:
+            return factor.at(sizes)
 
 
 @dataclass(frozen=True)
@@ -41,10 +86,32 @@ class Extent:
     def __rmul__(self, other: int) -> "Extent":
         return Extent.of(int(other), *self.factors)
 
+    def __add__(self, other: "Extent | int") -> "Extent":
+        return joined([self, as_extent(other)])
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int) -> "Extent":
+        return quotient(self, -int(other), 1)
+
+    def __floordiv__(self, other: int) -> "Extent":
+        return quotient(self, 0, int(other))
+
+    @property
+    def opened(self) -> tuple[str | Quotient, ...]:
+        """The factors that are not known."""
+        return tuple(factor for factor in self.factors if not isinstance(factor, int))
+
+    @property
+    def scale(self) -> int:
+        """The product of the known factors."""
+        return math.prod(factor for factor in self.factors if isinstance(factor, int))
+
     @property
     def names(self) -> tuple[str, ...]:
-        """The open sizes that it is a product of."""
-        return tuple(factor for factor in self.factors if isinstance(factor, str))
+        """The open sizes that it follows from."""
+        each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor in self.opened)
+        return tuple(dict.fromkeys(name for names in each for name in names))
 
     @property
     def number(self) -> int | None:
@@ -54,18 +121,18 @@ class Extent:
     @property
     def counts_places(self) -> bool:
         """Whether the place of a valid element does not depend on the capacity: no inner size is open."""
-        return not any(isinstance(factor, str) for factor in self.factors[1:])
+        return all(isinstance(factor, int) for factor in self.factors[1:])
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The number for these sizes."""
-        return math.prod(sizes[factor] if isinstance(factor, str) else factor for factor in self.factors)
+        return math.prod(_number(factor, sizes) for factor in self.factors)
 
-    def digits(self, capacities: Mapping[str, int]) -> dict[str, npt.NDArray[np.int64]]:
-        """For each open size, which place of it an element along an axis of full capacity belongs to."""
-        numbers = [capacities[factor] if isinstance(factor, str) else factor for factor in self.factors]
+    def digits(self, capacities: Mapping[str, int]) -> dict[str | Quotient, npt.NDArray[np.int64]]:
+        """For each open factor, which place of it an element along an axis of full capacity belongs to."""
+        numbers = [_number(factor, capacities) for factor in self.factors]
         places = np.unravel_index(np.arange(self.at(capacities)), numbers) if numbers else ()
         named = zip(self.factors, places, strict=True)
-        return {factor: place.astype(np.int64) for factor, place in named if isinstance(factor, str)}
+        return {factor: place.astype(np.int64) for factor, place in named if not isinstance(factor, int)}
 
     def __str__(self) -> str:
         return "*".join(map(str, self.factors)) or "1"
@@ -77,6 +144,54 @@ Size = Extent | int
 def product(axes: Iterable[Extent]) -> Extent:
     """The number of elements of these axes."""
     return Extent.of(*(factor for extent in axes for factor in extent.factors))
+
+
+def quotient(extent: Extent, add: int, divisor: int, most: int | None = None) -> Extent:
+    """`min(floor((extent + add) / divisor), most)` of an extent of one open factor at most."""
+    number = extent.number
+    if number is not None:
+        found = (number + add) // divisor
+        return Extent.of(found if most is None else min(found, most))
+    (factor,) = extent.opened
+    return _divided([(factor, extent.scale)], add, divisor, most, extent)
+
+
+def _divided(
+    terms: list[tuple[str | Quotient, int]], add: int, divisor: int, most: int | None, whole: Extent | None = None
+) -> Extent:
+    """The extent of a quotient; `whole` is the one that its terms are."""
+    common = math.gcd(divisor, *(scale for _, scale in terms))
+    if common > 1:  # floor((c x + a) / (c d)) = floor((x + floor(a / c)) / d)
+        terms, add, divisor = [(factor, scale // common) for factor, scale in terms], add // common, divisor // common
+        whole = None
+    if divisor == 1 and add == 0 and most is None and len(terms) == 1:
+        ((factor, scale),) = terms
+        return Extent.of(factor, scale) if whole is None else whole
+    if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
+        # floor((floor((x + a) / c) + b) / d) = floor((x + a + c b) / (c d)), and `min` goes with what grows.
+        inner = terms[0][0]
+        bounds = [] if inner.most is None else [(inner.most + add) // divisor]
+        bounds += [] if most is None else [most]
+        least = min(bounds) if bounds else None
+        return _divided(list(inner.terms), inner.add + inner.divisor * add, inner.divisor * divisor, least)
+    return Extent.of(Quotient(tuple(terms), add, divisor, most))
+
+
+def joined(parts: Sequence[Extent]) -> Extent:
+    """The sum of sizes of one open factor at most each."""
+    terms: Counter[str | Quotient] = Counter()
+    add = 0
+    for part in parts:
+        if part.number is not None:
+            add += part.number
+            continue
+        (factor,) = part.opened
+        if isinstance(factor, Quotient) and factor.divisor == 1 and factor.most is None:
+            add += part.scale * factor.add
+            terms.update({inner: scale * part.scale for inner, scale in factor.terms})
+        else:
+            terms[factor] += part.scale
+    return _divided(sorted(terms.items(), key=str), add, 1, None) if terms else Extent.of(add)
 
 
 def extents(shape: Iterable[int]) -> tuple[Extent, ...]:
@@ -91,15 +206,13 @@ def as_extent(size: Size) -> Extent:
 
 def _take(wanted: Extent, pending: list[Factor]) -> Extent | None:
     """The first factors of `pending`, which are taken out, whose product is `wanted`, whatever their order there."""
-    names, number = Counter(wanted.names), 1
-    for factor in wanted.factors:
-        number *= factor if isinstance(factor, int) else 1
+    names, number = Counter(wanted.opened), wanted.scale
     taken: list[Factor] = []
     while number != 1 or names.total():
         if not pending:
             return None
         factor = pending.pop(0)
-        if isinstance(factor, str):
+        if not isinstance(factor, int):
             if not names[factor]:
                 return None
             names[factor] -= 1
@@ -117,10 +230,9 @@ def _take(wanted: Extent, pending: list[Factor]) -> Extent | None:
 def _missing(before: Sequence[Extent], others: Sequence[Extent]) -> Extent | None:
     """What is left of all elements by the sizes of the other axes."""
     total, taken = product(before), product(others)
-    names = Counter(total.names)
-    names.subtract(taken.names)
-    number = Extent.of(*(f for f in total.factors if isinstance(f, int))).at({})
-    divisor = Extent.of(*(f for f in taken.factors if isinstance(f, int))).at({})
+    names = Counter(total.opened)
+    names.subtract(taken.opened)
+    number, divisor = total.scale, taken.scale
     if min(names.values(), default=0) < 0 or not divisor or number % divisor:
         return None
     return Extent.of(number // divisor, *names.elements())

@@ -13,7 +13,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.signature import NAME, inputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.extents import Extent
-from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
+from qmlir.specialization.padding.walk import Axes, Condition, PaddingWalk, open_inputs
 from qmlir.specialization.specialize import specialize_function
 
 
@@ -25,6 +25,9 @@ class Outline:
     outputs: Mapping[str, Axes]
     mixed: frozenset[str]
     """The open sizes whose places have to do with each other; along any other one, what is cut apart stays the same."""
+
+    conditions: tuple[Condition, ...] = ()
+    """What the sizes of a run fulfil: the function is not defined for others."""
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -41,17 +44,21 @@ def open_sizes(module: ModuleOp, name: str = "main") -> tuple[str, ...]:
     return _names(open_inputs(function_of(module, name)))
 
 
+_OUTLINED = 64
+"""The capacity of an outline: what follows from it is thrown away, so it is small."""
+
+
 def outline(module: ModuleOp, name: str = "main") -> Outline:
     """The axes of a function. Raises `DiagnosticError`, naming the operation, for one that cannot be padded."""
     clone = module.clone()
     function = function_of(clone, name)
-    capacities = dict.fromkeys(open_sizes(module, name), 2)
+    capacities = dict.fromkeys(open_sizes(module, name), _OUTLINED)
     check_function(function, capacities)
     region_dce(function.body)
     inputs = open_inputs(function)
     walk = PaddingWalk(function, capacities)
     walk.run(inputs)
-    return Outline(inputs, walk.outputs, frozenset(walk.mixed))
+    return Outline(inputs, walk.outputs, frozenset(walk.mixed), tuple(dict.fromkeys(walk.conditions)))
 
 
 def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> dict[str, str]:
@@ -70,11 +77,19 @@ def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "m
     walked = {port: tuple(_without_ones(axis, sizes) for axis in axes) for port, axes in inputs.items()}
     walk = PaddingWalk(function, sizes)
     walk.run(walked)
+    for condition in walk.conditions:
+        if not condition.holds(sizes):
+            raise op_error(function, f"has no such capacities: {condition}, {_given(condition, sizes)}")
     _take_sizes(function, list(walk.size_inputs.values()))
     shapes = {port: [axis.at(capacities) for axis in axes] for port, axes in inputs.items()}
     specialize_function(module, shapes, {}, name)
     _check_outputs(function, walk.outputs, sizes)
     return walk.size_inputs
+
+
+def _given(condition: Condition, sizes: Mapping[str, int]) -> str:
+    named = ", ".join(f"{name} = {sizes[name]}" for name in condition.names)
+    return f"found {condition.left.at(sizes)} and {condition.right.at(sizes)} for {named}"
 
 
 def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, Float64Type, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, TensorType, f32, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import (
@@ -18,18 +18,15 @@ from qmlir.dialects.nn.ops import (
     contraction,
     dynamic,
     logic,
-    movement,
     normalization,
-    pooling,
-    recurrent,
     reduction,
-    resizing,
     softmax,
 )
 from qmlir.dialects.nn.ops import elementwise as elements
-from qmlir.dialects.quant.ops import CastOperation
+from qmlir.dialects.quant.ops import CastOperation, QuantizeCastOp, StorageCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.specialization.padding.extents import Extent, extents, product
+from qmlir.specialization.padding.extents import Extent, product
 from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
 
 
@@ -41,7 +38,7 @@ def broadcast(op: Operation, walk: PaddingWalk, *values: Axes) -> Axes:
         joined: list[Extent] = []
         for left, right in pairs:
             if left not in (right, Extent()) and right != Extent():
-                walk.decline(op, f"takes {left} places together with {right}, which may be another number")
+                walk.together(op, left, right)
             joined.append(right if left == Extent() else left)
         found = tuple(reversed(joined))
     return found
@@ -60,7 +57,7 @@ def elementwise(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue]:
     return [PaddedValue(_shared(op, walk, op.operands))]
 
 
-def _dividing(op: elements.BinaryOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+def dividing(op: elements.BinaryOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     """An integer is neither divided by padding, which may be 0, nor raised to it, which may be negative."""
     found = elementwise(op, walk)
     if kind_of(element_of(op.rhs)) is Kind.INTEGER:
@@ -99,39 +96,6 @@ def _along_one_axis(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
 
 def _batch_norm(op: normalization.BatchNormOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     return None if walk.axes(op.data)[1].names else [PaddedValue(walk.axes(op.data))]
-
-
-def _images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """What computes image by image: only the number of images may be open."""
-    data, *others = (walk.axes(value) for value in op.operands)
-    results = [shape_of(result)[1:] for result in op.results]
-    is_open = any(axis.names for axis in (*data[1:], *(axis for axes in others for axis in axes)))
-    if is_open or any(size < 0 for shape in results for size in shape):
-        return None
-    return [PaddedValue((data[0], *extents(shape))) for shape in results]
-
-
-def _recurrent(op: recurrent.HiddenStateOp | recurrent.LstmOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """What computes sequence by sequence: only the number of sequences may be open."""
-    steps, sequences, width = walk.axes(op.data)
-    states = [op.initial_hidden, op.initial_cell if isinstance(op, recurrent.LstmOp) else None]
-    given = [walk.axes(state)[1] for state in states if state is not None]
-    given += [] if op.lengths is None else walk.axes(op.lengths)
-    if steps.names or width.names or broadcast(op, walk, (sequences,), *((each,) for each in given)) != (sequences,):
-        return None
-    results = [shape_of(result) for result in op.results]
-    return [PaddedValue((*extents(shape[:-2]), sequences, *extents(shape[-1:]))) for shape in results]
-
-
-def _resize(op: resizing.ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    scales = op.floats("scales")
-    is_moved = 0 in op.resized_axes(len(walk.axes(op.input))) and (scales is None or scales[0] != 1)
-    return None if is_moved else _images(op, walk)
-
-
-def _counted_images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    walk.count(op, walk.axes(op.operands[0])[0])
-    return _images(op, walk)
 
 
 def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
@@ -199,6 +163,9 @@ def _highest(value: SSAValue) -> Array | None:
 
 
 # Sums of floats are added up in f64, in order, from 0 on: another 0 in between changes none. So do products with 1.
+MOST_BITS = 16
+"""Of results of a mean, beyond which a ratio of 1 is exact and is no product of f32."""
+
 _NEUTRAL: dict[type[Operation], Callable[[SSAValue], Array | None]] = {
     reduction.ReduceSumOp: zero_of,
     reduction.ReduceMeanOp: zero_of,
@@ -234,20 +201,76 @@ def _reduce(op: reduction.ReduceOp, walk: PaddingWalk) -> Sequence[PaddedValue] 
         return None
     walk.select(op, op.input, is_open, _NEUTRAL[type(op)](op.input))
     if isinstance(op, reduction.ReduceMeanOp):
-        _divide_by_the_run(op, walk, gone, facts)
+        mean_of_the_run(op, walk, op.input, gone, facts, keeps=op.keeps_axes)
     return [facts]
 
 
-def _divide_by_the_run(op: reduction.ReduceMeanOp, walk: PaddingWalk, gone: Sequence[int], facts: PaddedValue) -> None:
-    """Make a mean the quotient of a sum and the number of elements of the run."""
-    if not isinstance(element_of(op.input), Float32Type | Float64Type):
-        walk.decline(op, f"is a mean of {op.input.type} along an open size: how it is rounded depends on the size")
-    total = walk.insert(op, reduction.ReduceSumOp(op.input, gone, op.keeps_axes)).result
-    count = walk.size(product(walk.axes(op.input)[axis] for axis in gone))
-    plain = TensorType(element_of(op.result), [])
-    number = walk.insert(op, elements.CastOp.build(operands=[count], result_types=[plain])).result
-    quotient = walk.insert(op, elements.DivOp(total, number)).result
-    op.result.replace_all_uses_with(walk.keep(quotient, facts))
+def mean_of_the_run(
+    op: NnOp, walk: PaddingWalk, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True
+) -> None:
+    """Make `op`, a mean over the axes `gone` of `data`, the quotient of a sum and the number of elements of the run.
+
+    `data` is what `op` reads: 0 in the place of padding.
+    """
+    count = walk.size(product(walk.axes(data)[axis] for axis in gone))
+    element = element_of(data)
+    if isinstance(element, Float32Type | Float64Type):
+        total = walk.insert(op, reduction.ReduceSumOp(data, gone, keeps)).result
+        quotient = walk.insert(op, elements.DivOp(total, _as_float(op, walk, count, element))).result
+    else:
+        quotient = _quantized_mean(op, walk, data, gone, keeps, count)
+    op.results[0].replace_all_uses_with(walk.keep(quotient, facts))
+
+
+def _as_float(op: Operation, walk: PaddingWalk, value: SSAValue, element: Attribute) -> SSAValue:
+    type_ = TensorType(element, shape_of(value))
+    return walk.insert(op, elements.CastOp.build(operands=[value], result_types=[type_])).result
+
+
+def _quantized_mean(
+    op: NnOp, walk: PaddingWalk, data: SSAValue, gone: Sequence[int], keeps: bool, count: SSAValue
+) -> SSAValue:
+    """`saturate(rne(f32(sum) * f32(s_x / f32(s_y * n))) + z)`, by the count `n` of the run.
+
+    The sum is that of integers, in 32 bits; the last rounding and the zero point are those of a quantization by a scale
+    of 1.
+    """
+    before, after = element_of(data), element_of(op.results[0])
+    most = product(walk.axes(data)[axis] for axis in gone).at(walk.capacities)
+    if not _is_rescaled_by_f32(op, before, after):
+        walk.decline(op, f"is a mean of {data.type} along an open size: how it is rounded depends on the size")
+    assert isinstance(before, UniformQuantizedType)
+    assert isinstance(after, UniformQuantizedType)
+    if (before.storage_max - before.storage_min) * most >= 1 << 31:
+        walk.decline(op, f"sums up to {most} elements of {before}: more than 32 bits hold")
+    shape = shape_of(reduction.ReduceSumOp(data, gone, keeps).result)
+    wide = UniformQuantizedType.per_tensor(i32, f32, float(before.scale))
+    summed = reduction.ReduceSumOp(data, gone, keeps)
+    Rewriter.replace_value_with_new_type(summed.result, TensorType(wide, shape))
+    total = _stored(op, walk, walk.insert(op, summed).result, i32)
+    target = elements.MulOp(walk.number(f32, after.scale), _as_float(op, walk, count, f32))
+    ratio = walk.insert(op, elements.DivOp(walk.number(f32, before.scale), walk.insert(op, target).result)).result
+    mean = walk.insert(op, elements.MulOp(_as_float(op, walk, total, f32), ratio)).result
+    limits = after.storage_min, after.storage_max
+    unit = UniformQuantizedType.per_tensor(cast(IntegerType, after.storage), f32, 1.0, int(after.zero_point), limits)
+    rounded = walk.put(op, QuantizeCastOp(mean, TensorType(unit, shape)))
+    return _stored(op, walk, _stored(op, walk, rounded, IntegerType(after.bits)), after)
+
+
+def _stored(op: Operation, walk: PaddingWalk, value: SSAValue, element: Attribute) -> SSAValue:
+    """Stored integers as elements of another type."""
+    return walk.put(op, StorageCastOp(value, TensorType(element, shape_of(value))))
+
+
+def _is_rescaled_by_f32(op: NnOp, *types: Attribute) -> bool:
+    """Whether all have one scale, and `op` has the arithmetic that is the default, with results of 16 bits at most."""
+    uniform = [each for each in types if isinstance(each, UniformQuantizedType)]
+    return (
+        len(uniform) == len(types)
+        and all(each.granularity is Granularity.TENSOR and each.bits <= MOST_BITS for each in uniform)
+        and all(each.expressed_type == f32 for each in uniform)
+        and op.requantize is None
+    )
 
 
 def _arg_extreme(op: reduction.ArgExtremeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
@@ -319,16 +342,14 @@ def _zero_terms(op: contraction.MatMulOp, walk: PaddingWalk, left: int, right: i
 RULES: dict[type[Operation], Rule] = {
     elements.UnaryOp: elementwise,
     elements.BinaryOp: elementwise,
-    elements.DivOp: _dividing,
-    elements.ModOp: _dividing,
-    elements.PowOp: _dividing,
+    elements.DivOp: dividing,
+    elements.ModOp: dividing,
+    elements.PowOp: dividing,
     elements.BitCastOp: elementwise,
     activations.PReluOp: elementwise,
     CastOperation: _cast,
     normalization.TrailingNormOp: _trailing_norm,
     normalization.BatchNormOp: _batch_norm,
-    normalization.ScaledChannelNormOp: _images,
-    normalization.LocalResponseNormOp: _images,
     normalization.LpNormOp: _along_one_axis,
     softmax.SoftmaxOp: _softmax,
     softmax.LogSoftmaxOp: _along_one_axis,
@@ -339,13 +360,4 @@ RULES: dict[type[Operation], Rule] = {
     dynamic.DynamicQuantizeOp: _dynamic_quantize,
     contraction.FullyConnectedOp: _fully_connected,
     contraction.MatMulOp: _matmul,
-    contraction.WindowedContractionOp: _images,
-    pooling.PoolOp: _images,
-    pooling.MaxPoolWithIndicesOp: _counted_images,
-    pooling.GlobalPoolOp: _images,
-    recurrent.RnnOp: _recurrent,
-    recurrent.GruOp: _recurrent,
-    recurrent.LstmOp: _recurrent,
-    resizing.ResizeOp: _resize,
-    movement.BlocksOp: _images,
 }

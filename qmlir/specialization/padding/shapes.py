@@ -7,11 +7,14 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.infer.movement import normalized_axes, normalized_axis, slice_indices
 from qmlir.dialects.nn.ops import expansion, indexing, movement, shapes
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, EqualOp, MulOp, WhereOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, DivOp, EqualOp, LessOp, MinOp, MulOp, SubOp, WhereOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.specialization.folding import is_constant
@@ -22,12 +25,14 @@ from qmlir.specialization.padding.extents import (
     as_extent,
     content_of,
     extents,
+    joined,
     product,
+    quotient,
     reshaped,
     reshaped_sized,
     sizes_in,
 )
-from qmlir.specialization.padding.rows import broadcast, elementwise
+from qmlir.specialization.padding.rows import broadcast, dividing, elementwise
 from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, zero_of
 
 MOST_SIZES = 64
@@ -35,6 +40,9 @@ MOST_SIZES = 64
 
 LEAST_BITS = 32
 """Of an integer that holds any size."""
+
+
+ONE = Extent()
 
 
 # --- Lists of sizes ---------------------------------------------------------------------------------------------------
@@ -66,6 +74,10 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     known = [each if any(isinstance(size, Extent) for size in sizes_in(each)) else each.astype(int) for each in arrays]
     if isinstance(op, MulOp):
         found: Content = np.asarray(np.multiply(arrays[0], arrays[1], dtype=object), object)
+    elif isinstance(op, AddOp | SubOp | DivOp):
+        if walk.is_sized or not _is_simple(op, arrays):
+            return None
+        found = np.asarray(_ARITHMETIC[type(op)](arrays[0], arrays[1], dtype=object), object)
     elif isinstance(op, CastOp):
         integers = [as_integer(element_of(value)) for value in (op.input, op.result)]
         if any(each is None or each.width.data < LEAST_BITS for each in integers):
@@ -86,6 +98,21 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         assert results is not None
         found = np.asarray(results[0], object)
     return [PaddedValue(extents(found.shape), content=found)]
+
+
+_ARITHMETIC: dict[type[Operation], np.ufunc] = {AddOp: np.add, SubOp: np.subtract, DivOp: np.floor_divide}
+
+
+def _is_simple(op: Operation, arrays: Sequence[Content]) -> bool:
+    """Whether a sum, a difference or a quotient of lists of sizes is one of a size that grows with open sizes."""
+    left, right = (sizes_in(each) for each in arrays)
+    if isinstance(op, SubOp | DivOp) and not all(isinstance(size, int) and size > 0 for size in right):
+        return False
+    if isinstance(op, DivOp) and not all(
+        as_extent(size).at(dict.fromkeys(as_extent(size).names, 1)) >= 0 for size in left
+    ):
+        return False
+    return all(as_extent(size).counts_places for size in (*left, *right))
 
 
 def _is_below_one(size: Size) -> bool:
@@ -264,10 +291,44 @@ def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, e
         if extent.number is not None and isinstance(end, Extent):
             walk.count(op, end)
             return end
-        if end == 1:
-            walk.count(op, extent)
-            return Extent()
+    if isinstance(start, int) and isinstance(step, int) and start >= 0 and step > 0 and extent.names:
+        found = _cut_from_the_front(op, walk, extent, start, end, step)
+        if found is not None:
+            return found
     walk.decline(op, f"takes [{start}:{end}:{step}] of {extent} places: what that is depends on the size of the run")
+
+
+def _cut_from_the_front(
+    op: Operation, walk: PaddingWalk, extent: Extent, start: int, end: Size, step: int
+) -> Extent | None:
+    """The extent of what is taken from `start` on: an end that is counted from the back moves with the size."""
+    if end == 1 and start == 0:
+        walk.count(op, extent)
+        return ONE
+    if walk.is_sized or not extent.counts_places:
+        return None
+    most = None
+    if isinstance(end, Extent):
+        if not end.counts_places or not _is_within(walk, end, extent):
+            return None
+        extent = end
+    elif end < 0:
+        start -= end  # so many are left out
+    elif end < _least_whole(walk, extent):
+        most = -(-(end - start) // step)
+    walk.derived(op, extent)
+    found = quotient(extent, step - 1 - start, step, most)
+    walk.require(op, found, ONE, is_equal=False)
+    return ONE if most == 1 else found
+
+
+def _is_within(walk: PaddingWalk, size: Extent, whole: Extent) -> bool:
+    """Whether `size` is `whole` at most, for every size of a run."""
+    names = set(size.names) | set(whole.names)
+    if len(names) != 1:
+        return False
+    (name,) = names
+    return all(size.at({name: each}) <= whole.at({name: each}) for each in range(1, walk.capacities[name] + 1))
 
 
 def _slice(op: movement.SliceOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
@@ -293,10 +354,36 @@ def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     for place, extent in enumerate(values[0]):
         if place != axis and any(axes[place] != extent for axes in values):
             walk.decline(op, f"joins {extent} and {next(a[place] for a in values if a[place] != extent)} places")
-    if len(parts) > 1 and any(part.names for part in parts):
-        walk.decline(op, "joins tensors along an open size: padding would lie between them")
-    joined = parts[0] if len(parts) == 1 else Extent.of(sum(part.at({}) for part in parts))
-    return [PaddedValue((*values[0][:axis], joined, *values[0][axis + 1 :]))]
+    whole = parts[0]
+    if len(parts) > 1:
+        if walk.is_sized and any(part.names for part in parts):
+            walk.decline(op, "joins tensors along an open size: padding would lie between them")
+        for part in (part for part in parts if part.names):
+            walk.derived(op, part)
+        whole = joined(parts)
+    found = PaddedValue((*values[0][:axis], whole, *values[0][axis + 1 :]))
+    if any(part.names for part in parts[:-1]):
+        _close_up(op, walk, axis, parts, found)
+    return [found]
+
+
+def _close_up(op: movement.ConcatOp, walk: PaddingWalk, axis: int, parts: Sequence[Extent], facts: PaddedValue) -> None:
+    """Move what is joined to where the valid elements of the parts before it end."""
+    sizes = [part.at(walk.capacities) for part in parts]
+    places = walk.constant(np.arange(sum(sizes)))
+    indices = places
+    for count in range(1, len(parts)):  # the places from the part `count` on lie behind the padding of those before it
+        if parts[count - 1].names:
+            start = walk.size(joined(parts[:count]))
+            gap = walk.begin(build(SubOp, [walk.size(Extent.of(sum(sizes[:count]))), start]))
+            moved = walk.begin(build(AddOp, [places, gap]))
+            is_before = walk.begin(build(LessOp, [places, start]))
+            indices = walk.begin(build(WhereOp, [is_before, indices, moved]))
+    last = walk.begin(build(MinOp, [indices, walk.size(Extent.of(sum(sizes) - 1))]))
+    made = walk.insert(op, op.clone())  # of the type that it has, which may rescale its operands
+    walk.keep(made.result, facts)
+    taken = walk.insert(op, build(indexing.GatherOp, [made.result, last], {"axis": axis})).result
+    op.result.replace_all_uses_with(walk.keep(taken, facts))
 
 
 def _split(op: movement.SplitOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
@@ -327,11 +414,27 @@ def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     pads, named = _known(op, walk, "pads"), _known(op, walk, "axes")
     given = [None if numbers is None else np.array(numbers) for numbers in (pads, named)]
     after: list[Extent] = []
-    for extent, padding in zip(axes, op.paddings(len(axes), *given), strict=True):
+    added = op.paddings(len(axes), *given)
+    for extent, padding in zip(axes, added, strict=True):
         if extent.names and tuple(padding) != (0, 0):
-            walk.decline(op, f"adds elements after {extent} places: where depends on the size of the run")
-        after.append(extent if extent.names else Extent.of(extent.at({}) + sum(padding)))
+            if op.mode.data != "constant" or min(padding) < 0:
+                walk.decline(op, f"adds elements after {extent} places: which depends on the size of the run")
+            walk.derived(op, extent)
+        after.append(quotient(extent, sum(padding), 1) if tuple(padding) != (0, 0) else extent)
+    ends = [axis for axis, extent in enumerate(axes) if extent.names and added[axis][1]]
+    if ends:  # what is added after the end lies in the place of padding
+        value = zero_of(op.input) if op.value is None else _constant_value(op, walk)
+        walk.select(op, op.input, ends, value)
     return [PaddedValue(tuple(after))]
+
+
+def _constant_value(op: expansion.PadOp, walk: PaddingWalk) -> Array:
+    assert op.value is not None
+    if not is_constant(op.value):
+        walk.decline(op, "adds elements after an open size whose value is not known")
+    array = constant_array(op.value)
+    assert array is not None
+    return array.reshape(())
 
 
 def _trilu(op: expansion.TriluOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
@@ -350,6 +453,19 @@ def _select_indices(op: indexing.GatheringOp, walk: PaddingWalk) -> None:
         walk.select(op, op.indices, range(len(walk.axes(op.indices))), zero_of(op.indices))
 
 
+def _take_places(op: indexing.GatherOp, walk: PaddingWalk, extent: Extent, places: Sequence[Size]) -> None:
+    """Check that known places are counted from the front, or move all that are counted from the back by the size."""
+    numbers = [place for place in places if isinstance(place, int)]
+    is_front, is_back = (bool(numbers) and all((each < 0) == sign for each in numbers) for sign in (False, True))
+    if len(numbers) != len(places) or not (is_front or is_back) or (walk.is_sized and numbers != [0] * len(numbers)):
+        walk.decline(op, f"takes one of {extent} places, and which is not known")
+    if not walk.is_sized:
+        walk.require(op, extent, Extent.of(1 + max(numbers) if is_front else -min(numbers)), is_equal=False)
+    if is_back:
+        from_the_end = walk.constant(np.array(numbers).reshape(shape_of(op.indices)))
+        op.operands[1] = walk.begin(build(AddOp, [from_the_end, walk.size(extent)]))
+
+
 def _gather(op: indexing.GatherOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     walk.data(op)
     data, indices = walk.axes(op.input), walk.axes(op.indices)
@@ -358,9 +474,8 @@ def _gather(op: indexing.GatherOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     if data[axis].names and _is_every_place(data[axis], walk.facts(op.indices)):
         walk.place(op)
     elif data[axis].names:
-        if content is None or any(size != 0 for size in sizes_in(content)):
-            walk.decline(op, f"takes one of {data[axis]} places, and which is not known to be the first")
         walk.count(op, data[axis])
+        _take_places(op, walk, data[axis], [] if content is None else sizes_in(content))
     _select_indices(op, walk)
     return [PaddedValue((*data[:axis], *indices, *data[axis + 1 :]))]
 
@@ -393,6 +508,8 @@ RULES: dict[type[Operation], Rule] = {
     EqualOp: _with_lists(elementwise),
     WhereOp: _with_lists(elementwise),
     AddOp: _with_lists(elementwise),
+    SubOp: _with_lists(elementwise),
+    DivOp: _with_lists(dividing),
     MulOp: _with_lists(elementwise),
     movement.ReshapeOp: _with_lists(_reshape),
     movement.SqueezeOp: _with_lists(_squeeze),

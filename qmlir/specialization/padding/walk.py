@@ -12,27 +12,29 @@ from itertools import count
 from typing import Any, NoReturn, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import AnyFloat, TensorType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import element_limits
+from qmlir.dialects.nn.base import NnOp, element_limits
 from qmlir.dialects.nn.building import NnOpT, build
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
-from qmlir.dialects.nn.ops.elementwise import CastOp, LessOp, MulOp, WhereOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, DivOp, LessOp, MinOp, MulOp, WhereOp
+from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.ops.logic import AndOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
+from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.provenance import hand_on
+from qmlir.ir.provenance import describe, hand_on
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.flow import reads_shapes_only
-from qmlir.specialization.padding.extents import Content, Extent, as_extent, extents, sizes_in
+from qmlir.specialization.padding.extents import Content, Extent, Quotient, as_extent, extents, sizes_in
 from qmlir.text.elements import dense_dtype
 
 Axes = tuple[Extent, ...]
@@ -66,8 +68,34 @@ class PaddedValue:
         return self.content is not None and any(isinstance(size, Extent) for size in sizes_in(self.content))
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What must hold of the sizes of a run: `left` is `right`, or is `right` at least, by the operation `where`."""
+
+    left: Extent
+    right: Extent
+    is_equal: bool
+    where: str
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """Whether it holds for these sizes."""
+        left, right = self.left.at(sizes), self.right.at(sizes)
+        return left == right if self.is_equal else left >= right
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The open sizes that it is about."""
+        return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
+
+    def __str__(self) -> str:
+        return f"{self.where} takes {self.left} {'=' if self.is_equal else '>='} {self.right} places"
+
+
 Rule = Callable[[Any, "PaddingWalk"], "Sequence[PaddedValue] | None"]
 """The facts of the results of an operation, which it may change; `None` for one that has to be taken apart."""
+
+MOST_TRIED = 1024
+"""The largest size that is tried where two sizes may be the same."""
 
 TABLE = "padding"
 """The table of the registry that has the rule of each operation class, or of a class that it inherits from."""
@@ -120,6 +148,8 @@ class PaddingWalk:
         self.mixed: dict[str, Operation] = {}
         """The open sizes along which places have to do with each other, or count, with an operation that says so."""
         self.outputs: dict[str, Axes] = {}
+        self.conditions: list[Condition] = []
+        """What sizes must fulfil. The function is not defined for others at any capacity."""
 
     # --- The walk -----------------------------------------------------------------------------------------------------
 
@@ -219,6 +249,33 @@ class PaddingWalk:
             self.decline(op, f"counts places along {axis}, which are others where an inner size is padded")
         self.mix(axis)
 
+    def derived(self, op: Operation, axis: Extent) -> None:
+        """Record that a size follows from that of `axis` in another way than as a product; declined for known types."""
+        if self.is_sized:
+            self.decline(op, f"computes across {axis} places")
+        self.count(op, axis)
+
+    def require(self, op: Operation, left: Extent, right: Extent, *, is_equal: bool) -> None:
+        """Record a condition, unless it holds in any case. Declines one that never does."""
+        found = Condition(left, right, is_equal, describe(op))
+        if left == right or (not is_equal and right.number is not None and found.holds(dict.fromkeys(left.names, 1))):
+            return  # sizes are 1 at least, and grow with each other
+        if not found.names and not found.holds({}):
+            self.decline(op, f"takes {left} places, where {right} are expected")
+        if found.names:
+            self.conditions.append(found)
+
+    def together(self, op: Operation, left: Extent, right: Extent) -> None:
+        """Take two sizes for one, by a condition; declined unless they follow from one open size and may be the same."""
+        found = Condition(left, right, True, describe(op))
+        sizes = range(1, MOST_TRIED + 1)
+        is_one = set(left.names) == set(right.names) and len(left.names) == 1
+        if self.is_sized or not (is_one and any(found.holds({left.names[0]: size}) for size in sizes)):
+            self.decline(op, f"takes {left} places together with {right}, which may be another number")
+        self.derived(op, left)
+        self.derived(op, right)
+        self.conditions.append(found)
+
     def place(self, op: Operation) -> None:
         """Record that `op` finds the same element by places of any capacity."""
         self._placed.add(op)
@@ -252,6 +309,13 @@ class PaddingWalk:
         self._block.insert_op_before(op, before)
         return op
 
+    def put(self, before: Operation, op: CastOperation) -> SSAValue:
+        """The result of a cast that is inserted."""
+        hand_on((before,), op)
+        op.location = before.location
+        self._block.insert_op_before(op, before)
+        return op.result
+
     def keep(self, value: SSAValue, facts: PaddedValue) -> SSAValue:
         """Record the facts of a value that a rule makes."""
         self._facts[value] = facts
@@ -269,11 +333,29 @@ class PaddingWalk:
             self._facts[result] = PaddedValue(extents(shape_of(result)))
         return op
 
+    def begin(self, op: NnOp) -> SSAValue:
+        """The result of an operation on sizes of the run and constants, which is computed before all others."""
+        return self._begin(op).results[0]
+
+    def take(self, op: Operation, operand: SSAValue, axis: int, indices: SSAValue) -> None:
+        """Let `op` read the places `indices` of `operand` along `axis`, in that order."""
+        made = self.insert(op, build(GatherOp, [operand, indices], {"axis": axis}))
+        self._facts[made.result] = self._facts[operand]
+        for place, each in enumerate(tuple(op.operands)):
+            if each is operand:
+                op.operands[place] = made.result
+
+    def number(self, element: AnyFloat, number: float) -> SSAValue:
+        """A number of a float type."""
+        dtype = dense_dtype(element)
+        return self._begin(ConstantOp.of(np.array(number, dtype), TensorType(element, []))).result
+
     def scalar(self, like: SSAValue, number: Array) -> SSAValue:
         """One element of the type of the elements of `like`, as it is stored."""
         return self._begin(ConstantOp.of(number, TensorType(element_of(like), []))).result
 
-    def _constant(self, array: Array) -> SSAValue:
+    def constant(self, array: Array) -> SSAValue:
+        """Numbers of type i64."""
         return self._begin(ConstantOp.of(array.astype(np.int64), TensorType(i64, array.shape))).result
 
     def size(self, extent: Extent) -> SSAValue:
@@ -284,14 +366,26 @@ class PaddingWalk:
                     self._sizes[extent] = self._block.insert_arg(TensorType(i64, []), len(self._block.args))
                     self._facts[self._sizes[extent]] = PaddedValue(())
                     self.size_inputs[name] = self._new_name(name)
+                case (Quotient() as found,):
+                    self._sizes[extent] = self._quotient(found)
                 case (int() as number,):
-                    self._sizes[extent] = self._constant(np.array(number))
+                    self._sizes[extent] = self.constant(np.array(number))
                 case (first, *rest):
                     inner = [self.size(Extent.of(first)), self.size(Extent.of(*rest))]
                     self._sizes[extent] = self._begin(build(MulOp, inner)).result
                 case _:
-                    self._sizes[extent] = self._constant(np.array(1))
+                    self._sizes[extent] = self.constant(np.array(1))
         return self._sizes[extent]
+
+    def _quotient(self, size: Quotient) -> SSAValue:
+        total = self.size(Extent.of(size.add))
+        for factor, scale in size.terms:
+            total = self._begin(build(AddOp, [total, self.size(Extent.of(factor, scale))])).result
+        if size.divisor != 1:
+            total = self._begin(build(DivOp, [total, self.size(Extent.of(size.divisor))])).result
+        if size.most is not None:
+            total = self._begin(build(MinOp, [total, self.size(Extent.of(size.most))])).result
+        return total
 
     def _new_name(self, wanted: str) -> str:
         names = (wanted if not number else f"{wanted}_{number}" for number in count())
@@ -326,13 +420,25 @@ class PaddingWalk:
         key = (extent, behind)
         if key not in self._masks:
             found: SSAValue | None = None
-            for name, digits in extent.digits(self.capacities).items():
-                places = self._constant(digits.reshape(-1, *(1,) * behind))
-                is_valid = self._begin(build(LessOp, [places, self.size(Extent.of(name))])).result
+            for factor, digits in extent.digits(self.capacities).items():
+                bound, places = self._bounded(factor, digits)
+                places = self.constant(places.reshape(-1, *(1,) * behind))
+                is_valid = self._begin(build(LessOp, [places, self.size(bound)])).result
                 found = is_valid if found is None else self._begin(build(AndOp, [found, is_valid])).result
             assert found is not None
             self._masks[key] = found
         return self._masks[key]
+
+    def _bounded(self, factor: str | Quotient, places: Array) -> tuple[Extent, Array]:
+        """A size and numbers that are below it where `places` are below `factor`.
+
+        What follows from one open size is compared as that size: it grows with it, and nothing is computed in a run.
+        """
+        if isinstance(factor, str) or len(factor.names) > 1:
+            return Extent.of(factor), places
+        (name,) = factor.names
+        grown = [factor.at({name: size}) for size in range(1, self.capacities[name] + 1)]
+        return Extent.of(name), np.searchsorted(grown, places, side="right")
 
 
 def zero_of(value: SSAValue) -> Array | None:

@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.specialization.padding.extents import Extent, Factor, Quotient
 from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
 from qmlir.specialization.padding.walk import Axes
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, PaddedPorts, described
@@ -51,17 +52,41 @@ def checked_lengths(module: ModuleOp, lengths: Lengths, function: str) -> dict[s
 def all_capacities(outline: Outline, lengths: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
     """Every combination of capacities that has a program.
 
-    Raises `DiagnosticError` for a size that needs capacities and has none.
+    A capacity that the model does not take is the next smaller one that it takes. Raises `DiagnosticError` for a size
+    that needs capacities and has none.
     """
     for name in outline.sizes:
         if name in outline.mixed and name not in lengths:
             raise text_error(f"the places of '{name}' can't be cut apart: give its largest size, as {name}=256")
-    each = [[(name, size) for size in lengths.get(name, (1,))] for name in outline.sizes]
+    each = [[(name, size) for size in _taken(outline, name, lengths.get(name, (1,)))] for name in outline.sizes]
     return [dict(chosen) for chosen in itertools.product(*each)]
 
 
-def _listed(axes: Mapping[str, Axes]) -> dict[str, list[list[int | str]]]:
-    return {name: [list(extent.factors) or [1] for extent in each] for name, each in axes.items()}
+def _taken(outline: Outline, name: str, sizes: tuple[int, ...]) -> list[int]:
+    """The largest sizes up to each of `sizes` that a model takes."""
+    conditions = [condition for condition in outline.conditions if condition.names == (name,)]
+    below = (range(size, 0, -1) for size in sizes)
+    fitting = ((size for size in each if all(known.holds({name: size}) for known in conditions)) for each in below)
+    found = sorted({size for size in (next(each, 0) for each in fitting) if size})
+    if not found:
+        said = "; ".join(map(str, conditions))
+        raise text_error(f"no size of '{name}' up to {sizes[-1]} fits: {said}")
+    return found
+
+
+def _factor(factor: Factor) -> Any:
+    if not isinstance(factor, Quotient):
+        return factor
+    terms = [[_factor(each), scale] for each, scale in factor.terms]
+    return {"terms": terms, "add": factor.add, "divisor": factor.divisor, "most": factor.most}
+
+
+def _factors(extent: Extent) -> list[Any]:
+    return [_factor(factor) for factor in extent.factors] or [1]
+
+
+def _listed(axes: Mapping[str, Axes]) -> dict[str, list[list[Any]]]:
+    return {name: [_factors(extent) for extent in each] for name, each in axes.items()}
 
 
 @dataclass(frozen=True)
@@ -82,7 +107,8 @@ def padded_modules(module: ModuleOp, combinations: Iterable[Mapping[str, int]], 
 def plan_of(outline: Outline) -> PaddedPorts:
     """How the programs are called."""
     pieces = [name for name in outline.sizes if name not in outline.mixed]
-    return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces)
+    conditions = [[_factors(each.left), _factors(each.right), each.is_equal, str(each)] for each in outline.conditions]
+    return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces, conditions)
 
 
 def write_lengths(folder: Path, program: AnyLength, parts: Sequence[Path], ignore: Callable[..., Any]) -> None:

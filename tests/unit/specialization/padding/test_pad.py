@@ -22,7 +22,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 import qmlir
-from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
@@ -220,18 +219,6 @@ def valid_part(padded: Array, axes: tuple[Extent, ...], sizes: dict[str, int]) -
     return padded
 
 
-@pytest.fixture
-def _nan_is_quantized(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled code makes some integer of NaN; the interpreter, which refuses it, makes one here."""
-    table = registry.evaluators("quant")
-    exact = table[QuantizeCastOp]
-
-    def evaluator(op: QuantizeCastOp, x: Array) -> tuple[Array]:
-        return exact(op, np.where(np.isnan(x), x.dtype.type(1), x))
-
-    monkeypatch.setitem(table, QuantizeCastOp, evaluator)  # type: ignore[arg-type]
-
-
 def assert_padding_is_harmless(module: ModuleOp, seed: int, shape: tuple[int, ...]) -> None:
     """Compare the valid part with the function at the size of each run; the input has `shape` after its open axes."""
     padded = module.clone()
@@ -252,7 +239,7 @@ def assert_padding_is_harmless(module: ModuleOp, seed: int, shape: tuple[int, ..
 
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.usefixtures("_nan_is_quantized")
+@pytest.mark.usefixtures("nan_is_quantized")
 def test_random_graphs(seed: int) -> None:
     assert_padding_is_harmless(random_module(seed, steps=1 + seed % 5), seed, (WIDTH,))
 
@@ -266,7 +253,7 @@ def test_exported_masks() -> None:
 
 @pytest.mark.parametrize("name", ["encoder", "causal"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.usefixtures("_nan_is_quantized")
+@pytest.mark.usefixtures("nan_is_quantized")
 def test_what_is_quantized_with_samples_of_several_lengths(name: str) -> None:
     rng = np.random.default_rng(0)
     samples = [{"x": rng.normal(size=(1, length, WIDTH)).astype(np.float32)} for length in (1, 2, 3, 4, 5, 3, 2, 5)]

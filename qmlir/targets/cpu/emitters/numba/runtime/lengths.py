@@ -17,14 +17,32 @@ from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target,
 from .program import CompiledModule, program_of
 from .spreading import spread
 
-Axes = Sequence[Sequence[int | str]]
-"""For each axis its factors, numbers and names of open sizes, the outermost first."""
+Factor = int | str | Mapping[str, Any]
+"""A number, the name of an open size, or a quotient: `min((sum of scale * factor + add) // divisor, most)`."""
+
+Axes = Sequence[Sequence[Factor]]
+"""For each axis its factors, the outermost first."""
 
 Sizes = Mapping[str, int]
 
+Condition = tuple[Sequence[Factor], Sequence[Factor], bool, str]
+"""Factors of two sizes of which the first is the second, or at least the second, and the text that says so."""
+
+
+def _number(factor: Factor, sizes: Sizes) -> int:
+    match factor:
+        case int():
+            return factor
+        case str():
+            return sizes[factor]
+        case _:
+            total = sum(scale * _number(each, sizes) for each, scale in factor["terms"])
+            found = (total + factor["add"]) // factor["divisor"]
+            return found if factor["most"] is None else min(found, factor["most"])
+
 
 def _factors(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
-    return tuple(sizes[each] if isinstance(each, str) else each for axis in axes for each in axis)
+    return tuple(_number(each, sizes) for axis in axes for each in axis)
 
 
 def _shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
@@ -34,7 +52,7 @@ def _shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
 def _part(axes: Axes, sizes: Sizes, starts: Sizes) -> tuple[slice, ...]:
     """Where a piece lies in an array that has an axis for each factor."""
     flat = [each for axis in axes for each in axis]
-    places = [(starts.get(each, 0), sizes[each]) if isinstance(each, str) else (0, each) for each in flat]
+    places = [(starts.get(each, 0) if isinstance(each, str) else 0, _number(each, sizes)) for each in flat]
     return tuple(slice(start, start + count) for start, count in places)
 
 
@@ -51,11 +69,12 @@ class Bucket:
 
 @dataclass(frozen=True)
 class PaddedPorts:
-    """The axes of inputs and outputs, and the sizes that are cut into pieces."""
+    """The axes of inputs and outputs, the sizes that are cut into pieces, and what all sizes fulfil."""
 
     inputs: Mapping[str, Axes]
     outputs: Mapping[str, Axes]
     pieces: Sequence[str]
+    conditions: Sequence[Condition] = ()
 
 
 @dataclass(frozen=True)
@@ -146,7 +165,7 @@ class AnyLength:
 
     @staticmethod
     def _open(port: ArrayPort, axes: Axes) -> ArrayPort:
-        sizes = [None if any(isinstance(each, str) for each in axis) else _shape([axis], {})[0] for axis in axes]
+        sizes = [None if any(not isinstance(each, int) for each in axis) else _shape([axis], {})[0] for axis in axes]
         shape = tuple(OPEN if size is None else size for size in sizes)
         return ArrayPort(port.name, port.dtype, shape, port.is_quantized, bits=port.bits)
 
@@ -174,6 +193,11 @@ class AnyLength:
                     raise InputError(f"input '{port.name}' has {size} along '{name}': the program takes {accepted}")
                 if sizes.setdefault(name, size) != size:
                     raise InputError(f"input '{port.name}' has {size} along '{name}', another input {sizes[name]}")
+        for left, right, is_equal, says in self._plan.conditions:
+            (found,), (wanted,) = _shape([left], sizes), _shape([right], sizes)
+            if found < wanted or (is_equal and found != wanted):
+                given = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+                raise InputError(f"the sizes {given} do not fit: {says}, found {found} and {wanted}")
         return sizes
 
     def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:

@@ -1,0 +1,367 @@
+"""Rules for what slides windows along open sizes, resizes them, or walks along them: images of any size, sequences.
+
+A result has as many valid places as there would be at the size of the run. What they read beyond the valid part of an
+operand is what the operation itself pads with: a mask puts it there, unless no window that is kept reaches so far.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.assembly import SEGMENT_SIZES
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.infer.resizing import STRETCH, Resized, scaled_size
+from qmlir.dialects.nn.infer.windows import Windows, output_size, transposed_size
+from qmlir.dialects.nn.interpret import resizing as resized
+from qmlir.dialects.nn.ops import contraction, elementwise, movement, normalization, pooling, recurrent
+from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.dialects.nn.ops.resizing import ResizeOp
+from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.ir.builtin_types import shape_of
+from qmlir.specialization.padding.extents import Extent, as_extent, extents, quotient, sizes_in
+from qmlir.specialization.padding.rows import broadcast, mean_of_the_run
+from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
+
+ONE = Extent()
+
+Fill = Callable[[SSAValue], Array | None]
+"""What an operation pads its operand with."""
+
+
+def _lowest(value: SSAValue) -> Array | None:
+    return limit_of(value, highest=False)
+
+
+def _images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """What computes image by image: only the number of images may be open."""
+    data, *others = (walk.axes(value) for value in op.operands)
+    results = [shape_of(result)[1:] for result in op.results]
+    is_open = any(axis.names for axis in (*data[1:], *(axis for axes in others for axis in axes)))
+    if is_open or any(size < 0 for shape in results for size in shape):
+        return None
+    return [PaddedValue((data[0], *extents(shape))) for shape in results]
+
+
+def _beside_channels(op: normalization.LocalResponseNormOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+    axes = walk.axes(op.input)
+    _check_others(op, walk, axes[1])
+    return [PaddedValue(axes)]
+
+
+def _is_image_by_image(walk: PaddingWalk, data: Axes) -> bool:
+    return walk.is_sized or not any(axis.names for axis in data[1:])
+
+
+def _check_others(op: Operation, walk: PaddingWalk, *axes: Extent) -> None:
+    """Channels and weights have known sizes."""
+    for axis in axes:
+        if axis.names:
+            walk.decline(op, f"has {axis} channels or weights: only spatial axes and the batch are padded")
+
+
+def _fill(op: Operation, walk: PaddingWalk, data: SSAValue, axes: Sequence[int], fill: Fill) -> None:
+    """Let `op` read what it pads with in the place of padding along `axes`, unless it is there."""
+    is_zero = fill is zero_of
+    walk.select(op, data, [axis for axis in axes if not (is_zero and axis in walk.facts(data).zeros)], fill(data))
+
+
+# --- Windows ----------------------------------------------------------------------------------------------------------
+
+
+def _windows_along(
+    op: Operation, walk: PaddingWalk, extent: Extent, windows: Windows, axis: int, is_ceil: bool
+) -> tuple[Extent, bool]:
+    """How many windows slide along a spatial axis, and whether the last ones reach beyond its valid part."""
+    if extent.number is not None:
+        return Extent.of(output_size(extent.number, windows, axis, is_ceil)), False
+    stride, length, (begin, end) = windows.strides[axis], windows.extent(axis), windows.padding(axis)
+    if (stride, length, begin, end) == (1, 1, 0, 0):
+        return extent, False
+    walk.derived(op, extent)
+    if is_ceil and end >= length:
+        walk.decline(op, f"pads by a whole window in ceil_mode: how many there are along {extent} is not followed")
+    room = begin + end - length
+    walk.require(op, quotient(extent, room + 1, 1), ONE, is_equal=False)
+    # With ceil_mode there is a window more for what is left, which starts in the data or before it:
+    # min(ceil(room / s), floor((n + begin - 1) / s)) + 1.
+    last = min(room + stride - 1, begin - 1) if is_ceil else room
+    return quotient(extent, last + stride, stride), end > 0 or is_ceil
+
+
+def _slide(
+    op: Any, walk: PaddingWalk, windows: Windows, fill: Fill, *, is_ceil: bool = False
+) -> tuple[tuple[Extent, ...], list[int]]:
+    """The spatial extents of the result, and the axes whose last windows reach padding: it is filled."""
+    data = walk.axes(op.data)
+    found = [_windows_along(op, walk, each, windows, axis, is_ceil) for axis, each in enumerate(data[2:])]
+    reached = [axis for axis, (_, is_reached) in enumerate(found, 2) if is_reached]
+    _fill(op, walk, op.data, reached, fill)
+    return tuple(count for count, _ in found), reached
+
+
+def _kernel(op: contraction.WindowedContractionOp, walk: PaddingWalk) -> Windows:
+    data, weight = walk.axes(op.data), walk.axes(op.weight)
+    _check_others(op, walk, data[1], *weight)
+    return op.windows_of([axis.at({}) for axis in weight[2:]])
+
+
+def _conv(op: contraction.ConvOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data = walk.axes(op.data)
+    if _is_image_by_image(walk, data):
+        return _images(op, walk)
+    spatial, _ = _slide(op, walk, _kernel(op, walk), zero_of)
+    return [PaddedValue((data[0], walk.axes(op.weight)[0], *spatial))]
+
+
+def _conv_transpose(op: contraction.ConvTransposeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data, weight = walk.axes(op.data), walk.axes(op.weight)
+    if _is_image_by_image(walk, data):
+        return _images(op, walk)
+    windows = _kernel(op, walk)
+    added = values_of(op.output_padding) or (0,) * len(windows.kernel)
+    spatial: list[Extent] = []
+    reached: list[int] = []
+    for axis, extent in enumerate(data[2:]):
+        if extent.number is not None:
+            spatial.append(Extent.of(transposed_size(extent.number, windows, axis, added[axis])))
+            continue
+        begin, end = windows.padding(axis)
+        stride = windows.strides[axis]
+        more = windows.extent(axis) - stride + added[axis] - begin - end
+        # The first place of padding adds its kernel from n * stride - begin on; the result has n * stride + more.
+        if more + begin > 0:
+            reached.append(axis + 2)
+        if more == 0 and stride == 1:
+            spatial.append(extent)
+        else:
+            walk.derived(op, extent)
+            spatial.append(quotient(extent * stride, more, 1))
+        walk.require(op, spatial[-1], ONE, is_equal=False)
+    walk.mix(*data[2:])
+    _fill(op, walk, op.data, reached, zero_of)
+    return [PaddedValue((data[0], Extent.of(weight[1].at({}) * op.group_count), *spatial))]
+
+
+def _pool(fill: Fill) -> Rule:
+    """The rule of a pool that computes the same whatever is padded with `fill`."""
+
+    def rule(op: pooling.PoolOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+        data = walk.axes(op.data)
+        if _is_image_by_image(walk, data):
+            return _images(op, walk)
+        _check_others(op, walk, data[1])
+        spatial, _ = _slide(op, walk, op.windows, fill, is_ceil=bool(op.ceil_mode.value.data))
+        return [PaddedValue((*data[:2], *spatial))]
+
+    return rule
+
+
+def _average_pool(op: pooling.AveragePoolOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data, is_ceil = walk.axes(op.data), bool(op.ceil_mode.value.data)
+    if _is_image_by_image(walk, data):
+        return _images(op, walk)
+    _check_others(op, walk, data[1])
+    spatial, reached = _slide(op, walk, op.windows, zero_of, is_ceil=is_ceil)
+    if reached and (is_ceil or not op.count_include_pad.value.data):
+        walk.decline(op, f"divides by the elements that its last windows have along {data[reached[0]]} places")
+    if is_qlinear(op):
+        walk.decline(op, f"rescales means of {op.data.type} by an arithmetic that may depend on the size")
+    return [PaddedValue((*data[:2], *spatial))]
+
+
+def _counted_images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data = walk.axes(op.operands[0])
+    if not walk.is_sized and any(axis.names for axis in data[1:]):
+        walk.decline(op, "numbers the elements of images, which are other numbers where a size is padded")
+    walk.count(op, data[0])
+    return _images(op, walk)
+
+
+def _global_pool(fill: Fill) -> Rule:
+    def rule(op: pooling.GlobalPoolOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+        data = walk.axes(op.data)
+        if _is_image_by_image(walk, data):
+            return _images(op, walk)
+        _check_others(op, walk, data[1])
+        spatial = range(2, len(data))
+        walk.mix(*data[2:])
+        facts = PaddedValue((*data[:2], *(ONE for _ in spatial)))
+        is_open = [axis for axis in spatial if data[axis].names]
+        if isinstance(op, pooling.GlobalAveragePoolOp):
+            _fill(op, walk, op.data, is_open, zero_of)
+            mean_of_the_run(op, walk, op.data, list(spatial), facts)
+        else:
+            _fill(op, walk, op.data, is_open, fill)
+        return [facts]
+
+    return rule
+
+
+# --- Blocks and resizing ----------------------------------------------------------------------------------------------
+
+
+def _blocks(op: movement.BlocksOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    data, block = walk.axes(op.input), op.block
+    if _is_image_by_image(walk, data):
+        return _images(op, walk)
+    _check_others(op, walk, data[1])
+    channels = data[1].at({})
+    for axis in data[2:]:
+        walk.derived(op, axis)
+    if isinstance(op, movement.DepthToSpaceOp):
+        return [PaddedValue((data[0], Extent.of(channels // block**2), *(axis * block for axis in data[2:])))]
+    blocks = [quotient(axis, 0, block) for axis in data[2:]]
+    for axis, each in zip(data[2:], blocks, strict=True):
+        walk.require(op, axis, each * block, is_equal=True)
+    return [PaddedValue((data[0], Extent.of(channels * block**2), *blocks))]
+
+
+MOST_DENOMINATOR = 64
+"""Of the fractions that a scale may be."""
+
+
+def _resize(op: ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    axes = walk.axes(op.input)
+    chosen = op.resized_axes(len(axes))
+    is_open = [axis for axis in chosen if axes[axis].names]
+    scales = op.floats("scales")
+    if walk.is_sized or not is_open:
+        is_moved = 0 in chosen and (scales is None or scales[0] != 1)
+        return None if is_moved else _images(op, walk)
+    if op.is_crop or op.scales_value is not None or op.keep_aspect_ratio_policy.data != STRETCH:
+        walk.decline(
+            op, f"resizes {axes[is_open[0]]} places by a cut, by scales of the run or by one scale for all axes"
+        )
+    ratios = _ratios(op, walk, axes, chosen)
+    after = list(axes)
+    for axis, ratio in zip(chosen, ratios, strict=True):
+        extent = axes[axis]
+        if extent.number is not None:
+            after[axis] = Extent.of(scaled_size(extent.number, float(ratio)))
+        elif ratio != 1:
+            walk.derived(op, extent)
+            after[axis] = quotient(extent * ratio.numerator, 0, ratio.denominator)
+            walk.require(op, after[axis], ONE, is_equal=False)
+            _repeat_the_last(op, walk, axis, extent, float(ratio))
+    return [PaddedValue(tuple(after))]
+
+
+def _ratios(op: ResizeOp, walk: PaddingWalk, axes: Axes, chosen: Sequence[int]) -> list[Fraction]:
+    """By what each of the `chosen` axes grows, whatever the sizes of the run."""
+    scales = op.floats("scales")
+    if scales is not None:
+        return [Fraction(scale).limit_denominator(MOST_DENOMINATOR) for scale in scales]
+    content = None if op.sizes_value is None else walk.facts(op.sizes_value).content
+    sizes = list(op.integers("sizes") or ()) if content is None else sizes_in(content)
+    found: list[Fraction] = []
+    for axis, size in zip(chosen, sizes, strict=True):
+        before, after = axes[axis], as_extent(size)
+        if before.opened != after.opened:
+            walk.decline(op, f"resizes {before} places to {after}: by what depends on the size of the run")
+        found.append(Fraction(after.scale, before.scale))
+    return found
+
+
+def _sampled(op: ResizeOp, axis: int, length: int, scale: float) -> tuple[Array, Array]:
+    """For each place of the result along an axis of `length` the elements that it reads, and their weights."""
+    to = resized.Axis(length, Resized(axis, scale, scaled_size(length, scale)), *map(np.float32, (scale, 0, 1)))
+    x = resized.coordinates(op, to)
+    if op.is_nearest:
+        elements = resized.nearest_elements(op, x, to)[:, None]
+        return elements, np.ones(elements.shape)
+    return resized.weights_of(op, x, to)
+
+
+def _repeat_the_last(op: ResizeOp, walk: PaddingWalk, axis: int, extent: Extent, scale: float) -> None:
+    """Let padding along `axis` be the last valid element, where places at the end of a run read it in its place.
+
+    That every place of every run reads then what it would at its own size, with the same weights, is tried out.
+    """
+    capacity = extent.at(walk.capacities)
+    elements, weights = _sampled(op, axis, capacity, scale)
+    is_reached = False
+    for length in range(1, capacity):
+        own, own_weights = _sampled(op, axis, length, scale)
+        count, taps = own.shape
+        reads = elements[:count]
+        if taps != reads.shape[1] or not (
+            np.array_equal(own, np.minimum(reads, length - 1)) and np.array_equal(own_weights, weights[:count])
+        ):
+            mode = op.coordinate_transformation_mode.data
+            walk.decline(op, f"samples {extent} places by coordinates ({mode}) that depend on the size of the run")
+        is_reached = is_reached or bool((reads[own_weights != 0] >= length).any())
+    if is_reached:
+        last = walk.begin(build(elementwise.SubOp, [walk.size(extent), walk.size(ONE)]))
+        places = walk.constant(np.arange(capacity))
+        walk.take(op, op.input, axis, walk.begin(build(elementwise.MinOp, [places, last])))
+
+
+# --- Sequences --------------------------------------------------------------------------------------------------------
+
+
+def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """What computes sequence by sequence; an open length is that of all sequences, after which states stay."""
+    steps, sequences, width = walk.axes(op.data)
+    states = [op.initial_hidden, getattr(op, "initial_cell", None)]
+    given = [walk.axes(state)[1] for state in states if state is not None]
+    given += [] if op.lengths is None else walk.axes(op.lengths)
+    if width.names or broadcast(op, walk, (sequences,), *((each,) for each in given)) != (sequences,):
+        return None
+    if steps.names and walk.is_sized:
+        return None
+    if isinstance(op, recurrent.DynamicLstmOp):
+        walk.mix(steps, sequences)  # one range of all
+        is_open = [axis for axis, extent in enumerate((steps, sequences)) if extent.names]
+        if is_open:
+            walk.decline(op, "quantizes all sequences by one range, step by step")
+    results = [shape_of(result) for result in op.results]
+    found = [PaddedValue((*extents(shape[:-2]), sequences, *extents(shape[-1:]))) for shape in results]
+    if steps.names:
+        walk.count(op, steps)
+        found[0] = PaddedValue((steps, *found[0].axes[1:]), frozenset([0]))
+        if op.lengths is None:
+            _end_after(op, walk, steps, sequences, found)
+    return found
+
+
+def _end_after(op: Any, walk: PaddingWalk, steps: Extent, sequences: Extent, found: Sequence[PaddedValue]) -> None:
+    """Give a layer the size of the run as the length of each sequence."""
+    zeros = walk.constant(np.zeros(sequences.at(walk.capacities)))
+    lengths = walk.begin(build(elementwise.AddOp, [zeros, walk.size(steps)]))
+    short = elementwise.CastOp.build(operands=[lengths], result_types=[TensorType(i32, shape_of(lengths))])
+    operands = {name: getattr(op, name) for name, _ in op.get_irdl_definition().operands}
+    operands["lengths"] = walk.begin(short)
+    made = type(op).build(
+        operands=[[] if each is None else each for each in operands.values()],
+        result_types=[result.type for result in op.results],
+        properties={name: each for name, each in op.properties.items() if name != SEGMENT_SIZES},
+        attributes=op.attributes,
+    )
+    walk.insert(op, made)
+    for old, new, facts in zip(op.results, made.results, found, strict=True):
+        old.replace_all_uses_with(walk.keep(new, facts))
+
+
+RULES: dict[type[Operation], Rule] = {
+    normalization.ScaledChannelNormOp: _images,
+    normalization.LocalResponseNormOp: _beside_channels,
+    contraction.ConvOp: _conv,
+    contraction.ConvTransposeOp: _conv_transpose,
+    pooling.MaxPoolOp: _pool(_lowest),
+    pooling.LpPoolOp: _pool(zero_of),
+    pooling.AveragePoolOp: _average_pool,
+    pooling.MaxPoolWithIndicesOp: _counted_images,
+    pooling.GlobalMaxPoolOp: _global_pool(_lowest),
+    pooling.GlobalLpPoolOp: _global_pool(zero_of),
+    pooling.GlobalAveragePoolOp: _global_pool(zero_of),
+    recurrent.RnnOp: _recurrent,
+    recurrent.GruOp: _recurrent,
+    recurrent.LstmOp: _recurrent,
+    ResizeOp: _resize,
+    movement.BlocksOp: _blocks,
+}

@@ -1,0 +1,298 @@
+"""Images of any size: whatever lies in the padding, the valid part is what the function of open sizes computes."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    f32,
+    i8,
+    i16,
+    i32,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.rewriter import Rewriter
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, resizing
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.verification import verify
+from qmlir.specialization.padding.extents import Extent
+from qmlir.specialization.padding.pad import outline, pad_function
+
+CAPACITIES = {"n": 2, "h": 9, "w": 8}
+CHANNELS = 4
+HOSTILE = (np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0)
+
+
+class Graph:
+    """A function of `[n, 4, h, w]` that grows by random steps; all floats are whole numbers, whose sums are exact."""
+
+    def __init__(self, seed: int, block: Block) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.block = block
+
+    def add(self, op: IRDLOperation) -> SSAValue:
+        self.block.add_op(op)
+        return op.results[0]
+
+    def pick(self, *choices: int) -> int:
+        return int(self.rng.choice(choices))
+
+    def constant(self, array: Array, element: UniformQuantizedType | None = None) -> SSAValue:
+        return self.add(ConstantOp.of(array, TensorType(element or f32, array.shape)))
+
+    def whole(self, value: SSAValue) -> SSAValue:
+        """Small whole numbers."""
+        rounded = self.add(elementwise.RoundOp(value))
+        return self.add(elementwise.ClipOp.between(rounded, -9.0, 9.0))
+
+    def weights(self, *shape: int) -> Array:
+        return self.rng.integers(-2, 3, size=shape).astype(np.float32)
+
+    def quantized(self, value: SSAValue, element: UniformQuantizedType) -> SSAValue:
+        return self.add(QuantizeCastOp(value, TensorType(element, shape_of(value))))
+
+    def real(self, value: SSAValue) -> SSAValue:
+        return self.add(DequantizeCastOp(value, TensorType(f32, shape_of(value))))
+
+    def typed(self, op: NnOp, element: UniformQuantizedType) -> SSAValue:
+        """The result of `op` in a quantized type."""
+        self.block.add_op(op)
+        type_ = TensorType(element, shape_of(op.results[0]))
+        return Rewriter.replace_value_with_new_type(op.results[0], type_)
+
+    def window(self) -> dict[str, list[int]]:
+        kernel = [self.pick(1, 2, 3) for _ in range(2)]
+        dilations = [self.pick(1, 1, 2) for _ in range(2)]
+        strides = [self.pick(1, 1, 2, 3) for _ in range(2)]
+        pads = [self.pick(0, min(1, size - 1), size - 1) for size in (*kernel, *kernel)]
+        return {"kernel": kernel, "strides": strides, "dilations": dilations, "pads": pads}
+
+
+ACTIVATION = UniformQuantizedType.per_tensor(i8, f32, 0.25, -3)
+WIDE = UniformQuantizedType.per_tensor(i16, f32, 0.125, 11)
+
+
+def _conv(g: Graph, x: SSAValue) -> SSAValue:
+    at = g.window()
+    kernel, groups = at.pop("kernel"), g.pick(1, 2, CHANNELS)
+    weight = g.constant(g.weights(CHANNELS, CHANNELS // groups, *kernel))
+    bias = g.constant(g.weights(CHANNELS))
+    made = g.add(build(contraction.ConvOp, [x, weight, bias], {**at, "groups": groups}))
+    return g.whole(g.add(activations.ReluOp(made)) if g.pick(0, 1) else made)
+
+
+def _quantized_conv(g: Graph, x: SSAValue) -> SSAValue:
+    """Per channel, of 8 or 16 bits, with zero points."""
+    at = g.window()
+    kernel, groups = at.pop("kernel"), g.pick(1, CHANNELS)
+    data, scales = (ACTIVATION, WIDE)[g.pick(0, 1)], np.array([0.5, 0.25, 0.125, 1.0], np.float32)
+    of_weights = UniformQuantizedType.per_axis(i8, f32, 0, scales)
+    integers = g.rng.integers(-20, 20, size=(CHANNELS, CHANNELS // groups, *kernel)).astype(np.int8)
+    weight = g.constant(integers, of_weights)
+    of_bias = UniformQuantizedType.per_axis(i32, f32, 0, np.float32(data.scale) * scales)
+    bias = g.constant(g.rng.integers(-50, 50, size=CHANNELS).astype(np.int32), of_bias)
+    op = build(contraction.ConvOp, [g.quantized(x, data), weight, bias], {**at, "groups": groups})
+    return g.real(g.typed(op, UniformQuantizedType.per_tensor(i8, f32, 0.75, 5)))
+
+
+def _transposed(g: Graph, x: SSAValue) -> SSAValue:
+    at = g.window()
+    kernel, strides = at.pop("kernel"), [g.pick(1, 2), g.pick(1, 2)]
+    added = [g.pick(0, stride - 1) for stride in strides]
+    pads = [g.pick(0, size - 1) for size in (*kernel, *kernel)]
+    weight = g.constant(g.weights(CHANNELS, CHANNELS, *kernel))
+    properties = {**at, "strides": strides, "pads": pads, "output_padding": added}
+    return g.whole(g.add(build(contraction.ConvTransposeOp, [x, weight, None], properties)))
+
+
+def _max_pool(g: Graph, x: SSAValue) -> SSAValue:
+    at = {**g.window(), "ceil_mode": bool(g.pick(0, 1))}
+    data = g.quantized(x, ACTIVATION) if g.pick(0, 1) else x
+    made = g.add(build(pooling.MaxPoolOp, [data], at))
+    return g.real(made) if data is not x else made
+
+
+def _average_pool(g: Graph, x: SSAValue) -> SSAValue:
+    at = {**g.window(), "count_include_pad": bool(g.pick(0, 1))}
+    if not at["count_include_pad"]:
+        at["pads"] = [*at["pads"][:2], 0, 0]
+    if g.pick(0, 1):
+        return g.real(g.typed(build(pooling.AveragePoolOp, [g.quantized(x, ACTIVATION)], at), WIDE))
+    return g.whole(g.add(build(pooling.AveragePoolOp, [x], at)))
+
+
+def _lp_pool(g: Graph, x: SSAValue) -> SSAValue:
+    return g.whole(g.add(build(pooling.LpPoolOp, [x], g.window())))
+
+
+GLOBAL = (pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp, pooling.GlobalLpPoolOp)
+
+
+def _global_pool(g: Graph, x: SSAValue) -> SSAValue:
+    """As squeeze and excitation does."""
+    pooled = g.add(build(GLOBAL[g.pick(0, 1, 2)], [x]))
+    return g.whole(g.add(elementwise.AddOp(x, pooled)))
+
+
+def _quantized_mean(g: Graph, x: SSAValue) -> SSAValue:
+    data, result = ((ACTIVATION, WIDE) if g.pick(0, 1) else (WIDE, ACTIVATION))[:2]
+    pooled = g.real(g.typed(build(pooling.GlobalAveragePoolOp, [g.quantized(x, data)]), result))
+    return g.whole(g.add(elementwise.AddOp(x, pooled)))
+
+
+def _resize(g: Graph, x: SSAValue) -> SSAValue:
+    modes = ("half_pixel", "asymmetric")
+    at = {
+        "scales": [1.0, 1.0, float(g.pick(1, 2, 3)), float(g.rng.choice([0.5, 2.0, 1.5]))],
+        "mode": str(g.rng.choice(["nearest", "linear", "cubic"])),
+        "coordinate_transformation_mode": str(g.rng.choice(modes)),
+        "nearest_mode": str(g.rng.choice(["floor", "ceil", "round_prefer_floor"])),
+    }
+    return g.whole(g.add(build(resizing.ResizeOp, [x, None, None, None], at)))
+
+
+def _slice(g: Graph, x: SSAValue) -> SSAValue:
+    axis, end = g.pick(2, 3), g.pick(-1, 4, 2**31 - 1)
+    at = {"starts": [g.pick(0, 1)], "ends": [end], "axes": [axis], "steps": [g.pick(1, 2)]}
+    return g.add(build(movement.SliceOp, [x, None, None, None, None], at))
+
+
+def _concat(g: Graph, x: SSAValue) -> SSAValue:
+    """Open and known sizes in any order."""
+    axis = g.pick(2, 3)
+    cut = build(movement.SliceOp, [x, None, None, None, None], {"starts": [1], "ends": [2**31 - 1], "axes": [axis]})
+    parts = [x, g.add(cut), _slice_first(g, x, axis)]
+    order = g.rng.permutation(len(parts))[: g.pick(2, 3)]
+    return g.add(movement.ConcatOp([parts[each] for each in order], axis))
+
+
+def _slice_first(g: Graph, x: SSAValue, axis: int) -> SSAValue:
+    """One place of an axis."""
+    return g.add(build(movement.SliceOp, [x, None, None, None, None], {"starts": [0], "ends": [1], "axes": [axis]}))
+
+
+def _pad(g: Graph, x: SSAValue) -> SSAValue:
+    pads = [0, 0, g.pick(0, 1), g.pick(0, 2), 0, 0, g.pick(0, 1), g.pick(0, 2)]
+    value = g.add(ConstantOp.of(np.array(3, np.float32), TensorType(f32, []))) if g.pick(0, 1) else None
+    return g.add(build(expansion.PadOp, [x, value, None, None], {"pads": pads}))
+
+
+def _to_space(g: Graph, x: SSAValue) -> SSAValue:
+    """Depth to space, and a convolution that gives the channels back."""
+    spread = g.add(build(movement.DepthToSpaceOp, [x], {"block_size": 2}))
+    weight = g.constant(g.weights(CHANNELS, 1, 2, 2))
+    return g.whole(g.add(build(contraction.ConvOp, [spread, weight, None], {"pads": [0, 0, 1, 1]})))
+
+
+def _residual(g: Graph, x: SSAValue) -> SSAValue:
+    """Down, up, and the sum with what went in: of even sizes alone."""
+    weight = g.constant(g.weights(CHANNELS, CHANNELS, 3, 3))
+    down = g.add(build(contraction.ConvOp, [x, weight, None], {"strides": [2, 2], "pads": [1, 1, 1, 1]}))
+    at = {"scales": [1.0, 1.0, 2.0, 2.0], "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    up = g.add(build(resizing.ResizeOp, [down, None, None, None], at))
+    return g.whole(g.add(elementwise.AddOp(x, up)))
+
+
+Step = Callable[[Graph, SSAValue], SSAValue]
+STEPS: tuple[Step, ...] = (
+    _conv, _quantized_conv, _transposed, _max_pool, _average_pool, _lp_pool, _global_pool, _quantized_mean, _resize,
+    _slice, _concat, _pad, _to_space, _residual,
+)  # fmt: skip
+
+
+def module_of(seed: int, steps: tuple[Step, ...]) -> ModuleOp:
+    type_ = TensorType(f32, [DYNAMIC_INDEX, CHANNELS, DYNAMIC_INDEX, DYNAMIC_INDEX])
+    block = Block(arg_types=[type_])
+    graph, value = Graph(seed, block), block.args[0]
+    for step in steps:
+        value = step(graph, value)
+    block.add_op(ReturnOp(value))
+    function = FuncOp("main", ([type_], [value.type]), Region(block))
+    dims = ArrayAttr([StringAttr(name) for name in ("n", "", "h", "w")])
+    function.arg_attrs = ArrayAttr([DictionaryAttr({"nn.name": StringAttr("x"), "nn.dims": dims})])
+    module = ModuleOp([function])
+    verify(module)
+    return module
+
+
+def valid_part(padded: Array, axes: tuple[Extent, ...], capacities: dict[str, int], sizes: dict[str, int]) -> Array:
+    """The elements of a run, found by the digits of each place."""
+    for axis, extent in enumerate(axes):
+        keep = np.ones(padded.shape[axis], bool)
+        for factor, digits in extent.digits(capacities).items():
+            keep &= digits < Extent.of(factor).at(sizes)
+        padded = padded.compress(keep, axis=axis)
+    return padded
+
+
+def compared(module: ModuleOp, seed: int, capacities: dict[str, int]) -> int:
+    """How many runs of the padded function equal the function at their sizes: all that it takes."""
+    found = outline(module)
+    padded = module.clone()
+    inputs = pad_function(padded, capacities)
+    verify(padded)
+    (axes,) = found.outputs.values()
+    rng = np.random.default_rng(seed)
+    count = 0
+    for n, h, w in product((1, 2), (1, 2, 5, 6, 9), (1, 3, 4, 8)):
+        sizes = {"n": n, "h": h, "w": w}
+        if any(sizes[name] > capacities[name] for name in sizes):
+            continue
+        x = rng.integers(-9, 10, size=(n, CHANNELS, h, w)).astype(np.float32)
+        if not all(each.holds(sizes) for each in found.conditions):
+            continue
+        wide = rng.choice(HOSTILE, size=(capacities["n"], CHANNELS, capacities["h"], capacities["w"]))
+        wide = wide.astype(np.float32)
+        wide[:n, :, :h, :w] = x
+        numbers = {port: np.array(sizes[name]) for name, port in inputs.items()}
+        (wanted,) = qmlir.interpret(module, {"x": x}).values()
+        (result,) = qmlir.interpret(padded, {"x": wide, **numbers}).values()
+        np.testing.assert_array_equal(valid_part(result, axes, capacities, sizes), wanted, strict=True)
+        count += 1
+    return count
+
+
+def capacities_of(module: ModuleOp) -> dict[str, int]:
+    """The largest sizes up to those of the test that a function takes."""
+    conditions = outline(module).conditions
+    found = dict(CAPACITIES)
+    for name in ("h", "w"):
+        own = [each for each in conditions if each.names == (name,)]
+        found[name] = next(size for size in range(found[name], 0, -1) if all(each.holds({name: size}) for each in own))
+    return found
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("nan_is_quantized")
+def test_each_step(step: Step, seed: int) -> None:
+    module = module_of(seed, (step,))
+    assert compared(module, seed, capacities_of(module)) > 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("nan_is_quantized")
+def test_random_graphs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    steps = tuple(STEPS[int(each)] for each in rng.integers(len(STEPS), size=2 + seed % 3))
+    module = module_of(seed, steps)
+    assert compared(module, seed, capacities_of(module)) > 0
