@@ -342,7 +342,6 @@ def _zero_terms(op: contraction.MatMulOp, walk: PaddingWalk, left: int, right: i
 RULES: dict[type[Operation], Rule] = {
     elements.UnaryOp: elementwise,
     elements.BinaryOp: elementwise,
-    elements.DivOp: dividing,
     elements.ModOp: dividing,
     elements.PowOp: dividing,
     elements.BitCastOp: elementwise,

@@ -4,17 +4,19 @@ A result has as many valid places as there would be at the size of the run. What
 operand is what the operation itself pads with: a mask puts it there, unless no window that is kept reaches so far.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, TensorType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.components import components_of
+from qmlir.dialects.nn.decompose.recurrent import prefix_of
 from qmlir.dialects.nn.infer.resizing import STRETCH, Resized, scaled_size
 from qmlir.dialects.nn.infer.windows import Windows, output_size, transposed_size
 from qmlir.dialects.nn.interpret import resizing as resized
@@ -22,7 +24,8 @@ from qmlir.dialects.nn.ops import contraction, elementwise, movement, normalizat
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.nn.ops.resizing import ResizeOp
 from qmlir.dialects.nn.requantize import is_qlinear
-from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.decomposition import COMPONENTS
 from qmlir.specialization.padding.extents import Extent, as_extent, extents, quotient, sizes_in
 from qmlir.specialization.padding.rows import broadcast, mean_of_the_run
 from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
@@ -339,12 +342,32 @@ def _end_after(op: Any, walk: PaddingWalk, steps: Extent, sequences: Extent, fou
     made = type(op).build(
         operands=[[] if each is None else each for each in operands.values()],
         result_types=[result.type for result in op.results],
-        properties={name: each for name, each in op.properties.items() if name != SEGMENT_SIZES},
+        properties={
+            **{name: each for name, each in op.properties.items() if name != SEGMENT_SIZES},
+            **_with_ends(op, walk),
+        },
         attributes=op.attributes,
     )
     walk.insert(op, made)
     for old, new, facts in zip(op.results, made.results, found, strict=True):
         old.replace_all_uses_with(walk.keep(new, facts))
+
+
+def _with_ends(op: recurrent.Layer, walk: PaddingWalk) -> Mapping[str, Attribute]:
+    """The types of the parts of a quantized layer whose sequences end: after it states stay, so they have one type."""
+    components = components_of(op)
+    if not components:
+        return {}
+    element = element_of(op.hidden_states)
+    found = dict(components)
+    for way in range(op.directions):
+        prefix = prefix_of(way)
+        given = op.initial_hidden
+        initial = components.get(f"{prefix}hidden/initial") if given is None else element_of(given)
+        if initial not in (element, None):
+            walk.decline(op, f"begins with a state of {initial} and goes on with {element}: it has to keep one")
+        found[f"{prefix}hidden/zero"] = element
+    return {COMPONENTS: DictionaryAttr(found)}
 
 
 RULES: dict[type[Operation], Rule] = {
