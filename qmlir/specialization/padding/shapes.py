@@ -352,8 +352,8 @@ def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
         values = [(*shared[:axis], axes[axis], *shared[axis + 1 :]) for axes in values]
     parts = [axes[axis] for axes in values]
     for place, extent in enumerate(values[0]):
-        if place != axis and any(axes[place] != extent for axes in values):
-            walk.decline(op, f"joins {extent} and {next(a[place] for a in values if a[place] != extent)} places")
+        for other in (axes[place] for axes in values if place != axis and axes[place] != extent):
+            walk.together(op, extent, other)
     whole = parts[0]
     if len(parts) > 1:
         if walk.is_sized and any(part.names for part in parts):

@@ -16,18 +16,19 @@ from xdsl.dialects.builtin import AnyFloat, TensorType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
+from xdsl.rewriter import Rewriter
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, element_limits
 from qmlir.dialects.nn.building import NnOpT, build
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, DivOp, LessOp, MinOp, MulOp, WhereOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, DivOp, LessOp, MaxOp, MinOp, MulOp, WhereOp
 from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.ops.logic import AndOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
 from qmlir.dialects.quant.ops import CastOperation
-from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error
@@ -296,11 +297,32 @@ class PaddingWalk:
             return
         if fill is None:
             self.decline(op, f"reads padding of {operand.type}, which has no neutral element")
-        made = self.insert(op, build(WhereOp, [self.valid(known, chosen), operand, self.scalar(operand, fill)]))
-        self._facts[made.result] = PaddedValue(known, frozenset(chosen))
+        valid = self.valid(known, chosen)
+        if _is_quantized_alike(operand):
+            made = self._limit(op, operand, fill, valid)
+        else:
+            made = self.insert(op, build(WhereOp, [valid, operand, self.scalar(operand, fill)])).result
+        self._facts[made] = PaddedValue(known, frozenset(chosen))
         for place, each in enumerate(tuple(op.operands)):
             if each is operand:
-                op.operands[place] = made.result
+                op.operands[place] = made
+
+    def _limit(self, op: Operation, operand: SSAValue, fill: Array, valid: SSAValue) -> SSAValue:
+        """`operand` between limits that are `fill` where it is not `valid`, and those of its type elsewhere.
+
+        The limits are bytes where the elements are, of which vectors are made; there are none of truth values.
+        """
+        found = operand
+        for kind, highest in ((MinOp, True), (MaxOp, False)):
+            limit = limit_of(operand, highest=highest)
+            assert limit is not None
+            if limit != fill:
+                choices = [valid, self.scalar(operand, limit), self.scalar(operand, fill)]
+                made = build(kind, [found, self.begin(build(WhereOp, choices))])
+                type_ = TensorType(element_of(operand), shape_of(made.result))
+                Rewriter.replace_value_with_new_type(made.result, type_)
+                found = self.insert(op, made).result
+        return found
 
     def insert(self, before: Operation, op: NnOpT) -> NnOpT:
         """Insert `op`, which stands for what `before` does."""
@@ -439,6 +461,12 @@ class PaddingWalk:
         (name,) = factor.names
         grown = [factor.at({name: size}) for size in range(1, self.capacities[name] + 1)]
         return Extent.of(name), np.searchsorted(grown, places, side="right")
+
+
+def _is_quantized_alike(value: SSAValue) -> bool:
+    """Whether all elements are integers of one scale and zero point."""
+    element = element_of(value)
+    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
 
 
 def zero_of(value: SSAValue) -> Array | None:
