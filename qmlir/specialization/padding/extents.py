@@ -263,7 +263,7 @@ def _take_sized(size: int, pending: list[Factor], capacities: Mapping[str, int])
     taken: list[Factor] = []
     while pending:
         factor = pending[0]
-        number = capacities[factor] if isinstance(factor, str) else factor
+        number = _number(factor, capacities)
         if size == 1 and (taken or number != 1):
             break
         if isinstance(factor, int) and factor % size == 0:  # the rest of it is for the axes that follow

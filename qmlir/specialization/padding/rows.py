@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, TensorType, f32, i32
@@ -238,7 +238,7 @@ def _quantized_mean(
     before, after = element_of(data), element_of(op.results[0])
     most = product(walk.axes(data)[axis] for axis in gone).at(walk.capacities)
     if not _is_rescaled_by_f32(op, before, after):
-        walk.decline(op, f"is a mean of {data.type} along an open size: how it is rounded depends on the size")
+        walk.decline(op, f"is a mean of {before} along an open size: how it is rounded depends on the size")
     assert isinstance(before, UniformQuantizedType)
     assert isinstance(after, UniformQuantizedType)
     if (before.storage_max - before.storage_min) * most >= 1 << 31:
@@ -252,7 +252,7 @@ def _quantized_mean(
     ratio = walk.insert(op, elements.DivOp(walk.number(f32, before.scale), walk.insert(op, target).result)).result
     mean = walk.insert(op, elements.MulOp(_as_float(op, walk, total, f32), ratio)).result
     limits = after.storage_min, after.storage_max
-    unit = UniformQuantizedType.per_tensor(cast(IntegerType, after.storage), f32, 1.0, int(after.zero_point), limits)
+    unit = UniformQuantizedType.per_tensor(after.storage, f32, 1.0, int(after.zero_point), limits)
     rounded = walk.put(op, QuantizeCastOp(mean, TensorType(unit, shape)))
     return _stored(op, walk, _stored(op, walk, rounded, IntegerType(after.bits)), after)
 

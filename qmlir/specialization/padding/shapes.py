@@ -418,7 +418,7 @@ def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     for extent, padding in zip(axes, added, strict=True):
         if extent.names and tuple(padding) != (0, 0):
             if op.mode.data != "constant" or min(padding) < 0:
-                walk.decline(op, f"adds elements after {extent} places: which depends on the size of the run")
+                walk.decline(op, f"adds elements beside {extent} places: which depends on the size of the run")
             walk.derived(op, extent)
         after.append(quotient(extent, sum(padding), 1) if tuple(padding) != (0, 0) else extent)
     ends = [axis for axis, extent in enumerate(axes) if extent.names and added[axis][1]]
@@ -458,7 +458,7 @@ def _take_places(op: indexing.GatherOp, walk: PaddingWalk, extent: Extent, place
     numbers = [place for place in places if isinstance(place, int)]
     is_front, is_back = (bool(numbers) and all((each < 0) == sign for each in numbers) for sign in (False, True))
     if len(numbers) != len(places) or not (is_front or is_back) or (walk.is_sized and numbers != [0] * len(numbers)):
-        walk.decline(op, f"takes one of {extent} places, and which is not known")
+        walk.decline(op, f"takes some of {extent} places, and which of them is not known")
     if not walk.is_sized:
         walk.require(op, extent, Extent.of(1 + max(numbers) if is_front else -min(numbers)), is_equal=False)
     if is_back:

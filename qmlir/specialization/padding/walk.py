@@ -267,7 +267,7 @@ class PaddingWalk:
             self.conditions.append(found)
 
     def together(self, op: Operation, left: Extent, right: Extent) -> None:
-        """Take two sizes for one, by a condition; declined unless they follow from one open size and may be the same."""
+        """Take two sizes for one, by a condition; declined unless they follow from one size and may be the same."""
         found = Condition(left, right, True, describe(op))
         sizes = range(1, MOST_TRIED + 1)
         is_one = set(left.names) == set(right.names) and len(left.names) == 1
@@ -456,10 +456,11 @@ class PaddingWalk:
 
         What follows from one open size is compared as that size: it grows with it, and nothing is computed in a run.
         """
-        if isinstance(factor, str) or len(factor.names) > 1:
+        names = list(factor.names) if isinstance(factor, Quotient) else []
+        if len(names) != 1:
             return Extent.of(factor), places
-        (name,) = factor.names
-        grown = [factor.at({name: size}) for size in range(1, self.capacities[name] + 1)]
+        name = names[0]
+        grown = [Extent.of(factor).at({name: size}) for size in range(1, self.capacities[name] + 1)]
         return Extent.of(name), np.searchsorted(grown, places, side="right")
 
 

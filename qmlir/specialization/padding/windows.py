@@ -332,14 +332,16 @@ def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     return found
 
 
-def _end_after(op: Any, walk: PaddingWalk, steps: Extent, sequences: Extent, found: Sequence[PaddedValue]) -> None:
+def _end_after(
+    op: recurrent.Layer, walk: PaddingWalk, steps: Extent, sequences: Extent, found: Sequence[PaddedValue]
+) -> None:
     """Give a layer the size of the run as the length of each sequence."""
     zeros = walk.constant(np.zeros(sequences.at(walk.capacities)))
     lengths = walk.begin(build(elementwise.AddOp, [zeros, walk.size(steps)]))
     short = elementwise.CastOp.build(operands=[lengths], result_types=[TensorType(i32, shape_of(lengths))])
     operands = {name: getattr(op, name) for name, _ in op.get_irdl_definition().operands}
     operands["lengths"] = walk.begin(short)
-    made = type(op).build(
+    made: recurrent.Layer = type(op).build(
         operands=[[] if each is None else each for each in operands.values()],
         result_types=[result.type for result in op.results],
         properties={

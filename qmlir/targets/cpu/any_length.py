@@ -107,7 +107,7 @@ def padded_modules(module: ModuleOp, combinations: Iterable[Mapping[str, int]], 
 def plan_of(outline: Outline) -> PaddedPorts:
     """How the programs are called."""
     pieces = [name for name in outline.sizes if name not in outline.mixed]
-    conditions = [[_factors(each.left), _factors(each.right), each.is_equal, str(each)] for each in outline.conditions]
+    conditions = [(_factors(each.left), _factors(each.right), each.is_equal, str(each)) for each in outline.conditions]
     return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces, conditions)
 
 

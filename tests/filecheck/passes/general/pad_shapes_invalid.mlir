@@ -18,22 +18,23 @@ func.func @main(%x: tensor<2x?xf32> {nn.name = "x", nn.dims = ["", "s"]}) -> ten
 }
 // -----
 func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<?x2xf32> {
-  // expected-error @+1 {{'nn.slice' op takes [1:2147483647:1] of s places: what that is depends on the size of the run}}
-  %0 = nn.slice %x {starts = [1], ends = [2147483647]} : (tensor<?x2xf32>) -> tensor<?x2xf32>
+  // expected-error @+1 {{'nn.slice' op takes [-2:2147483647:1] of s places: what that is depends on the size of the run}}
+  %0 = nn.slice %x {starts = [-2], ends = [2147483647]} : (tensor<?x2xf32>) -> tensor<?x2xf32>
   func.return %0 : tensor<?x2xf32>
 }
 // -----
-func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<2xf32> {
-  %0 = nn.constant dense<-1> : tensor<i64>
-  // expected-error @+1 {{'nn.gather' op takes one of s places, and which is not known to be the first}}
-  %1 = nn.gather %x, %0 : (tensor<?x2xf32>, tensor<i64>) -> tensor<2xf32>
-  func.return %1 : tensor<2xf32>
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<2x2xf32> {
+  %0 = nn.constant dense<[0, -1]> : tensor<2xi64>
+  // expected-error @+1 {{'nn.gather' op takes some of s places, and which of them is not known}}
+  %1 = nn.gather %x, %0 : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+  func.return %1 : tensor<2x2xf32>
 }
 // -----
-func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}, %y: tensor<3x2xf32>) -> tensor<?x2xf32> {
-  // expected-error @+1 {{'nn.concat' op joins tensors along an open size: padding would lie between them}}
-  %0 = nn.concat %x, %y {axis = 0} : (tensor<?x2xf32>, tensor<3x2xf32>) -> tensor<?x2xf32>
-  func.return %0 : tensor<?x2xf32>
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["s", ""]}, %y: tensor<3x4xf32>) -> tensor<?x8xf32> {
+  %1 = nn.concat %x, %x {axis = 1} : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x4xf32>
+  // expected-error @+1 {{'nn.concat' op takes s places together with 3, which may be another number}}
+  %2 = nn.concat %1, %y {axis = 1} : (tensor<?x4xf32>, tensor<3x4xf32>) -> tensor<?x8xf32>
+  func.return %2 : tensor<?x8xf32>
 }
 // -----
 func.func @main(%x: tensor<?x6xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> tensor<4x?xf32> {
@@ -89,4 +90,64 @@ func.func @main(%x: tensor<?xf32> {nn.name = "x", nn.dims = ["s"]}, %c: i1 {nn.n
     scf.yield %x : tensor<?xf32>
   }
   func.return %0 : tensor<?xf32>
+}
+// -----
+// How many elements its last windows have depends on the size of the run.
+func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x?xf32> {
+  // expected-error @+1 {{'nn.average_pool' op divides by the elements that its last windows have along s places}}
+  %0 = nn.average_pool %x {kernel = [3], pads = [1, 1]} : tensor<1x2x?xf32>
+  func.return %0 : tensor<1x2x?xf32>
+}
+// -----
+func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x?xi64> {
+  // expected-error @+1 {{'nn.max_pool_with_indices' op numbers the elements of images, which are other numbers where a size is padded}}
+  %0, %1 = nn.max_pool_with_indices %x {kernel = [3]} : (tensor<1x2x?xf32>) -> (tensor<1x2x?xf32>, tensor<1x2x?xi64>)
+  func.return %1 : tensor<1x2x?xi64>
+}
+// -----
+func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x?xf32> {
+  // expected-error @+1 {{'nn.resize' op samples s places by coordinates (align_corners) that depend on the size of the run}}
+  %0 = nn.resize %x {scales = [1.0, 1.0, 2.0], mode = "linear", coordinate_transformation_mode = "align_corners"} : tensor<1x2x?xf32>
+  func.return %0 : tensor<1x2x?xf32>
+}
+// -----
+func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x7xf32> {
+  // expected-error @+1 {{'nn.resize' op resizes s places to 7: by what depends on the size of the run}}
+  %0 = nn.resize %x {sizes = [1, 2, 7]} : (tensor<1x2x?xf32>) -> tensor<1x2x7xf32>
+  func.return %0 : tensor<1x2x7xf32>
+}
+// -----
+func.func @main(%x: tensor<1x?x4xf32> {nn.name = "x", nn.dims = ["", "s", ""]}, %w: tensor<2x?x3xf32> {nn.name = "w", nn.dims = ["", "s", ""]}) -> tensor<1x2x2xf32> {
+  // expected-error @+1 {{'nn.conv' op has s channels or weights: only spatial axes and the batch are padded}}
+  %0 = nn.conv %x, %w : (tensor<1x?x4xf32>, tensor<2x?x3xf32>) -> tensor<1x2x2xf32>
+  func.return %0 : tensor<1x2x2xf32>
+}
+// -----
+func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x?xf32> {
+  // expected-error @+1 {{'nn.pad' op adds elements beside s places: which depends on the size of the run}}
+  %0 = nn.pad %x {pads = [0, 0, 0, 0, 0, 1], mode = "edge"} : tensor<1x2x?xf32>
+  func.return %0 : tensor<1x2x?xf32>
+}
+// -----
+// Rounded by another arithmetic than f32.
+func.func @main(%x: tensor<1x2x?x!quant.uniform<i8:f32, 0.5>> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x1x!quant.uniform<i8:f32, 0.5>> {
+  // expected-error @+1 {{'nn.global_average_pool' op is a mean of !quant.uniform<i8:f32, 5.000000e-01> along an open size: how it is rounded depends on the size}}
+  %0 = nn.global_average_pool %x {requantize = #kernel.requantize<single_round>} : (tensor<1x2x?x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x2x1x!quant.uniform<i8:f32, 0.5>>
+  func.return %0 : tensor<1x2x1x!quant.uniform<i8:f32, 0.5>>
+}
+// -----
+// A third of 4, and three times that, is no 4.
+// expected-error @+1 {{'func.func' op has no such capacities: 'nn.add' op takes ((s + 2) // 3)*3 = s places, found 6 and 4 for s = 4}}
+func.func @main(%x: tensor<1x1x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x1x?xf32> {
+  %0 = nn.max_pool %x {kernel = [1], strides = [3]} : tensor<1x1x?xf32>
+  %1 = nn.resize %0 {scales = [1.0, 1.0, 3.0]} : tensor<1x1x?xf32>
+  %2 = nn.add %1, %x : tensor<1x1x?xf32>
+  func.return %2 : tensor<1x1x?xf32>
+}
+// -----
+// expected-error @+1 {{'func.func' op has no such capacities: 'nn.conv' op takes (s - 5) >= 1 places, found -1 and 1 for s = 4}}
+func.func @main(%x: tensor<1x1x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x1x?xf32> {
+  %0 = nn.constant dense<1.0> : tensor<1x1x6xf32>
+  %1 = nn.conv %x, %0 : (tensor<1x1x?xf32>, tensor<1x1x6xf32>) -> tensor<1x1x?xf32>
+  func.return %1 : tensor<1x1x?xf32>
 }
