@@ -1,0 +1,65 @@
+"""One program for images of any size: equal to the interpreter at every size that the model takes."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.specialization.padding.pad import outline
+from qmlir.targets.cpu import compiler
+from qmlir.targets.cpu.any_length import all_capacities
+from qmlir.targets.cpu.compiler import Program
+
+MODEL = Path(__file__).parents[1] / "models" / "image.mlir"
+SIZES = ((2, 2), (2, 10), (8, 6), (10, 12), (12, 14))
+
+
+@pytest.fixture(scope="module")
+def module() -> ModuleOp:
+    return qmlir.load(MODEL)
+
+
+@pytest.fixture(scope="module")
+def program(module: ModuleOp) -> Program:
+    return qmlir.compile(module, isa="generic", lengths={"h": (13,), "w": (14,)})
+
+
+def image(count: int, height: int, width: int) -> Array:
+    return np.random.default_rng(height).normal(size=(count, 2, height, width)).astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_size_is_that_of_the_interpreter(
+    program: Program, module: ModuleOp, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.save(tmp_path / "saved")
+    saved: Any = pickle.loads(pickle.dumps(qmlir.load_program(tmp_path / "saved")))
+    monkeypatch.setattr(compiler, "compiled_entry", None)  # nothing is compiled for a new size
+    for height, width in SIZES:
+        x = image(count, height, width)
+        wanted = qmlir.interpret(module, {"x": x})["y"]
+        for each in (program, saved):
+            np.testing.assert_array_equal(each({"x": x})["y"], wanted, strict=True)
+
+
+def test_sizes_for_which_the_model_is_not_defined(program: Program) -> None:
+    """The capacity that it takes is the next one below, too."""
+    with pytest.raises(qmlir.InputError, match="input 'x' has 13 along 'h': the program takes 1 to 12"):
+        program({"x": image(1, 13, 4)})
+    with pytest.raises(qmlir.InputError) as raised:
+        program({"x": image(1, 4, 5)})
+    says = "'nn.add' op takes ((w + 1) // 2)*2 = w places, found 6 and 5"
+    assert str(raised.value) == f"the sizes n = 1, h = 4, w = 5 do not fit: {says}"
+
+
+def test_a_model_that_takes_none_of_the_sizes(module: ModuleOp) -> None:
+    found = outline(module)
+    with pytest.raises(DiagnosticError, match=r"no size of 'h' up to 1 fits: 'nn.add' op takes \(\(h \+ 1\) // 2\)"):
+        all_capacities(found, {"h": (1,), "w": (4,)})
+    assert all_capacities(found, {"h": (4, 5), "w": (9,)}) == [{"n": 1, "h": 4, "w": 8}]
