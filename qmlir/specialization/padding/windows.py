@@ -6,6 +6,7 @@ operand is what the operation itself pads with: a mask puts it there, unless no 
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,17 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.decompose.components import components_of
-from qmlir.dialects.nn.decompose.recurrent import prefix_of
+from qmlir.dialects.nn.decompose.recurrent import CELLS, prefix_of
 from qmlir.dialects.nn.infer.resizing import STRETCH, Resized, scaled_size
 from qmlir.dialects.nn.infer.windows import Windows, output_size, transposed_size
 from qmlir.dialects.nn.interpret import resizing as resized
-from qmlir.dialects.nn.ops import contraction, elementwise, movement, normalization, pooling, recurrent
+from qmlir.dialects.nn.ops import contraction, elementwise, expansion, movement, normalization, pooling, recurrent
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.nn.ops.resizing import ResizeOp
 from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import COMPONENTS
 from qmlir.specialization.padding.extents import Extent, as_extent, extents, quotient, sizes_in
@@ -339,14 +342,15 @@ def _end_after(
     zeros = walk.constant(np.zeros(sequences.at(walk.capacities)))
     lengths = walk.begin(build(elementwise.AddOp, [zeros, walk.size(steps)]))
     short = elementwise.CastOp.build(operands=[lengths], result_types=[TensorType(i32, shape_of(lengths))])
-    operands = {name: getattr(op, name) for name, _ in op.get_irdl_definition().operands}
+    operands: dict[str, SSAValue | None] = {name: getattr(op, name) for name, _ in op.get_irdl_definition().operands}
     operands["lengths"] = walk.begin(short)
+    components = _keep_one_type(op, walk, operands)
     made: recurrent.Layer = type(op).build(
         operands=[[] if each is None else each for each in operands.values()],
         result_types=[result.type for result in op.results],
         properties={
             **{name: each for name, each in op.properties.items() if name != SEGMENT_SIZES},
-            **_with_ends(op, walk),
+            **components,
         },
         attributes=op.attributes,
     )
@@ -355,21 +359,46 @@ def _end_after(
         old.replace_all_uses_with(walk.keep(new, facts))
 
 
-def _with_ends(op: recurrent.Layer, walk: PaddingWalk) -> Mapping[str, Attribute]:
-    """The types of the parts of a quantized layer whose sequences end: after it states stay, so they have one type."""
+def _keep_one_type(
+    op: recurrent.Layer, walk: PaddingWalk, operands: dict[str, SSAValue | None]
+) -> Mapping[str, Attribute]:
+    """The types of the parts of a quantized layer whose sequences end: after it states stay, so each has one type.
+
+    A state that is 0 is left out: it is 0 in any type.
+    """
     components = components_of(op)
-    if not components:
-        return {}
-    element = element_of(op.hidden_states)
     found = dict(components)
-    for way in range(op.directions):
+    for way, name in product(range(op.directions if components else 0), [each for each in _STATES if each in operands]):
         prefix = prefix_of(way)
-        given = op.initial_hidden
-        initial = components.get(f"{prefix}hidden/initial") if given is None else element_of(given)
-        if initial not in (element, None):
-            walk.decline(op, f"begins with a state of {initial} and goes on with {element}: it has to keep one")
-        found[f"{prefix}hidden/zero"] = element
-    return {COMPONENTS: DictionaryAttr(found)}
+        element = element_of(op.hidden_states) if name == HIDDEN else components[f"{prefix}{CELLS[0]}"]
+        role, given = f"{prefix}{_STATES[name]}/initial", getattr(op, name)
+        before = components.get(role, element) if given is None else element_of(given)
+        if before != element:
+            if op.requantize is not None or not (given is None or _is_zero(given)):
+                walk.decline(op, f"begins with a state of {before} and goes on with {element}: it has to keep one")
+            operands[name] = None
+        if operands[name] is None:
+            found[role] = element
+        found[f"{prefix}hidden/zero"] = element_of(op.hidden_states)
+    return {COMPONENTS: DictionaryAttr(found)} if components else {}
+
+
+HIDDEN = "initial_hidden"
+_STATES = {HIDDEN: "hidden", "initial_cell": "cell"}
+"""The operand that a state begins with, and what the roles of its parts begin with."""
+
+_COPIES = (expansion.ExpandOp, movement.ReshapeOp, movement.UnsqueezeOp, movement.TransposeOp)
+"""What only moves the elements of its first operand."""
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether all elements are known to be 0."""
+    while isinstance(value.owner, _COPIES):
+        value = value.owner.operands[0]
+    if isinstance(value.owner, QuantizeCastOp):
+        return _is_zero(value.owner.input)
+    array, zero = constant_array(value), zero_of(value)
+    return array is not None and zero is not None and bool((array == zero).all())
 
 
 RULES: dict[type[Operation], Rule] = {

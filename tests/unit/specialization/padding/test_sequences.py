@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.expansion import ExpandOp
+from qmlir.dialects.nn.ops.recurrent import GruOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.padding.pad import outline, pad_function
 
 CAPACITIES = {"T": 5, "N": 3}
@@ -53,11 +59,17 @@ def feeds(module: ModuleOp, rng: np.random.Generator, steps: int, count: int) ->
     return found
 
 
-def assert_padding_is_harmless(module: ModuleOp, *, tolerance: float) -> None:
+def assert_padding_is_harmless(
+    module: ModuleOp,
+    *,
+    tolerance: float,
+    capacities: Mapping[str, int] = CAPACITIES,
+    counts: tuple[int, ...] = (1, 3),
+) -> None:
     padded, found = module.clone(), outline(module)
-    inputs = pad_function(padded, CAPACITIES)
+    inputs = pad_function(padded, capacities)
     rng = np.random.default_rng(1)
-    for steps, count in product(range(1, CAPACITIES["T"] + 1), (1, 3)):
+    for steps, count in product(range(1, CAPACITIES["T"] + 1), counts):
         sizes = {"T": steps, "N": count}
         given = feeds(module, rng, steps, count)
         wide: Mapping[str, Array] = {
@@ -94,3 +106,26 @@ def test_quantized_layers(tmp_path: Path, kind: str, direction: str) -> None:
     quantized = qmlir.quantize(module, samples, validate=False).module
     assert any("nn." in each.name and "components" in each.properties for each in quantized.walk())
     assert_padding_is_harmless(quantized, tolerance=0)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_quantized_layer_begins_with_a_state_of_its_type(tmp_path: Path, number: int) -> None:
+    """A state of another type, as zeros have that an exporter expands, is 0 in any type. Another one is declined."""
+    module, rng = layer(tmp_path, "GRU", "reverse", has_state=True), np.random.default_rng(3)
+    samples = [feeds(module, rng, steps, 1) for steps in (2, 5, 3, 4)]
+    quantized = qmlir.quantize(module, samples, validate=False).module
+    found = next(op for op in quantized.walk() if isinstance(op, GruOp))
+    block, state = found.parent_block(), found.initial_hidden
+    assert block is not None
+    assert state is not None
+    type_ = TensorType(UniformQuantizedType.per_tensor(i8, f32, 1.0), (1, 1, HIDDEN))
+    zero = ConstantOp.of(np.full((1, 1, HIDDEN), number, np.int8), type_)
+    block.insert_op_before(zero, found)
+    wide = build(ExpandOp, [zero.result, None], {"shape": [1, 1, HIDDEN]})
+    block.insert_op_before(wide, found)
+    found.operands[list(found.operands).index(state)] = wide.result
+    if number:
+        with pytest.raises(DiagnosticError, match=r"begins with a state of .* and goes on with .*: it has to keep one"):
+            outline(quantized)
+    else:
+        assert_padding_is_harmless(quantized, tolerance=0, capacities={"T": 5, "N": 1}, counts=(1,))
