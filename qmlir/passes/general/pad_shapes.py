@@ -20,10 +20,12 @@ class PadShapes(ModulePass):
     without a name. A run gives inputs of these capacities, whose elements beyond the size of the run may be anything,
     and the size as another input. The elements of the outputs within the size are those that the function computes at
     this size, in every bit; the others may be anything. A softmax along an open size gets a mask, other reductions and
-    sums of products read a neutral element in the place of padding. An open size whose capacity is 1 is 1.
+    sums of products read a neutral element in the place of padding, windows what they pad with, and recurrent layers
+    end at the size of the run. An open size whose capacity is 1 is 1.
 
-    What has no such form is an error that names the operation: an axis of which an open size is cut, joined or counted
-    from its end, a sum of products of floats along it, an operation that has no rule in the table `padding`.
+    What has no such form is an error that names the operation: an open size that is cut apart or counted from its end, a
+    sum of products of floats along it, an operation that has no rule in the table `padding`. So is a capacity that the
+    function does not take.
 
     Before (run with `sizes="rows=4"`):
 
