@@ -206,13 +206,15 @@ def _reduce(op: reduction.ReduceOp, walk: PaddingWalk) -> Sequence[PaddedValue] 
 
 
 def mean_of_the_run(
-    op: NnOp, walk: PaddingWalk, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True
-) -> None:
+    op: NnOp, walk: PaddingWalk, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True,
+    count: SSAValue | None = None,
+) -> None:  # fmt: skip
     """Make `op`, a mean over the axes `gone` of `data`, the quotient of a sum and the number of elements of the run.
 
-    `data` is what `op` reads: 0 in the place of padding.
+    `data` is what `op` reads: 0 in the place of padding. `count` are the numbers where they are not those of the axes.
     """
-    count = walk.size(product(walk.axes(data)[axis] for axis in gone))
+    if count is None:
+        count = walk.size(product(walk.axes(data)[axis] for axis in gone))
     element = element_of(data)
     if isinstance(element, Float32Type | Float64Type):
         total = walk.insert(op, reduction.ReduceSumOp(data, gone, keeps)).result

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, TensorType, i32
+from xdsl.dialects.builtin import DictionaryAttr, TensorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -22,7 +22,16 @@ from qmlir.dialects.nn.decompose.recurrent import CELLS, prefix_of
 from qmlir.dialects.nn.infer.resizing import STRETCH, Resized, scaled_size
 from qmlir.dialects.nn.infer.windows import Windows, output_size, transposed_size
 from qmlir.dialects.nn.interpret import resizing as resized
-from qmlir.dialects.nn.ops import contraction, elementwise, expansion, movement, normalization, pooling, recurrent
+from qmlir.dialects.nn.ops import (
+    contraction,
+    elementwise,
+    expansion,
+    movement,
+    normalization,
+    pooling,
+    recurrent,
+    reduction,
+)
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.nn.ops.resizing import ResizeOp
 from qmlir.dialects.nn.requantize import is_qlinear
@@ -173,11 +182,60 @@ def _average_pool(op: pooling.AveragePoolOp, walk: PaddingWalk) -> Sequence[Padd
         return _images(op, walk)
     _check_others(op, walk, data[1])
     spatial, reached = _slide(op, walk, op.windows, zero_of, is_ceil=is_ceil)
-    if reached and (is_ceil or not op.count_include_pad.value.data):
-        walk.decline(op, f"divides by the elements that its last windows have along {data[reached[0]]} places")
     if is_qlinear(op):
         walk.decline(op, f"rescales means of {op.data.type} by an arithmetic that may depend on the size")
-    return [PaddedValue((*data[:2], *spatial))]
+    found = PaddedValue((*data[:2], *spatial))
+    if reached and (is_ceil or not op.count_include_pad.value.data):
+        stacked = _stacked(op, walk, spatial)
+        mean_of_the_run(op, walk, stacked, [len(data)], found, keeps=False, count=_covered(op, walk, data, spatial))
+    return [found]
+
+
+def _stacked(op: pooling.AveragePoolOp, walk: PaddingWalk, spatial: Sequence[Extent]) -> SSAValue:
+    """The elements of each window along one more axis, the last, in row-major order; 0 where it reaches beyond."""
+    windows, axes = op.windows, walk.axes(op.data)
+    rank, counts = len(axes), [each.at(walk.capacities) for each in spatial]
+    pads = [0] * 2 * rank
+    for axis, count in enumerate(counts):
+        last = (count - 1) * windows.strides[axis] + windows.extent(axis)
+        begin = windows.padding(axis)[0]
+        pads[2 + axis] = begin
+        pads[rank + 2 + axis] = max(0, last - begin - axes[2 + axis].at(walk.capacities))
+    padded = walk.insert(op, build(expansion.PadOp, [op.data, None, None, None], {"pads": pads})).result
+    parts: list[SSAValue] = []
+    for taps in product(*map(range, windows.kernel)):
+        starts = [tap * dilation for tap, dilation in zip(taps, windows.dilations, strict=True)]
+        spans = [(count - 1) * stride + 1 for count, stride in zip(counts, windows.strides, strict=True)]
+        cut = {
+            "starts": starts,
+            "ends": [start + span for start, span in zip(starts, spans, strict=True)],
+            "axes": list(range(2, rank)),
+            "steps": list(windows.strides),
+        }
+        part = walk.insert(op, build(movement.SliceOp, [padded, None, None, None, None], cut)).result
+        parts.append(walk.insert(op, build(movement.UnsqueezeOp, [part, None], {"axes": [rank]})).result)
+    stacked = walk.insert(op, movement.ConcatOp(parts, rank)).result
+    return walk.keep(stacked, PaddedValue((*axes[:2], *spatial, Extent.of(len(parts)))))
+
+
+def _covered(op: pooling.AveragePoolOp, walk: PaddingWalk, data: Axes, spatial: Sequence[Extent]) -> SSAValue:
+    """How many elements each window covers in a run, in the shape of the spatial axes; 1 where it is padding."""
+    windows, with_padding = op.windows, bool(op.count_include_pad.value.data)
+    total = walk.size(ONE)
+    for axis, extent in enumerate(spatial):
+        count, (begin, end) = extent.at(walk.capacities), windows.padding(axis)
+        starts = np.arange(count) * windows.strides[axis] - begin
+        places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
+        first, behind = (-begin, end) if with_padding else (0, 0)
+        bound = walk.size(quotient(data[2 + axis], behind, 1))
+        places = walk.constant(np.where(places >= first, places, np.iinfo(np.int64).max))
+        is_there = walk.begin(build(elementwise.LessOp, [places, bound]))
+        ones = elementwise.CastOp.build(operands=[is_there], result_types=[TensorType(i64, shape_of(places))])
+        covered = walk.begin(reduction.ReduceSumOp(walk.begin(ones), [1], keep_dims=False))
+        some = walk.begin(build(elementwise.MaxOp, [covered, walk.size(ONE)]))
+        shaped = walk.begin(movement.ReshapeOp(some, [count, *(1,) * (len(spatial) - axis - 1)]))
+        total = walk.begin(build(elementwise.MulOp, [total, shaped]))
+    return total
 
 
 def _counted_images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:

@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s -p 'pad-shapes{function=windows sizes="h=6","w=8"},pad-shapes{function=valid sizes="h=6"},pad-shapes{function=floats sizes="h=6"},pad-shapes{function=joined sizes="h=4"},pad-shapes{function=pyramid sizes="h=6"},pad-shapes{function=sequence sizes="t=4"}' | filecheck %s
+// RUN: qmlir-opt %s -p 'pad-shapes{function=windows sizes="h=6","w=8"},pad-shapes{function=valid sizes="h=6"},pad-shapes{function=floats sizes="h=6"},pad-shapes{function=means sizes="h=4"},pad-shapes{function=joined sizes="h=4"},pad-shapes{function=pyramid sizes="h=6"},pad-shapes{function=sequence sizes="t=4"}' | filecheck %s
 
 !x = !quant.uniform<i8:f32, 0.5:3>
 !w = !quant.uniform<i8:f32, 0.25>
@@ -48,6 +48,20 @@ func.func @valid(%x: tensor<1x2x?x8xf32> {nn.name = "x", nn.dims = ["", "", "h",
 func.func @floats(%x: tensor<1x2x?x8xf32> {nn.name = "x", nn.dims = ["", "", "h", ""]}) -> tensor<1x2x1x1xf32> {
   %0 = nn.global_average_pool %x : (tensor<1x2x?x8xf32>) -> tensor<1x2x1x1xf32>
   func.return %0 : tensor<1x2x1x1xf32>
+}
+
+// The last windows of a mean that leaves padding out have fewer elements: as many as there are in the run.
+// CHECK-LABEL: func.func @means(
+// CHECK-SAME:    %x: tensor<1x2x4xf32> {nn.name = "x"}, %[[H:[0-9]+]]: tensor<i64> {nn.name = "h"})
+// CHECK:         %[[THERE:[0-9]+]] = nn.less %{{[0-9]+}}, %[[H]] : (tensor<4x3xi64>, tensor<i64>) -> tensor<4x3xi1>
+// CHECK-NEXT:    %[[ONES:[0-9]+]] = nn.cast %[[THERE]]
+// CHECK-NEXT:    nn.reduce_sum %[[ONES]] {axes = [1]
+// CHECK:         %[[WINDOWS:[0-9]+]] = nn.concat {{.*}} -> tensor<1x2x4x3xf32>
+// CHECK-NEXT:    %[[SUM:[0-9]+]] = nn.reduce_sum %[[WINDOWS]] {axes = [3]
+// CHECK:         nn.div %[[SUM]]
+func.func @means(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "h"]}) -> tensor<1x2x?xf32> {
+  %0 = nn.average_pool %x {kernel = [3], pads = [1, 1]} : tensor<1x2x?xf32>
+  func.return %0 : tensor<1x2x?xf32>
 }
 
 // What is joined after padding moves to the end of the run, and what is cut off at the end is padding.

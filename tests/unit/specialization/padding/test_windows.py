@@ -130,9 +130,7 @@ def _max_pool(g: Graph, x: SSAValue) -> SSAValue:
 
 
 def _average_pool(g: Graph, x: SSAValue) -> SSAValue:
-    at = {**g.window(), "count_include_pad": bool(g.pick(0, 1))}
-    if not at["count_include_pad"]:
-        at["pads"] = [*at["pads"][:2], 0, 0]
+    at = {**g.window(), "count_include_pad": bool(g.pick(0, 1)), "ceil_mode": bool(g.pick(0, 1))}
     if g.pick(0, 1):
         return g.real(g.typed(build(pooling.AveragePoolOp, [g.quantized(x, ACTIVATION)], at), WIDE))
     return g.whole(g.add(build(pooling.AveragePoolOp, [x], at)))
