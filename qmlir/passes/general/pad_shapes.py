@@ -23,9 +23,9 @@ class PadShapes(ModulePass):
     sums of products read a neutral element in the place of padding, windows what they pad with, and recurrent layers
     end at the size of the run. An open size whose capacity is 1 is 1.
 
-    What has no such form is an error that names the operation: an open size that is cut apart or counted from its end, a
-    sum of products of floats along it, an operation that has no rule in the table `padding`. So is a capacity that the
-    function does not take.
+    What has no such form is an error that names the operation: an open size that is cut apart or counted from its end,
+    a sum of products of floats along it, an operation that has no rule in the table `padding`. So is a capacity that
+    the function does not take.
 
     Before (run with `sizes="rows=4"`):
 

@@ -249,7 +249,8 @@ def compared(module: ModuleOp, seed: int, capacities: dict[str, int]) -> int:
     (axes,) = found.outputs.values()
     rng = np.random.default_rng(seed)
     count = 0
-    for n, h, w in product((1, 2), (1, 2, 5, 6, 9), (1, 3, 4, 8)):
+    heights, widths = {1, 2, 5, 6, 9, capacities["h"]}, {1, 3, 4, 8, capacities["w"]}
+    for n, h, w in product((1, 2), sorted(heights), sorted(widths)):
         sizes = {"n": n, "h": h, "w": w}
         if any(sizes[name] > capacities[name] for name in sizes):
             continue
