@@ -485,7 +485,9 @@ def zero_of(value: SSAValue) -> Array | None:
 
 
 def limit_of(value: SSAValue, *, highest: bool) -> Array | None:
-    """The lowest or the highest element that `value` may store."""
+    """The lowest or the highest element that `value` may store; `None` where its channels have types of their own."""
     element = element_of(value)
+    if isinstance(element, UniformQuantizedType) and not _is_quantized_alike(value):
+        return None
     dtype = dense_dtype(storage_element(element))
     return None if dtype is None else np.array(element_limits(element)[int(highest)], dtype)

@@ -378,11 +378,6 @@ def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         return None
     if steps.names and walk.is_sized:
         return None
-    if isinstance(op, recurrent.DynamicLstmOp):
-        walk.mix(steps, sequences)  # one range of all
-        is_open = [axis for axis, extent in enumerate((steps, sequences)) if extent.names]
-        if is_open:
-            walk.decline(op, "quantizes all sequences by one range, step by step")
     results = [shape_of(result) for result in op.results]
     found = [PaddedValue((*extents(shape[:-2]), sequences, *extents(shape[-1:]))) for shape in results]
     if steps.names:

@@ -32,7 +32,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.verification import verify
-from qmlir.specialization.padding.extents import Extent
+from qmlir.specialization.padding.extents import Extent, joined, quotient
 from qmlir.specialization.padding.pad import outline, pad_function
 
 CAPACITIES = {"n": 2, "h": 9, "w": 8}
@@ -295,3 +295,30 @@ def test_random_graphs(seed: int) -> None:
     steps = tuple(STEPS[int(each)] for each in rng.integers(len(STEPS), size=2 + seed % 3))
     module = module_of(seed, steps)
     assert compared(module, seed, capacities_of(module)) > 0
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_quotients_of_quotients_are_what_their_formulas_give(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    extent, numbers = Extent.of("s"), np.arange(1, 40)
+    for _ in range(4):
+        scale, add, divisor, most = (int(rng.integers(low, high)) for low, high in ((1, 4), (-3, 9), (1, 5), (3, 60)))
+        extent, numbers = extent * scale, numbers * scale
+        if rng.integers(2):
+            extent, numbers = quotient(extent, add, divisor, most), np.minimum((numbers + add) // divisor, most)
+        else:
+            extent, numbers = quotient(extent, add, divisor), (numbers + add) // divisor
+        extent, numbers = joined([extent, Extent.of("s"), Extent.of(2)]), numbers + np.arange(1, 40) + 2
+    assert [extent.at({"s": size}) for size in range(1, 40)] == numbers.tolist()
+
+
+def test_sizes_of_one_meaning_are_equal() -> None:
+    """Kernels of 3 and of 1 with a stride of 2, half of a half, the half of a double, and a join with itself."""
+    size = Extent.of("s")
+    halved = quotient(size, 1, 2)
+    assert quotient(size, 1 + 1 - 3 + 2, 2) == quotient(size, -1 + 2, 2) == halved
+    assert quotient(halved, 1, 2) == quotient(size, 3, 4)
+    assert quotient(halved * 2, 1, 2) == halved
+    assert joined([size, size]) == size * 2
+    assert joined([size, Extent.of(3)]) == quotient(size, 3, 1)
+    assert str(quotient(halved, 3, 1)) == "((s + 7) // 2)"
