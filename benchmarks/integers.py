@@ -2,15 +2,17 @@
 
 Models are made trainable by every scheme of the recipes, and their weights, biases and scales moved as training might.
 On batches of random inputs within the range of the data, the stored integers of every quantized value are compared: of
-the forward of training, which carries them in f32 and f64, interpreted and compiled; of the frozen module, interpreted;
-and of the compiled program of the frozen module. `--model`, `--scheme` and `--batches` narrow it. It ends with 1 where
-integers differ.
+the forward of training, which carries them in f32 and f64, interpreted and compiled; of the same with sums of integers
+(`nn-contract-integers`), interpreted and compiled; of the frozen module, interpreted; and of its compiled program.
+`--model`, `--scheme` and `--batches` narrow it. It ends with 1 where integers differ.
 """
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import CLEAN
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.training import Trainable
@@ -67,13 +71,15 @@ class IntegerRow:
     integers: int = 0
     training: int = 0
     compiled_training: int = 0
+    on_integers: int = 0
+    compiled_on_integers: int = 0
     program: int = 0
     refused: str = ""
 
     @property
     def differing(self) -> int:
         """Integers that differ from those of the frozen module, of all that were compared."""
-        return self.training + self.compiled_training + self.program
+        return self.training + self.compiled_training + self.on_integers + self.compiled_on_integers + self.program
 
 
 def moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
@@ -112,20 +118,26 @@ def compare_integers(
         return IntegerRow(model, scheme, refused=str(error))
     parameters = moved(trained, random)
     frozen = trained.freeze(parameters)
-    shapes = {port.name: shape}
-    training_program = qmlir.compile(specialize(trained.module, shapes)) if compiles else None
-    program = qmlir.compile(specialize(frozen, shapes)) if compiles else None
-    differ, values, integers = [0, 0, 0], 0, 0
+    carriers = [specialize(trained.module, {port.name: shape})]
+    carriers.append(run_pipeline(carriers[0].clone(), f"nn-contract-integers,{CLEAN}"))
+    runs: dict[str, Callable[[Mapping[str, Array]], Mapping[str, Array]]] = {
+        name: partial(qmlir.interpret, carrier)
+        for name, carrier in zip(("training", "on_integers"), carriers, strict=True)
+    }
+    if compiles:
+        runs |= {f"compiled_{name}": qmlir.compile(each) for name, each in zip(list(runs), carriers, strict=True)}
+        runs["program"] = qmlir.compile(specialize(frozen, {port.name: shape}))
+    differ, values, integers = Counter[str](), 0, 0
     for _ in range(batches):
         feeds = batch()
-        given = {**feeds, **parameters}
         wanted = qmlir.interpret(frozen, feeds)
         values, integers = len(wanted), integers + sum(array.size for array in wanted.values())
-        differ[0] += differing(wanted, qmlir.interpret(trained.module, given))
-        if training_program is not None and program is not None:
-            differ[1] += differing(wanted, training_program(given))
-            differ[2] += differing(wanted, program(feeds))
-    return IntegerRow(model, scheme, values, _in_f64(trained), integers, differ[0], differ[1], differ[2])
+        for name, run in runs.items():
+            differ[name] += differing(wanted, run(feeds if name == "program" else {**feeds, **parameters}))
+    return IntegerRow(
+        model, scheme, values, _in_f64(trained), integers, differ["training"], differ["compiled_training"],
+        differ["on_integers"], differ["compiled_on_integers"], differ["program"],
+    )  # fmt: skip
 
 
 def _in_f64(trained: Trainable) -> int:
@@ -146,15 +158,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--interpreted", action="store_true", help="compile nothing")
     given = parser.parse_args(arguments)
     console = Console(width=160)
-    table = Table("model", "scheme", "values", "in f64", "integers", "training", "compiled", "program", "refused")
+    table = Table(
+        "model",
+        "scheme",
+        "values",
+        "in f64",
+        "integers",
+        "training",
+        "compiled",
+        "on integers",
+        "compiled",
+        "program",
+        "refused",
+    )
     rows: list[IntegerRow] = []
     for model in given.model or SUBJECTS:
         module = qmlir.load(given.models / f"{model}.onnx")
         for scheme in given.scheme or SCHEMES:
             row = compare_integers(model, scheme, module, given.batches, compiles=not given.interpreted)
             print(row, file=sys.stderr, flush=True)
-            counts = (row.values, row.in_f64, row.integers, row.training, row.compiled_training, row.program)
-            table.add_row(row.model, row.scheme, *(["-"] * 6 if row.refused else map(str, counts)), row.refused)
+            counts = (
+                row.values,
+                row.in_f64,
+                row.integers,
+                row.training,
+                row.compiled_training,
+                row.on_integers,
+                row.compiled_on_integers,
+                row.program,
+            )
+            table.add_row(
+                row.model, row.scheme, *(["-"] * len(counts) if row.refused else map(str, counts)), row.refused
+            )
             rows.append(row)
     console.print(table)
     print(f"{sum(row.differing for row in rows)} of {sum(row.integers for row in rows)} integers differ")

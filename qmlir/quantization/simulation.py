@@ -188,6 +188,14 @@ def _saturated(term: Term, element: UniformQuantizedType) -> Term:
     return term.apply(MaxOp, least).apply(MinOp, most)
 
 
+def _terms(op: ContractionOp) -> int:
+    """How many products a sum of `op` has at most."""
+    if isinstance(op, ConvTransposeOp):  # of which some have fewer, by their places between the strides
+        weight = shape_of(op.weight)
+        return volume(weight) // (weight[1] * op.group_count)
+    return op.multiply_adds() // max(volume(shape_of(op.results[0])), 1)
+
+
 @dataclass(frozen=True)
 class _Sums:
     """The exact integers of an operation."""
@@ -396,7 +404,7 @@ class Simulation:
         x, w = (each for each in known[:2] if each is not None)
         terms = 1
         if isinstance(op, ContractionOp):
-            terms = op.multiply_adds() // max(volume(shape_of(op.results[0])), 1)
+            terms = _terms(op)
         largest = terms * x.largest() * w.largest()
         element = f32 if largest < EXACT_IN_F32 else f64
         operands: list[SSAValue | None] = [each.floats(at, element).value for each in (x, w)]

@@ -53,6 +53,7 @@ PASSES: Mapping[str, str] = {
     "kernel-winograd": "qmlir.targets.cpu.scheduled.kernel_winograd:KernelWinograd",
     "math-expand": "qmlir.targets.cpu.loops.math_expand:MathExpand",
     "nn-compute-in-f32": "qmlir.passes.primitive.nn_compute_in_f32:NnComputeInF32",
+    "nn-contract-integers": "qmlir.passes.quantized.nn_contract_integers:NnContractIntegers",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",

@@ -11,6 +11,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.gradient.functions import gradient_name
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import Shapes, specialize
@@ -38,6 +40,7 @@ class TrainingPrograms:
         names = [port.name for port in data_inputs(trained)]
         known = {name: shape for name, shape in shapes.items() if name in names}
         module = gradient(specialize(trained.module, known), [*trained.parameters, *wrt], recompute=True)
+        run_pipeline(module, f"nn-contract-integers,{CLEAN}")
         self.outputs = [port.name for port in outputs_of(function_of(trained.module, ENTRY))]
         """The names of the results of the model."""
 
