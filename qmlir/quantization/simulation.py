@@ -11,6 +11,7 @@ Sums of products are exact in f32 while they are below 2^24, and are computed in
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, TensorType, f32, f64
@@ -24,7 +25,13 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ContractionOp, ConvTransposeOp
+from qmlir.dialects.nn.ops.contraction import (
+    BiasedContractionOp,
+    ContractionOp,
+    ConvTransposeOp,
+    MatMulOp,
+    WindowedContractionOp,
+)
 from qmlir.dialects.nn.ops.einsum import EinsumOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonOp, FloorOp, MaxOp, MinOp, RoundOp
 from qmlir.dialects.nn.ops.expansion import TileOp
@@ -32,6 +39,7 @@ from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.ops.reduction import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
 from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -69,11 +77,17 @@ def sums_of(use: Use) -> SSAValue | None:
     """The sums that an operand is added to; `None` where it is none."""
     op = use.operation
     if isinstance(op, BiasedContractionOp):
-        return op.result if op.bias is not None and use.index == list(op.operands).index(op.bias) else None
+        is_bias = op.bias is not None and use.index == list(op.operands).index(op.bias)
+        return op.result if is_bias and not _has_blocks(op.weight) else None
     if not isinstance(op, AddOp):
         return None
     own, other = op.operands[use.index], op.operands[1 - use.index]
     return other if keeps_sums(other) and _are_alike(own, other) else None
+
+
+def _has_blocks(value: SSAValue) -> bool:
+    element = quantized_type(value)
+    return element is not None and element.granularity is Granularity.BLOCK
 
 
 def products_of(sums: SSAValue) -> Operation:
@@ -137,8 +151,26 @@ def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
 
 
 def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
-    """Numbers of an element type, one or one an index of its axis, in a shape that broadcasts to `rank` axes."""
-    return numbers if element.granularity is Granularity.TENSOR else along(numbers, element.axis, rank)
+    """Numbers of an element type, one, or one for each index of an axis or block, as they broadcast to `rank` axes."""
+    match element.granularity:
+        case Granularity.TENSOR:
+            return numbers
+        case Granularity.AXIS:
+            return along(numbers, element.axis, rank)
+        case Granularity.BLOCK:
+            return _of_blocks(numbers, dict(zip(element.axes, element.block_sizes, strict=True)))
+
+
+def _of_blocks(numbers: Term, block_sizes: Mapping[int, int]) -> Term:
+    """Numbers of blocks, each as often as its block is long along each axis."""
+    at, counts = numbers.at, shape_of(numbers.value)
+    sizes = [block_sizes.get(axis, 1) for axis in range(len(counts))]
+    if all(size == 1 for size in sizes):
+        return numbers
+    pairs = list(zip(counts, sizes, strict=True))
+    parted = at.reshaped(numbers.value, [each for count, _ in pairs for each in (count, 1)])
+    repeated = at.expanded_to(parted, [each for pair in pairs for each in pair])
+    return Term(at, at.reshaped(repeated, [count * size for count, size in pairs]))
 
 
 def along(numbers: Term, axis: int, rank: int) -> Term:
@@ -184,8 +216,32 @@ def _saturated(term: Term, element: UniformQuantizedType) -> Term:
         )
         return Term(term.at, term.at.append(clip).result)
     rank = len(shape_of(term.value))
-    least, most = (beside(Term(term.at, term.at.constant(each, term.value)), element, rank) for each in (low, high))
+    limits = [Term(term.at, term.at.constant(each.flat[0] if is_one else each, term.value)) for each in (low, high)]
+    least, most = limits if is_one else [beside(each, element, rank) for each in limits]
     return term.apply(MaxOp, least).apply(MinOp, most)
+
+
+def _summed_axes(at: Site, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
+    """The axis of the data and that of the weights along which weights of type `element` have blocks.
+
+    Raises `DiagnosticError` for weights that have them along several, or in groups.
+    """
+    match op:
+        case MatMulOp():
+            left, right = len(shape_of(op.lhs)), len(shape_of(op.rhs))
+            axes = (left - 1, right - 1 if op.is_rhs_transposed or right == 1 else right - 2)
+        case ConvTransposeOp():
+            axes = (1, 0)
+        case _:
+            axes = (1, 1)
+    channels = op.quantization_slots().weight_channel_axis
+    blocked = [axis for axis in element.axes if axis != channels]
+    if blocked != [axes[1]]:
+        named = " and ".join(map(str, blocked))
+        raise at.error(f"has weights in blocks along the axes {named}: training takes those along the axis {axes[1]}")
+    if isinstance(op, WindowedContractionOp) and op.group_count > 1:
+        raise at.error(f"has weights in blocks and {op.group_count} groups: training takes one group")
+    return axes
 
 
 def _terms(op: ContractionOp) -> int:
@@ -280,16 +336,9 @@ class Simulation:
             raise at.error("its elements are not known")
         if is_bias(op.result):
             return
-        zero_points = np.asarray(element.zero_points, np.int64)
-        if zero_points.size > 1:
-            zero_points = zero_points.reshape([-1 if axis == element.axis else 1 for axis in range(stored.ndim)])
-        like = f32 if element.bits <= 16 else f64
-        held = ConstantOp.of(
-            (stored.astype(np.int64) - zero_points.reshape(zero_points.shape or ())).astype(
-                np.float32 if like is f32 else np.float64
-            ),
-            TensorType(like, stored.shape),
-        )
+        _, zero_points = broadcast_parameters(element, stored.shape)
+        like, dtype = (f32, np.float32) if element.bits <= 16 else (f64, np.float64)
+        held = ConstantOp.of((stored.astype(np.int64) - zero_points).astype(dtype), TensorType(like, stored.shape))
         self._keep(op.result, Term(at, at.append(held).result))
 
     # Operations
@@ -304,6 +353,8 @@ class Simulation:
             self._move(at, op)
         elif op.quantization_slots().normalizes_rows:
             raise at.error("normalizes rows on integers, which has no form on floats yet: exclude it")
+        elif isinstance(op, ContractionOp) and _has_blocks(op.operands[1]):
+            self._sum_blocks(at, op)
         elif isinstance(op, ComparisonOp | ArgExtremeOp):
             self._through_reals(at, op, f64)
         elif op.accumulator is None:
@@ -421,6 +472,41 @@ class Simulation:
             sums = as_type(sums, f64) + self._laid(op, as_type(self._bias(at, op.bias, scale), f64), rank)
             return _Sums(sums, self._laid(op, scale, rank))
         return _Sums(sums, self._laid(op, scale, rank), largest=largest)
+
+    def _sum_blocks(self, at: Site, op: ContractionOp) -> None:
+        """The exact sum of each block by its scale, added up in f32 in the order of the blocks; the bias comes last."""
+        x, w = (self.found[value] for value in op.operands[:2])
+        data_axis, axis = _summed_axes(at, op, w.element)
+        size = dict(zip(w.element.axes, w.element.block_sizes, strict=True))[axis]
+        length = shape_of(w.integers)[axis]
+        like = f32 if _terms(op) * size // length * x.largest() * w.largest() < EXACT_IN_F32 else f64
+        integers, weights = (each.floats(at, like).value for each in (x, w))
+        scales, rank = w.beside(at).value, len(shape_of(op.results[0]))
+        parts: list[Term] = []
+        for start in range(0, length, size):
+            factors = [
+                at.sliced(integers, data_axis, start, start + size),
+                at.sliced(weights, axis, start, start + size),
+            ]
+            sums = Term(at, self._cloned(at, op, factors, like).results[0])
+            scale = Term(at, x.scale) * self._of_channels(op, Term(at, at.sliced(scales, axis, start, start + 1)), rank)
+            parts.append(scale * as_type(sums, f32))
+        total = reduce(Term.__add__, parts)
+        if isinstance(op, BiasedContractionOp) and op.bias is not None:
+            total = total + self._of_channels(op, self.found[op.bias].real(at), rank)
+        element = quantized_type(op.results[0])
+        assert element is not None
+        self._keep(op.results[0], _saturated(rounded(total / self._own_scale(at, op.results[0])), element))
+
+    def _of_channels(self, op: ContractionOp, numbers: Term, rank: int) -> Term:
+        """Numbers that differ by output channels alone, in the layout of weights or of a bias, beside the result."""
+        at, shape = numbers.at, shape_of(numbers.value)
+        if isinstance(op, MatMulOp):
+            turned = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+            return (
+                Term(at, at.transposed(numbers.value, turned)) if op.is_rhs_transposed and len(shape) > 1 else numbers
+            )
+        return self._laid(op, Term(at, at.reshaped(numbers.value, [volume(shape)])), rank)
 
     @staticmethod
     def _laid(op: ContractionOp, numbers: Term, rank: int) -> Term:

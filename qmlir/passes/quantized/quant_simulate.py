@@ -17,7 +17,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.nn.terms import Site, Term
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.signature import NAME
@@ -159,6 +159,4 @@ class QuantSimulate(ModulePass):
         element, op = quantized_type(value), value.owner
         assert element is not None
         assert isinstance(op, Operation)
-        if element.granularity is Granularity.BLOCK:
-            raise op_error(op, "has a scale for each block, which is not trained yet")
         return element, Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(first)))

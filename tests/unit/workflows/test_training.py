@@ -12,6 +12,8 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import CLEAN
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.training import Trainable
 from tests.support.nets import Net
@@ -63,6 +65,24 @@ def _steps(random: np.random.Generator) -> tuple[Net, str]:
     return net, net.node("MatMul", net.node("Softmax", scores, axis=-1), rows)
 
 
+def _in_blocks(random: np.random.Generator) -> tuple[Net, str]:
+    """Layers whose weights have blocks of 4 along what they sum up."""
+    net = Net()
+
+    def weight(*shape: int) -> str:
+        return net.constant(random.standard_normal(shape).astype(np.float32) / 3)
+
+    def bias(count: int) -> str:
+        return net.constant(random.standard_normal(count).astype(np.float32))
+
+    x = net.input(random.standard_normal((2, 8, 4, 4)).astype(np.float32))
+    conv = net.node("Relu", net.node("Conv", x, weight(8, 8, 3, 3), bias(8), pads=[1, 1, 1, 1]))
+    up = net.node("ConvTranspose", conv, weight(8, 4, 2, 2), bias(4), strides=[2, 2])
+    rows = net.node("MatMul", net.node("Transpose", up, perm=[0, 2, 3, 1]), weight(4, 8))
+    flat = net.node("Flatten", net.node("AveragePool", rows, kernel_shape=[4, 4], strides=[4, 4]))
+    return net, net.node("Gemm", flat, weight(5, 32), bias(5), transB=1)
+
+
 def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
     """What training may find: everything a little elsewhere."""
     found: dict[str, Array] = {}
@@ -80,6 +100,8 @@ def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
         (_images, "lsq", {}),
         (_images, "lsq", NARROW),
         (_images, "tqt", POWERS),
+        (_in_blocks, "lsq", {"weights": "i4", "granularity": "block:4"}),
+        (_in_blocks, "tqt", {**POWERS, "granularity": "block:4"}),
         (_steps, "lsq", {"weights": "i4"}),
         (_steps, "lsq", {"weights": "i16", "activations": "i16"}),  # sums of wider steps than their products
         (_steps, "tqt", {**POWERS, "requantize": "shift:even"}),
@@ -95,9 +117,15 @@ def test_every_integer_is_that_of_the_frozen_module(
     for parameters in (trained.parameters, _moved(trained, random)):
         frozen = trained.freeze(parameters)
         for feeds in data[:2]:
-            found = qmlir.interpret(trained.module, {**feeds, **parameters})
             wanted = qmlir.interpret(frozen, feeds)
-            assert all(np.array_equal(found[name], array) for name, array in wanted.items())  # but for the sign of 0
+            for module in (trained.module, _on_integers(trained)):
+                found = qmlir.interpret(module, {**feeds, **parameters})
+                assert all(np.array_equal(found[name], array) for name, array in wanted.items())  # but for signs of 0
+
+
+def _on_integers(trained: Trainable) -> ModuleOp:
+    """The module that is trained, with sums of integers where there may be some."""
+    return run_pipeline(trained.module.clone(), f"nn-contract-integers,{CLEAN}")
 
 
 def test_every_integer_is_that_of_the_programs() -> None:
@@ -108,7 +136,8 @@ def test_every_integer_is_that_of_the_programs() -> None:
     frozen, given = watched.freeze(parameters), {"x0": x, **parameters}
     wanted = qmlir.interpret(frozen, {"x0": x})
     assert len(wanted) == 4  # the output, and the integers of the data, the weights and the result
-    for found in (qmlir.compile(watched.module)(given), qmlir.compile(frozen)({"x0": x})):
+    programs = [qmlir.compile(module) for module in (watched.module, _on_integers(watched), frozen)]
+    for found in (*(program(given) for program in programs[:2]), programs[2]({"x0": x})):
         assert all(np.array_equal(found[name], array) for name, array in wanted.items())
     shipped = qmlir.compile(trained.freeze(parameters))({"x0": x})
     assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
@@ -148,7 +177,13 @@ def _check_goes_on(model: ModuleOp, scales: str, random: np.random.Generator, fe
 
 @pytest.mark.parametrize(
     ("build", "scales", "settings"),
-    [(_images, "lsq", {}), (_images, "fixed", NARROW), (_images, "tqt", POWERS), (_steps, "lsq", {"weights": "i4"})],
+    [
+        (_images, "lsq", {}),
+        (_images, "fixed", NARROW),
+        (_images, "tqt", POWERS),
+        (_steps, "lsq", {"weights": "i4"}),
+        (_in_blocks, "lsq", {"granularity": "block:4"}),
+    ],
 )
 def test_a_quantized_module_goes_on_training(
     build: Callable[[np.random.Generator], tuple[Net, str]], scales: str, settings: dict[str, Any]
@@ -285,5 +320,3 @@ def test_what_is_not_made_trainable() -> None:
         qmlir.trainable(model, [net.feeds], only=["conv1"])
     with pytest.raises(DiagnosticError, match="requantizes by single_round, which is not trained"):
         qmlir.trainable(model, [net.feeds], requantize="single_round")
-    with pytest.raises(DiagnosticError, match="has a scale for each block, which is not trained yet"):
-        qmlir.trainable(model, [net.feeds], granularity="block:3")

@@ -26,43 +26,32 @@
 // CHECK-NEXT: [[V19:%.+]] = nn.clip [[V18]] {minimum = -128.0, maximum = 127.0} : tensor<2x3xf32>
 // CHECK-NEXT: [[V20:%.+]] = nn.matmul [[V11]], [[V19]] : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
 // CHECK-NEXT: [[V21:%.+]] = nn.mul [[V4]], [[V5]] : tensor<f32>
-// CHECK-NEXT: [[V22:%.+]] = nn.cast [[V20]] : (tensor<1x3xf32>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V23:%.+]] = nn.constant dense<-2147483648.0> : tensor<f64>
-// CHECK-NEXT: [[V24:%.+]] = nn.constant dense<2147483647.0> : tensor<f64>
-// CHECK-NEXT: [[V25:%.+]] = nn.max [[V22]], [[V23]] : (tensor<1x3xf64>, tensor<f64>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V26:%.+]] = nn.min [[V25]], [[V24]] : (tensor<1x3xf64>, tensor<f64>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V27:%.+]] = nn.div [[V3]], [[V21]] : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
-// CHECK-NEXT: [[V28:%.+]] = nn.round [[V27]] : tensor<3xf32>
-// CHECK-NEXT: [[V29:%.+]] = calib.straight_through [[V28]] for [[V27]] : tensor<3xf32>
-// CHECK-NEXT: [[V30:%.+]] = nn.cast [[V29]] : (tensor<3xf32>) -> tensor<3xf64>
-// CHECK-NEXT: [[V31:%.+]] = nn.constant dense<-2147483648.0> : tensor<f64>
-// CHECK-NEXT: [[V32:%.+]] = nn.constant dense<2147483647.0> : tensor<f64>
-// CHECK-NEXT: [[V33:%.+]] = nn.max [[V30]], [[V31]] : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>
-// CHECK-NEXT: [[V34:%.+]] = nn.min [[V33]], [[V32]] : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>
-// CHECK-NEXT: [[V35:%.+]] = nn.add [[V26]], [[V34]] : (tensor<1x3xf64>, tensor<3xf64>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V36:%.+]] = nn.div [[V21]], [[V6]] : tensor<f32>
-// CHECK-NEXT: [[V37:%.+]] = nn.cast [[V35]] : (tensor<1x3xf64>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V38:%.+]] = nn.mul [[V37]], [[V36]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V39:%.+]] = nn.round [[V38]] : tensor<1x3xf32>
-// CHECK-NEXT: [[V40:%.+]] = calib.straight_through [[V39]] for [[V38]] : tensor<1x3xf32>
-// CHECK-NEXT: [[V41:%.+]] = nn.clip [[V40]] {minimum = -32768.0, maximum = 32767.0} : tensor<1x3xf32>
-// CHECK-NEXT: [[V42:%.+]] = nn.matmul [[V15]], [[V19]] : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V43:%.+]] = nn.mul [[V4]], [[V5]] : tensor<f32>
-// CHECK-NEXT: [[V44:%.+]] = nn.cast [[V42]] : (tensor<1x3xf32>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V45:%.+]] = nn.constant dense<-2147483648.0> : tensor<f64>
-// CHECK-NEXT: [[V46:%.+]] = nn.constant dense<2147483647.0> : tensor<f64>
-// CHECK-NEXT: [[V47:%.+]] = nn.max [[V44]], [[V45]] : (tensor<1x3xf64>, tensor<f64>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V48:%.+]] = nn.min [[V47]], [[V46]] : (tensor<1x3xf64>, tensor<f64>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V49:%.+]] = nn.add [[V48]], [[V34]] : (tensor<1x3xf64>, tensor<3xf64>) -> tensor<1x3xf64>
-// CHECK-NEXT: [[V50:%.+]] = nn.div [[V43]], [[V7]] : tensor<f32>
-// CHECK-NEXT: [[V51:%.+]] = nn.cast [[V49]] : (tensor<1x3xf64>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V52:%.+]] = nn.mul [[V51]], [[V50]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V53:%.+]] = nn.round [[V52]] : tensor<1x3xf32>
-// CHECK-NEXT: [[V54:%.+]] = calib.straight_through [[V53]] for [[V52]] : tensor<1x3xf32>
-// CHECK-NEXT: [[V55:%.+]] = nn.clip [[V54]] {minimum = -32768.0, maximum = 32767.0} : tensor<1x3xf32>
-// CHECK-NEXT: [[V56:%.+]] = nn.mul [[V6]], [[V41]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V57:%.+]] = nn.mul [[V7]], [[V55]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: func.return [[V56]], [[V57]] : tensor<1x3xf32>, tensor<1x3xf32>
+// CHECK-NEXT: [[V22:%.+]] = nn.div [[V3]], [[V21]] : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+// CHECK-NEXT: [[V23:%.+]] = nn.round [[V22]] : tensor<3xf32>
+// CHECK-NEXT: [[V24:%.+]] = calib.straight_through [[V23]] for [[V22]] : tensor<3xf32>
+// CHECK-NEXT: [[V25:%.+]] = nn.cast [[V24]] : (tensor<3xf32>) -> tensor<3xf64>
+// CHECK-NEXT: [[V26:%.+]] = nn.clip [[V25]] {minimum = -2147483648.0 : f64, maximum = 2147483647.0 : f64} : tensor<3xf64>
+// CHECK-NEXT: [[V27:%.+]] = nn.cast [[V20]] : (tensor<1x3xf32>) -> tensor<1x3xf64>
+// CHECK-NEXT: [[V28:%.+]] = nn.add [[V27]], [[V26]] : (tensor<1x3xf64>, tensor<3xf64>) -> tensor<1x3xf64>
+// CHECK-NEXT: [[V29:%.+]] = nn.div [[V21]], [[V6]] : tensor<f32>
+// CHECK-NEXT: [[V30:%.+]] = nn.cast [[V28]] : (tensor<1x3xf64>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V31:%.+]] = nn.mul [[V30]], [[V29]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V32:%.+]] = nn.round [[V31]] : tensor<1x3xf32>
+// CHECK-NEXT: [[V33:%.+]] = calib.straight_through [[V32]] for [[V31]] : tensor<1x3xf32>
+// CHECK-NEXT: [[V34:%.+]] = nn.clip [[V33]] {minimum = -32768.0, maximum = 32767.0} : tensor<1x3xf32>
+// CHECK-NEXT: [[V35:%.+]] = nn.matmul [[V15]], [[V19]] : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V36:%.+]] = nn.mul [[V4]], [[V5]] : tensor<f32>
+// CHECK-NEXT: [[V37:%.+]] = nn.cast [[V35]] : (tensor<1x3xf32>) -> tensor<1x3xf64>
+// CHECK-NEXT: [[V38:%.+]] = nn.add [[V37]], [[V26]] : (tensor<1x3xf64>, tensor<3xf64>) -> tensor<1x3xf64>
+// CHECK-NEXT: [[V39:%.+]] = nn.div [[V36]], [[V7]] : tensor<f32>
+// CHECK-NEXT: [[V40:%.+]] = nn.cast [[V38]] : (tensor<1x3xf64>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V41:%.+]] = nn.mul [[V40]], [[V39]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V42:%.+]] = nn.round [[V41]] : tensor<1x3xf32>
+// CHECK-NEXT: [[V43:%.+]] = calib.straight_through [[V42]] for [[V41]] : tensor<1x3xf32>
+// CHECK-NEXT: [[V44:%.+]] = nn.clip [[V43]] {minimum = -32768.0, maximum = 32767.0} : tensor<1x3xf32>
+// CHECK-NEXT: [[V45:%.+]] = nn.mul [[V6]], [[V34]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V46:%.+]] = nn.mul [[V7]], [[V44]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: func.return [[V45]], [[V46]] : tensor<1x3xf32>, tensor<1x3xf32>
 func.func @main(%a: tensor<1x2xf32>, %b: tensor<1x2xf32>, %w: tensor<2x3xf32>, %c: tensor<3xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
   %0 = quant.qcast %a : tensor<1x2xf32> to tensor<1x2x!x>
   %1 = quant.qcast %b : tensor<1x2xf32> to tensor<1x2x!x>

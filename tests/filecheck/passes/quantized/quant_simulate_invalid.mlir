@@ -1,11 +1,29 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'quant-simulate{scales=lsq}'
 
-!b = !quant.uniform<i8:f32:{1:2}, {{0.5, 0.25}}>
-func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
-  // expected-error @+1 {{has a scale for each block, which is not trained yet}}
-  %0 = quant.qcast %x : tensor<1x4xf32> to tensor<1x4x!b>
-  %1 = quant.dcast %0 : tensor<1x4x!b> to tensor<1x4xf32>
-  func.return %1 : tensor<1x4xf32>
+!x = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8:f32:{1:2}, {{{0.5}, {0.25}}}>
+!y = !quant.uniform<i8:f32, 2.0>
+func.func @main(%x: tensor<1x8x3xf32>, %w: tensor<2x4x1xf32>) -> tensor<1x2x3xf32> {
+  %0 = quant.qcast %x : tensor<1x8x3xf32> to tensor<1x8x3x!x>
+  %1 = quant.qcast %w : tensor<2x4x1xf32> to tensor<2x4x1x!w>
+  // expected-error @+1 {{has weights in blocks and 2 groups: training takes one group}}
+  %2 = nn.conv %0, %1 {groups = 2 : i64} : (tensor<1x8x3x!x>, tensor<2x4x1x!w>) -> tensor<1x2x3x!y>
+  %3 = quant.dcast %2 : tensor<1x2x3x!y> to tensor<1x2x3xf32>
+  func.return %3 : tensor<1x2x3xf32>
+}
+
+// -----
+
+!x = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8:f32:{1:2, 2:2}, {{{0.5, 0.25}, {1.0, 2.0}}}>
+!y = !quant.uniform<i8:f32, 2.0>
+func.func @main(%x: tensor<1x4x6xf32>, %w: tensor<2x4x4xf32>) -> tensor<1x2x3xf32> {
+  %0 = quant.qcast %x : tensor<1x4x6xf32> to tensor<1x4x6x!x>
+  %1 = quant.qcast %w : tensor<2x4x4xf32> to tensor<2x4x4x!w>
+  // expected-error @+1 {{has weights in blocks along the axes 1 and 2: training takes those along the axis 1}}
+  %2 = nn.conv %0, %1 : (tensor<1x4x6x!x>, tensor<2x4x4x!w>) -> tensor<1x2x3x!y>
+  %3 = quant.dcast %2 : tensor<1x2x3x!y> to tensor<1x2x3xf32>
+  func.return %3 : tensor<1x2x3xf32>
 }
 
 // -----
@@ -20,7 +38,7 @@ func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32> {
 
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @main(%x: tensor<2xi8>) -> tensor<2xf32> {
-  // expected-error @+1 {{has quantized values, and no form that computes on floats}}
+  // expected-error @+1 {{takes quantized values for plain integers, which have no gradient: a model in QDQ form is trained}}
   %0 = quant.scast %x : tensor<2xi8> to tensor<2x!x>
   %1 = quant.dcast %0 : tensor<2x!x> to tensor<2xf32>
   func.return %1 : tensor<2xf32>

@@ -20,10 +20,10 @@
 // CHECK-NEXT: [[V12:%.+]] = nn.round [[V11]] : tensor<3x2xf32> {origin = "b"}
 // CHECK-NEXT: [[V13:%.+]] = calib.straight_through [[V12]] for [[V11]] {origin = "b"} : tensor<3x2xf32>
 // CHECK-NEXT: [[V14:%.+]] = nn.constant dense<[-1.290000e+02, -1.260000e+02]> : tensor<2xf32> {origin = "b"}
-// CHECK-NEXT: [[V15:%.+]] = nn.reshape [[V14]] : (tensor<2xf32>) -> tensor<1x2xf32> {origin = "b"}
-// CHECK-NEXT: [[V16:%.+]] = nn.constant dense<[1.260000e+02, 1.290000e+02]> : tensor<2xf32> {origin = "b"}
-// CHECK-NEXT: [[V17:%.+]] = nn.reshape [[V16]] : (tensor<2xf32>) -> tensor<1x2xf32> {origin = "b"}
-// CHECK-NEXT: [[V18:%.+]] = nn.max [[V13]], [[V15]] : (tensor<3x2xf32>, tensor<1x2xf32>) -> tensor<3x2xf32> {origin = "b"}
+// CHECK-NEXT: [[V15:%.+]] = nn.constant dense<[1.260000e+02, 1.290000e+02]> : tensor<2xf32> {origin = "b"}
+// CHECK-NEXT: [[V16:%.+]] = nn.reshape [[V14]] : (tensor<2xf32>) -> tensor<1x2xf32> {origin = "b"}
+// CHECK-NEXT: [[V17:%.+]] = nn.reshape [[V15]] : (tensor<2xf32>) -> tensor<1x2xf32> {origin = "b"}
+// CHECK-NEXT: [[V18:%.+]] = nn.max [[V13]], [[V16]] : (tensor<3x2xf32>, tensor<1x2xf32>) -> tensor<3x2xf32> {origin = "b"}
 // CHECK-NEXT: [[V19:%.+]] = nn.min [[V18]], [[V17]] : (tensor<3x2xf32>, tensor<1x2xf32>) -> tensor<3x2xf32> {origin = "b"}
 // CHECK-NEXT: [[V20:%.+]] = nn.constant dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT: [[V21:%.+]] = nn.reshape [[V20]] : (tensor<2xf32>) -> tensor<1x2xf32>
