@@ -7,9 +7,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, FloatAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, f32, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.calib.ops import StraightThroughOp
 from qmlir.dialects.nn.base import NnOp
@@ -61,8 +61,8 @@ def _of(op: Operation, found: dict[SSAValue, Whole]) -> Whole | None:
             return found.get(op.operands[0], Whole(-math.inf, math.inf))
         case StraightThroughOp():
             return found.get(op.hard)
-        case CastOp():  # to a shorter float a number is rounded: beyond its digits it is whole still, but larger
-            return found.get(op.input) if isinstance(element_of(op.result), AnyFloat) else None
+        case CastOp():
+            return _of_cast(found.get(op.input), element_of(op.result))
         case ClipOp():
             return _of_clip(op, found.get(op.operands[0]))
         case ReluOp():
@@ -94,6 +94,13 @@ def _of_clip(op: ClipOp, taken: Whole | None) -> Whole | None:
     if taken is None or not all(math.isinf(each) or each.is_integer() for each in (low, high)):
         return None
     return Whole(min(max(taken.low, low), high), min(max(taken.high, low), high))
+
+
+def _of_cast(taken: Whole | None, element: Attribute) -> Whole | None:
+    """What is rounded to fewer digits stays whole and in order, so its limits are the rounded ones."""
+    if taken is None or element not in (f32, f64):
+        return None
+    return Whole(*(float(np.float32(each)) if element == f32 else each for each in taken))
 
 
 def _bound(given: FloatAttr | None, none: float) -> float:

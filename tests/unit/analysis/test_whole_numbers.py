@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.analysis.whole_numbers import Whole, whole_numbers
-from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.environment import default_environment
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
@@ -67,15 +66,23 @@ def test_limits_hold_what_there_is(lines: list[str], wanted: Whole | None) -> No
             assert np.all((y >= whole.low) & (y <= whole.high))
 
 
-def test_casts_of_floats_keep_them_and_integers_are_none() -> None:
+@pytest.mark.parametrize(
+    ("most", "element", "wanted"),
+    [
+        (9.0, "f64", Whole(-3, 9)),
+        (9.0, "i32", None),
+        (300.0, "bf16", None),  # 299 is none
+        (2.0**24 + 3, "f32", Whole(-3, 2**24 + 4)),
+    ],
+)
+def test_casts_keep_limits_that_the_result_has(most: float, element: str, wanted: Whole | None) -> None:
     module = _module(
-        *CLIPPED,
-        "%i = nn.cast %a : (tensor<4xf32>) -> tensor<4xi32>",
-        "%y = nn.cast %a : (tensor<4xf32>) -> tensor<4xf64>",
-        result="4xf64",
+        "%w = nn.cast %x : (tensor<4xf32>) -> tensor<4xf64>",
+        "%r = nn.round %w : tensor<4xf64>",
+        f"%a = nn.clip %r {{minimum = -3.0 : f64, maximum = {most} : f64}} : tensor<4xf64>",
+        f"%y = nn.cast %a : (tensor<4xf64>) -> tensor<4x{element}>",
+        result=f"4x{element}",
     )
-    function = function_of(module, "main")
-    found = whole_numbers(function)
-    narrow, wide = (op.results[0] for op in function.walk() if isinstance(op, CastOp))
-    assert narrow not in found
-    assert found[wide] == Whole(-3, 9)
+    returned = function_of(module, "main").get_return_op()
+    assert returned is not None
+    assert whole_numbers(function_of(module, "main")).get(returned.operands[0]) == wanted

@@ -228,15 +228,15 @@ def test_a_quantized_model_takes_no_data_and_no_settings() -> None:
         qmlir.trainable(model, weights="i4")
 
 
-def _layer(scales: str, **settings: str) -> tuple[Trainable, Array]:
-    """`x w` with three inputs and two outputs, and data."""
+def _layer(scales: str, granularity: str = "tensor", **settings: str) -> tuple[Trainable, Array]:
+    """`x w` with four inputs and two outputs, and data."""
     random = np.random.default_rng(5)
     net = Net()
-    x = net.input(random.standard_normal((4, 3)).astype(np.float32))
+    x = net.input(random.standard_normal((4, 4)).astype(np.float32))
     model = qmlir.load(
-        net.model(net.node("MatMul", x, net.constant(random.standard_normal((3, 2)).astype(np.float32))))
+        net.model(net.node("MatMul", x, net.constant(random.standard_normal((4, 2)).astype(np.float32))))
     )
-    return qmlir.trainable(model, [net.feeds], scales=scales, granularity="tensor", **settings), net.feeds["x0"]
+    return qmlir.trainable(model, [net.feeds], scales=scales, granularity=granularity, **settings), net.feeds["x0"]
 
 
 def _gradients(trained: Trainable, values: dict[str, Array]) -> dict[str, Array]:
@@ -248,13 +248,20 @@ def _gradients(trained: Trainable, values: dict[str, Array]) -> dict[str, Array]
     return dict(qmlir.interpret(module, {name: values[name] for name in reads}, function="backward"))
 
 
-def test_gradients_of_scales_and_weights_are_those_of_lsq() -> None:
-    """By the formulas of the paper in f64: `r(v) - v` inside, the limits outside, without its factor."""
-    trained, x = _layer("lsq", scheme="symmetric", weights="i8")
+@pytest.mark.parametrize(("granularity", "blocks"), [("tensor", (1, 1)), ("block:2", (2, 2))])
+def test_gradients_of_scales_and_weights_are_those_of_lsq(granularity: str, blocks: tuple[int, int]) -> None:
+    """By the formulas of the paper in f64: `r(v) - v` inside, the limits outside, without its factor.
+
+    The scale of a block has the sum over its block of the weights, of which there are so many along each axis.
+    """
+    trained, x = _layer("lsq", granularity, scheme="symmetric", weights="i8")
     weight, data, result = _names(trained)
-    moved = {name: array * np.float32(1.003) for name, array in trained.parameters.items()}  # from ties
+    moved = {  # from ties
+        name: array * np.float32(1.003 if name.endswith(".scale") else 1) for name, array in trained.parameters.items()
+    }
     given = {name: array.astype(np.float64) for name, array in moved.items()}
-    s_x, s_w, s_y = given[data], given[f"{weight}.scale"], given[result]
+    rows, columns = (size // count for size, count in zip((4, 2), blocks, strict=True))
+    s_x, s_w, s_y = given[data], np.kron(given[f"{weight}.scale"], np.ones((rows, columns))), given[result]
 
     def quantized(values: Array, scale: Array) -> tuple[Array, Array, Array]:
         steps = np.rint(values / scale)
@@ -270,7 +277,7 @@ def test_gradients_of_scales_and_weights_are_those_of_lsq() -> None:
     found = _gradients(trained, {"x0": x, **moved})
     for name, wanted in {
         weight: of_w * w_inside,
-        f"{weight}.scale": (of_w * w_slope).sum(),
+        f"{weight}.scale": (of_w * w_slope).reshape(blocks[0], rows, blocks[1], columns).sum((1, 3)).squeeze(),
         data: (of_x * x_slope).sum(),
         result: y_slope.sum(),
     }.items():
@@ -297,8 +304,8 @@ def test_only_what_a_pattern_names_is_trained() -> None:
     ("parameters", "message"),
     [
         ({"c1": np.zeros(3)}, r"no parameter 'c1'.*did you mean 'c0'"),
-        ({"c0": np.zeros(3)}, r"'c0' has the shape \(3, 2\), found \(3,\)"),
-        ({"c0": np.full((3, 2), np.nan)}, "'c0' has elements that are not finite"),
+        ({"c0": np.zeros(3)}, r"'c0' has the shape \(4, 2\), found \(3,\)"),
+        ({"c0": np.full((4, 2), np.nan)}, "'c0' has elements that are not finite"),
         ({"x0.scale": np.float32(0)}, "the scale 'x0.scale' is above 0, found 0.0"),
     ],
 )
