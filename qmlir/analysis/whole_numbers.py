@@ -17,6 +17,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp, CeilOp, ClipOp, FloorOp, MaxOp, MinOp, RoundOp
+from qmlir.dialects.nn.ops.indexing import ScatteringOp
 from qmlir.ir.builtin_types import element_of
 
 
@@ -39,6 +40,8 @@ class Whole(NamedTuple):
 def moved_values(op: Operation) -> list[SSAValue]:
     """The values whose elements are those of the results of `op`, with 0 next to them at most: of movement, choice."""
     if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters:
+        return []
+    if isinstance(op, ScatteringOp) and op.reduction.data in op.ARITHMETIC:
         return []
     return [value for value, slot in op.operands_with_slots() if slot is not None]
 

@@ -28,6 +28,11 @@ CLIPPED = (
 )
 
 
+SCATTERED = """%i = nn.constant dense<0> : tensor<4xi64>
+%y = nn.scatter_elements %a, %i, %a {{reduction = "{}"}}
+    : (tensor<4xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>"""
+
+
 @pytest.mark.parametrize(
     ("lines", "wanted"),
     [
@@ -50,6 +55,9 @@ CLIPPED = (
         ([*CLIPPED, "%l = nn.constant dense<12.0> : tensor<4xf32>",
           "%y = nn.where %c, %a, %l : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"], Whole(-3, 12)),
         ([*CLIPPED, "%y = nn.where %c, %a, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"], None),
+        ([*CLIPPED, SCATTERED.format("none")], Whole(-3, 9)),
+        ([*CLIPPED, SCATTERED.format("max")], Whole(-3, 9)),
+        ([*CLIPPED, SCATTERED.format("add")], None),
     ],
 )  # fmt: skip
 def test_limits_hold_what_there_is(lines: list[str], wanted: Whole | None) -> None:
