@@ -155,6 +155,8 @@ def _steps(
     other = _torch_step(images, classes, threads) if find_spec("torch") is not None else None
     ours, theirs = _shortest(step, other, clock)
     yield BenchRow("a step", ours, None, "ms", subject="W4A8")
+    forward, _ = _shortest(lambda: programs.forward({port: images}, parameters), None, clock)
+    yield BenchRow("the forward of a step", forward, None, "ms", subject="W4A8")
     if other is not None:
         yield BenchRow("a step of a ResNet-8 in torch's eager training", theirs, None, "ms")
         yield BenchRow("ours as a share of it", ours / theirs, 1.0, "")

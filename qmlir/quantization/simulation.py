@@ -568,12 +568,11 @@ class Simulation:
         target = self._own_scale(at, result)
         if count.size > 1 or count != 1:
             target = target * Term(at, at.constant(count.astype(np.float32), target.value))
-        multiplier = scale / target
-        if mode is Mode.SHIFT:
-            product = as_type(as_type(sums, f64) * as_type(multiplier, f64), f64)
-        else:
-            product = as_type(sums, f32) * multiplier
-        integers = _saturated(rounded(product, ties), element)
+        integers = sums
+        if scale.value is not target.value:  # a multiplier of 1 keeps the integers
+            multiplier, kind = scale / target, f64 if mode is Mode.SHIFT else f32
+            integers = rounded(as_type(sums, kind) * as_type(multiplier, kind), ties)
+        integers = _saturated(integers, element)
         if isinstance(op, ClipOp):
             integers = self._between(op, integers)
         self._keep(result, integers)
