@@ -7,6 +7,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.ir.interfaces import Slot
+from qmlir.quantization.amplified import amplified_results
 from qmlir.quantization.faint import faint_results
 from qmlir.quantization.given import given_in_part
 from qmlir.quantization.residual import residual_results
@@ -35,6 +36,7 @@ FACTS: Mapping[str, Fact] = {
     "squared": Fact(Slot.OUTPUT, squares_for_roots),
     "given": Fact(Slot.OUTPUT, given_in_part),
     "uneven": Fact(Slot.OUTPUT, uneven_results),
+    "amplified": Fact(Slot.OUTPUT, amplified_results),
     "table": Fact(Slot.WEIGHT, readers_of_tables),
 }
 """The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""

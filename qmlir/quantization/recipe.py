@@ -90,7 +90,7 @@ def _wide(named: str, bits: int = 16, **matchers: Any) -> Rule:
 
 
 WIDE_BY_DEFAULT = (
-    *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
+    *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum", "*hidden/sum", "*hidden/*_mul")),
     _wide("residual streams", facts={"residual": True}),
     _wide("probabilities of many elements", facts={"faint": True}),
     _wide("scores that differ much", facts={"coarse": True}),
@@ -98,6 +98,7 @@ WIDE_BY_DEFAULT = (
     _wide("squares below roots", 32, facts={"squared": True}),
     _wide("results in a part of their fixed range", facts={"given": True}),
     _wide("parts that differ much", facts={"uneven": True}),
+    _wide("what depthwise convolutions make too much of", facts={"amplified": True}),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over

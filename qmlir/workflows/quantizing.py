@@ -1,6 +1,7 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +25,7 @@ from qmlir.target import targets_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.repairing import STORE, Repair, Repairing, repair_passes
+from qmlir.workflows.repairing import STORE, Repair, Repairing, RepairingBeside, repair_passes
 from qmlir.workflows.validating import ENOUGH, Share, ValidationOptions, runs_to_compare, validate
 
 
@@ -56,7 +57,7 @@ def _quantized(
     observers: Sequence[str],
     processes: int,
     progress: IO[str] | None,
-    effort: int,
+    effort: int | None,
     settings: QuantizeSettings,
 ) -> Quantized:
     """What `quantize` does; validated with `validation` only.
@@ -67,7 +68,7 @@ def _quantized(
         raise text_error("quantize takes samples or a profile, one of them")
     if observers and data is None:
         raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
-    passes = repair_passes(effort)
+    passes = repair_passes(effort or 0)
     if passes and data is None:
         raise text_error(f"effort {effort} repairs by samples, and there are none: give data, or effort 0")
     _warn_of_quantized(module)
@@ -78,13 +79,17 @@ def _quantized(
     if data is not None and (passes or (validation is not None and validation.data is None)):
         share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
     repairing = Repairing(passes, lowered, share) if passes and share is not None else None
+    beside = RepairingBeside(lowered, runs_to_compare(module)) if effort is None and data is not None else None
     if data is not None:
-        holds_out = repairing or share
-        chosen = None if holds_out is None else holds_out.calibrating
+        steps = [each.calibrating for each in (repairing or share, beside) if each is not None]
+        chosen = partial(reduce, lambda runs, step: step(runs), steps) if steps else None
         profiled = profile(lowered, data, observers=observers, chosen=chosen, processes=processes, progress=progress)
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", "mask", "balance", taken=profiled)
+    if beside is not None and beside.is_worth_it(lowered):
+        repairing = beside
+        run = stages_of(settings, module, repair=beside.passes)
     before = lowered.clone()
     used: set[int] = set()
     reasons: dict[str, str] = {}
@@ -151,7 +156,7 @@ def quantize(
     preprocess: Preprocess | None = None,
     processes: int = 1,
     progress: IO[str] | None = None,
-    effort: int = 0,
+    effort: int | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
     """Post-training quantization: a quantized module of a float `module`, which is not changed, or of the path of one.
@@ -165,6 +170,8 @@ def quantize(
     integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
     of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
     their products (GPTQ), too. Every fourth sample is held out then, and a repair that does not help there is left out.
+    Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
+    that helps on samples that the correction has not used; all of them calibrate.
     A terminal as `progress` gets a bar, any other stream a line every ten seconds.
 
     The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more

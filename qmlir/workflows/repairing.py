@@ -11,12 +11,13 @@ from qmlir.interpreter.samples import Run
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.passmanager.running import run_pipeline
-from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.amplified import amplifying
+from qmlir.quantization.profiles.keys import ENTRY, functions_of
 from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import arguments_of
-from qmlir.workflows.validating import EvenRuns, Share, ValidationOptions, compared
+from qmlir.workflows.validating import HELD_OUT, EvenRuns, Share, ValidationOptions, compared
 
 EFFORTS: Mapping[int, str] = {
     0: "",
@@ -30,6 +31,9 @@ STORE = "quant-store-constants"
 
 MOST = 256
 """Samples that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
+
+MOST_BESIDE = 16
+"""Samples that biases are corrected by where no effort is asked for: a mean needs few, which have many places each."""
 
 _IN_STEP = 1 << 30
 """Bytes of one value in all runs: the runs of a repair go forward together."""
@@ -87,10 +91,14 @@ def runs_to_repair(module: ModuleOp) -> int:
 class Repairing:
     """A repair in the course of quantizing: some runs of the calibration are kept for it, others are held out."""
 
-    def __init__(self, passes: str, module: ModuleOp, share: Share):
+    def __init__(self, passes: str, module: ModuleOp, share: Share, most: int = MOST):
         self.passes = passes
         self._share = share
-        self._kept = EvenRuns(runs_to_repair(module))
+        self._kept = EvenRuns(min(most, runs_to_repair(module)))
+
+    def source(self) -> str:
+        """What the samples are that judge it, for a reader."""
+        return self._share.source
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
         """The runs that are left for calibration, some of which are kept."""
@@ -109,10 +117,36 @@ class Repairing:
         run(decided, "repair", samples=[arguments_of(signature, each) for each in self._kept.taken])
         for each in (plain, decided):
             run(each, "raise", "rescale")
-        judging, source = self._share.runs, self._share.source
+        judging, source = self._share.runs, self.source()
         before, after = (_ratio(module, each, judging, source) for each in (plain, decided))
         found = Repair(self.passes, sum(each.samples for each in judging), source, before, after)
         return (decided if found.is_kept else plain), found
+
+
+class RepairingBeside(Repairing):
+    """A repair without an effort that is asked for: it holds no sample out of the calibration, whose ranges it does not change.
+
+    Of the runs that calibrate some are kept to correct biases by, and every fourth, which is not among these, to judge.
+    """
+
+    def __init__(self, module: ModuleOp, most: int):
+        super().__init__(EFFORTS[1], module, Share(most), MOST_BESIDE)
+
+    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
+        """All runs; those that are kept are noted."""
+        for place, run in enumerate(runs, 1):
+            if place % HELD_OUT:
+                self._kept.take(run)
+            elif len(self._share.held_out) < self._share.most:
+                self._share.held_out.append(run)
+            yield run
+
+    def is_worth_it(self, decided_about: ModuleOp) -> bool:
+        """Whether something amplifies what rounding loses in the module with recorded statistics, and can be judged."""
+        return bool(self._share.held_out) and any(amplifying(each) for each in functions_of(decided_about))
+
+    def source(self) -> str:
+        return "that the correction has not used"
 
 
 def _ratio(module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str) -> float:
