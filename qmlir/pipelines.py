@@ -193,7 +193,11 @@ QUANTIZE = NamedPipeline(
         ),
         Stage("decide", "quant-assign-types<options>", "each value gets its quantized type"),
         Stage("propagate", "quant-propagate-types", "operations that only move values keep their quantized types"),
-        Stage("repair", "<repair>", "weights and biases make up for what rounding loses, if an effort is asked for"),
+        Stage(
+            "repair",
+            "<repair>",
+            "weights and biases make up for what rounding loses, if an effort is asked for or worth it",
+        ),
         Stage(
             "raise",
             f"nn-raise,{CLEAN}",

@@ -10,8 +10,9 @@
     quantize = false
 
 A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint`,
-`coarse`, `rooted`, `squared`, `given` or `uneven`, and by whether weights are a `table`; what it leaves out matches
-everything. Each field is taken from the last rule that matches and sets it, on top of the defaults of the slot.
+`coarse`, `rooted`, `squared`, `given`, `uneven` or `amplified`, and by whether weights are a `table`; what it leaves
+out matches everything. Each field is taken from the last rule that matches and sets it, on top of the defaults of the
+slot.
 """
 
 import tomllib
@@ -101,11 +102,12 @@ WIDE_BY_DEFAULT = (
     _wide("what depthwise convolutions make too much of", facts={"amplified": True}),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
-adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
-all layers, probabilities that are lost in 8 bits (see `faint`), scores that a softmax reads in coarse steps (see
-`scores`), what roots and logarithms read (see `roots`), where squares have 32, results of the model in a part of their
-fixed range (see `given`), and what is joined of large and small parts (see `uneven`). Products of weights stay as they
-are."""
+adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
+products in each step. Residual streams (see `residual`), which add up over all layers, probabilities that are lost in
+8 bits (see `faint`), scores that a softmax reads in coarse steps (see `scores`), what roots and logarithms read (see
+`roots`), where squares have 32, results of the model in a part of their fixed range (see `given`), what is joined of
+large and small parts (see `uneven`), and what depthwise convolutions make too much of (see `amplified`). Products of
+weights stay as they are."""
 
 
 FOR_TABLES = "the built-in rule for embedding tables"

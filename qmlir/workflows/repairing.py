@@ -124,7 +124,7 @@ class Repairing:
 
 
 class RepairingBeside(Repairing):
-    """A repair without an effort that is asked for: it holds no sample out of the calibration, whose ranges it does not change.
+    """A repair where no effort is asked for: it holds nothing out of the calibration, whose ranges it does not change.
 
     Of the runs that calibrate some are kept to correct biases by, and every fourth, which is not among these, to judge.
     """

@@ -73,8 +73,10 @@ def test_its_data_has_16_bits_from_the_product_on(large: float, bits: int) -> No
     module = quantize(qmlir.load(_model(large)), _samples(64, 0), validate=False).module
     assert [_bits(op) for op in module.walk() if isinstance(op, LeakyReluOp)] == [bits]
     first, last = (quantized_type(op.results[0]) for op in module.walk() if isinstance(op, ConvOp))
-    assert first is not None and first.bits == bits
-    assert last is not None and last.bits == 8
+    assert first is not None
+    assert first.bits == bits
+    assert last is not None
+    assert last.bits == 8
     for feeds in _samples(8, 1):
         data = large * feeds["x"].astype(np.float64)  # of both channels, the first one after the second weights
         expected = np.where(data < 0, data / 2, data) + np.array([0.25, -0.5]).reshape(2, 1, 1)
