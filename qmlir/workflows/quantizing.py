@@ -102,7 +102,7 @@ def _quantized(
     run(lowered, "propagate")
     repair: Repair | None = None
     if repairing is not None:
-        lowered, repair = repairing.apply(module, lowered, run)
+        lowered, repair = repairing.apply(module, before, lowered, run)
     else:
         run(lowered, "raise", "rescale")
     validated = None if validation is None else validate(module, lowered, validation, share)

@@ -1,15 +1,22 @@
 """Passes that repair what rounding lost, and the verdict on them by samples that they have not seen."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
-from qmlir.interpreter.samples import Run
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.interpret.rows import rows_of
+from qmlir.interpreter.machine import RunsInStep
+from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
+from qmlir.ir.provenance import Origin, origins_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.amplified import amplifying
 from qmlir.quantization.profiles.keys import ENTRY, functions_of
@@ -106,21 +113,43 @@ class Repairing:
             self._kept.take(run)
             yield run
 
-    def apply(self, module: ModuleOp, decided: ModuleOp, run: Callable[..., None]) -> tuple[ModuleOp, Repair]:
+    def apply(
+        self, module: ModuleOp, profiled: ModuleOp, decided: ModuleOp, run: Callable[..., None]
+    ) -> tuple[ModuleOp, Repair]:
         """`decided` with its repair, if it is nearer to the float `module` then, and what that gave.
 
-        `run` runs stages of the pipeline. Both have their stages up to `rescale` behind them.
+        `profiled` is what was decided about: its operations are those of `decided`, on floats. `run` runs stages of the
+        pipeline. Both have their stages up to `rescale` behind them.
         """
         signature = function_of(module, ENTRY)
         plain = decided.clone()
         run_pipeline(plain, STORE)
-        run(decided, "repair", samples=[arguments_of(signature, each) for each in self._kept.taken])
+        samples = [arguments_of(signature, each) for each in self._kept.taken]
+        run(decided, "repair", samples=samples, means=_mean_rows(profiled, samples))
         for each in (plain, decided):
             run(each, "raise", "rescale")
         judging, source = self._share.runs, self.source()
         before, after = (_ratio(module, each, judging, source) for each in (plain, decided))
         found = Repair(self.passes, sum(each.samples for each in judging), source, before, after)
         return (decided if found.is_kept else plain), found
+
+
+def _mean_rows(module: ModuleOp, samples: Data) -> Mapping[tuple[Origin, ...], Array]:
+    """The mean row that each product of constant weights in the float `module` reads, `[groups, terms]`, by origins.
+
+    Products that share their origins, such as the steps of a recurrent layer, are left out.
+    """
+    function = function_of(module, ENTRY)
+    known = ((op, rows_of(op)) for op in function.walk())
+    read = {op: rows for op, rows in known if rows is not None and constant_array(rows.weight) is not None}
+    counts = Counter(map(origins_of, read))
+    found: dict[tuple[Origin, ...], Array] = {}
+    steps = RunsInStep(module, ENTRY, [run.arguments for run in Samples(function, samples)])
+    for op in steps:
+        if op in read and counts[origins_of(op)] == 1:
+            seen = np.concatenate([read[op].of_data(each) for each in steps.values(read[op].data)], 1)
+            found[origins_of(op)] = seen.mean(1, dtype=np.float64)
+    return found
 
 
 class RepairingBeside(Repairing):

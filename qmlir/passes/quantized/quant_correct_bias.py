@@ -1,6 +1,6 @@
-"""`quant-correct-bias`: a bias makes up for the mean error of its layer's weights."""
+"""`quant-correct-bias`: a bias makes up for the mean error of its layer's products."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.provenance import Origin, origins_of
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.repairs import RepairsWeights
 from qmlir.quantization.rounded_weights import RoundedWeight, bias_beside
@@ -30,6 +31,9 @@ class QuantCorrectBias(RepairsWeights[Means]):
 
     `x` is what the samples in `data` give in the quantized program, behind layers that are corrected already (Nagel et
     al., Data-Free Quantization, ICCV 2019, 4.2; here the mean is measured). A layer without a bias stays as it is.
+
+    A caller that knows the means of the float model gives them as `means`. Then it is `E[W~ x~] - E[W x]`: the bias
+    makes up for what rounding has shifted in the data, too.
 
     The biases are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were. In
     this example 0.75 is rounded to 1, and the mean of its column is 0.5.
@@ -74,6 +78,10 @@ class QuantCorrectBias(RepairsWeights[Means]):
     """
 
     name = "quant-correct-bias"
+    VALUES: ClassVar[tuple[str, ...]] = ("samples", "means")
+    means: ClassVar[Mapping[tuple[Origin, ...], Array] | None] = None
+    """The mean row of the float data of products, `[groups, terms]`, by their origins."""
+
     preserves: ClassVar[Preservation] = MEANING
 
     def see(self, rows: Array) -> Means:
@@ -93,10 +101,19 @@ class QuantCorrectBias(RepairsWeights[Means]):
         if first is None or any(each is None or each.op is not first.op for each in others):
             return ()
         rounded = dequantize(quantize(weight.array, weight.element), weight.element)
-        off = weight.rows.of_weights(rounded.astype(np.float64) - weight.unrounded)
-        errors = (off @ (seen.total / seen.count)[:, :, None]).reshape(-1)
+        given, wanted = (weight.rows.of_weights(each.astype(np.float64)) for each in (rounded, weight.unrounded))
+        mean = seen.total / seen.count
+        exact = self._exact_mean(weight, mean)
+        errors = (given @ mean[:, :, None] - wanted @ exact[:, :, None]).reshape(-1)
         if errors.size != first.array.size or not errors.any():  # one number for all channels
             return ()
         first.set(first.array - errors.reshape(first.array.shape))
         count("biases")
         return [first.op]
+
+    def _exact_mean(self, weight: RoundedWeight, mean: Array) -> Array:
+        """The mean row in the float model, `mean` where it is not known."""
+        if self.means is None or len(weight.readers) != 1:
+            return mean
+        found = self.means.get(origins_of(weight.readers[0][0]))
+        return mean if found is None or found.shape != mean.shape else found

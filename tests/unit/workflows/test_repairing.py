@@ -8,15 +8,19 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.environment import default_environment
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
+from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize, stages_of
@@ -98,7 +102,7 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
         else:
             finish(module, *stages)
 
-    found, repair = repairing.apply(model, decided.clone(), run)
+    found, repair = repairing.apply(model, model, decided.clone(), run)
     assert not repair.is_kept
     assert repair.after_db < repair.before_db
     assert repair.text().startswith("not repaired, which would lose (spoils): ")
@@ -143,3 +147,35 @@ def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, 
     profiled: Profile = profile(lowered, given)
     with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
         qmlir.quantize(model, profiled=profiled, effort=1)
+
+
+# 0.75 is rounded to 1, and the data has the mean 0.5 in both columns: 1 * 0.5 + 0.5 * 0.5 is what the products of codes
+# are on average. Where the float data has the mean 0.25, theirs are 0.75 * 0.25 + 0.5 * 0.25.
+@pytest.mark.parametrize(("known", "expected"), [(None, -0.125), (0.25, -(0.75 - 0.3125))])
+def test_a_bias_makes_up_for_a_shift_of_the_data_where_the_mean_of_floats_is_known(
+    known: float | None, expected: float
+) -> None:
+    text = """
+        !x = !quant.uniform<i8:f32, 0.25>
+        !w = !quant.uniform<i4:f32, 0.5>
+        !s = !quant.uniform<i32:f32, 0.125>
+        func.func @main(%x: tensor<1x2xf32> {nn.name = "x"}) -> tensor<1x1xf32> {
+          %0 = quant.qcast %x : tensor<1x2xf32> to tensor<1x2x!x>
+          %w = nn.constant dense<[[0.75, 0.5]]> : tensor<1x2xf32> {nn.trainable}
+          %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+          %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<1x2x!x>, tensor<1x2x!w>)
+            -> tensor<1x1x!s> {origin = "fc"}
+          %b = nn.constant dense<0.0> : tensor<1xf32> {nn.trainable}
+          %3 = quant.qcast %b : tensor<1xf32> to tensor<1x!s>
+          %4 = nn.add %2, %3 : (tensor<1x1x!s>, tensor<1x!s>) -> tensor<1x1x!s> {origin = "fc"}
+          %5 = quant.dcast %4 : tensor<1x1x!s> to tensor<1x1xf32>
+          func.return %5 : tensor<1x1xf32>
+        }"""
+    module = parse_module(default_environment().new_context(), text, "net")
+    product = next(op for op in module.walk() if isinstance(op, MatMulOp))
+    means = None if known is None else {origins_of(product): np.full((1, 2), known)}
+    samples = {"x": np.array([[0.5, 0.25], [0.5, 0.75]], np.float32)}
+    run_pipeline(module, EFFORTS[1], samples=samples, means=means)
+    bias = bias_beside(product)
+    assert bias is not None
+    assert bias.array.tolist() == [expected]
