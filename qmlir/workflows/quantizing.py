@@ -1,7 +1,6 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
 from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -79,10 +78,10 @@ def _quantized(
     if data is not None and (passes or (validation is not None and validation.data is None)):
         share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
     repairing = Repairing(passes, lowered, share) if passes and share is not None else None
-    beside = RepairingBeside(lowered, runs_to_compare(module)) if effort is None and data is not None else None
+    beside = RepairingBeside(lowered, runs_to_compare(module), share) if effort is None and data is not None else None
     if data is not None:
-        steps = [each.calibrating for each in (repairing or share, beside) if each is not None]
-        chosen = partial(reduce, lambda runs, step: step(runs), steps) if steps else None
+        holds_out = repairing or beside or share
+        chosen = None if holds_out is None else holds_out.calibrating
         profiled = profile(lowered, data, observers=observers, chosen=chosen, processes=processes, progress=progress)
     elif profiled is None:
         profiled = _carried(lowered, module)

@@ -158,12 +158,14 @@ class RepairingBeside(Repairing):
     Of the runs that calibrate some are kept to correct biases by, and every fourth, which is not among these, to judge.
     """
 
-    def __init__(self, module: ModuleOp, most: int):
+    def __init__(self, module: ModuleOp, most: int, validated: Share | None):
         super().__init__(EFFORTS[1], module, Share(most), MOST_BESIDE)
+        self._validated = validated
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """All runs; those that are kept are noted."""
-        for place, run in enumerate(runs, 1):
+        """All runs but those that are held out to validate; some are kept."""
+        left = runs if self._validated is None else self._validated.calibrating(runs)
+        for place, run in enumerate(left, 1):
             if place % HELD_OUT:
                 self._kept.take(run)
             elif len(self._share.held_out) < self._share.most:
