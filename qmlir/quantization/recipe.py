@@ -91,7 +91,8 @@ def _wide(named: str, bits: int = 16, **matchers: Any) -> Rule:
 
 
 WIDE_BY_DEFAULT = (
-    *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum", "*hidden/sum", "*hidden/*_mul")),
+    *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
+    *(_wide(f"role '*hidden/{part}'", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
     _wide("residual streams", facts={"residual": True}),
     _wide("probabilities of many elements", facts={"faint": True}),
     _wide("scores that differ much", facts={"coarse": True}),
