@@ -5,7 +5,7 @@ from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
@@ -113,7 +113,7 @@ def _quantized(
 
 def _warn_of_quantized(module: ModuleOp) -> None:
     """A model in which nothing is left to quantize stays what it is, which its caller may not have meant."""
-    if not any(quantized_type(value) is not None for op in module.walk() for value in op.results):
+    if not computes_quantized(module):
         return
     found = coverage(module)
     if found.operations and found.quantized_operations == found.operations:

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import nearest_name, text_error
@@ -146,7 +146,7 @@ def trainable(
     """
     run = stages_of(settings, module, is_trained=True)
     quantized = module.clone()
-    is_quantized = any(quantized_type(value) is not None for op in module.walk() for value in op.results)
+    is_quantized = computes_quantized(module)
     if is_quantized and (data is not None or profiled is not None or settings):
         given = ", ".join(filter(None, ("data" if data is not None else "", "profiled" if profiled else "", *settings)))
         raise text_error(f"the model is quantized: training goes on at its own types, and takes no {given}")

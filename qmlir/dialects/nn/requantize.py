@@ -20,7 +20,7 @@ from qmlir.arithmetic.qlinear import MOST, Affine
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.builtin_types import element_of
+from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import Parts, parts_given
 
 Scales = npt.NDArray[np.float32]
@@ -31,8 +31,14 @@ HEADROOM_BITS = 28
 
 def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
     """The quantized type of the elements of `value`, `None` of others."""
-    element = element_of(value)
+    type_ = ranked_tensor(value.type)
+    element = None if type_ is None else type_.get_element_type()
     return element if isinstance(element, UniformQuantizedType) else None
+
+
+def computes_quantized(module: Operation) -> bool:
+    """Whether an operation inside of `module` gives quantized values."""
+    return any(quantized_type(value) is not None for op in module.walk() for value in op.results)
 
 
 def _scales(value: SSAValue) -> Scales:
