@@ -9,6 +9,7 @@ no integer is computed from them. If torch is installed, its eager quantization-
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -29,6 +30,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
+from qmlir.workflows.finetuning import HeldOutFigures
 from qmlir.workflows.training import Trainable
 from qmlir.workflows.training_programs import TrainingPrograms
 
@@ -45,11 +47,11 @@ _SETTINGS: Mapping[str, tuple[str, Mapping[str, Any], bool, float]] = {
 the float model."""
 
 
-def _ready(images: Array) -> Array:
+def ready(images: Array) -> Array:
     return ((images.astype(np.float32) / np.float32(255)) - np.float32(0.5)) / np.float32(0.25)
 
 
-def _varied(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, Array]:
+def varied(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, Array]:
     """Each image mirrored or not, and shifted by up to 4 pixels."""
     ((name, images),) = inputs.items()
     size = images.shape[-1]
@@ -61,11 +63,11 @@ def _varied(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, 
     return {name: found}
 
 
-def _accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, classes: Array) -> float:
+def accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, classes: Array) -> float:
     """The share of whole batches of images whose highest score is that of their class."""
     starts = range(0, len(images) - batch + 1, batch)
     right = sum(
-        int((scores_of(_ready(images[at : at + batch])).argmax(1) == classes[at : at + batch]).sum()) for at in starts
+        int((scores_of(ready(images[at : at + batch])).argmax(1) == classes[at : at + batch]).sum()) for at in starts
     )
     return right / (len(starts) * batch)
 
@@ -85,13 +87,13 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
     data, model = dict(np.load(arguments.images)), qmlir.load(arguments.model)
     (port,) = inputs_of(function_of(model, "main"))
     both = [np.concatenate([data[f"{kind}_train"], data[f"{kind}_valid"]]) for kind in "xy"]
-    images, classes = _ready(both[0]), both[1]
+    images, classes = ready(both[0]), both[1]
     held_out = len(data["x_valid"]) / len(images)
     shape = (arguments.batch, *images.shape[1:])
     program = qmlir.compile(qmlir.load(arguments.model, shapes={port.name: shape}), threads=arguments.threads)
 
     def judged(scores_of: Callable[[Array], Array]) -> float:
-        return _accuracy(scores_of, arguments.batch, data["x_test"], data["y_test"])
+        return accuracy(scores_of, arguments.batch, data["x_test"], data["y_test"])
 
     exact = judged(lambda given: next(iter(program({port.name: given}).values())))
     yield BenchRow("accuracy", exact, None, "", subject="float")
@@ -100,16 +102,16 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         scales, settings, has_edges, bar = _SETTINGS[name]
         given: dict[str, Any] = {**settings, "recipe": _recipe(model, has_edges), "scales": scales}
         found = qmlir.finetune(
-            model, {port.name: images}, labels=classes, augment=_varied, threads=arguments.threads, held_out=held_out,
+            model, {port.name: images}, labels=classes, augment=varied, threads=arguments.threads, held_out=held_out,
             epochs=arguments.epochs, batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate,
-            distill=arguments.distill, **given,
+            distill=arguments.distill, on_epoch=partial(_tell, name), **given,
         )  # fmt: skip
         programs = TrainingPrograms(found.trained, {port.name: shape}, threads=arguments.threads)
         before = judged(partial(_scores, programs, port.name, found.trained.parameters))
         yield BenchRow("accuracy lost without training", exact - before, None, "", subject=name)
         after = judged(partial(_scores, programs, port.name, found.parameters))
         yield BenchRow("accuracy lost after training", exact - after, bar, "", subject=name)
-        some = _ready(data["x_test"][: arguments.batch])
+        some = ready(data["x_test"][: arguments.batch])
         (wanted,) = qmlir.interpret(found.module, {port.name: some}).values()
         differ = float((wanted != _scores(programs, port.name, found.parameters, some)).sum())
         yield BenchRow("scores that differ from the frozen module", differ, 0.0, "", subject=name)
@@ -119,6 +121,10 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         clock = time.process_time if arguments.processor_time else time.perf_counter
         some = (images[: arguments.batch], classes[: arguments.batch])
         yield from _steps(trained, port.name, *some, arguments.threads, clock)
+
+
+def _tell(name: str, epoch: int, found: HeldOutFigures) -> None:
+    print(f"{name}, epoch {epoch}: {found.figure:.4f} on held-out images", file=sys.stderr, flush=True)
 
 
 def _scores(programs: TrainingPrograms, port: str, parameters: Mapping[str, Array], images: Array) -> Array:
@@ -210,7 +216,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--processor-time", action="store_true", help="of a step: for one thread on a busy machine")
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rate", type=float, help="default: that of qmlir.finetune, by the bits of the weights")
     parser.add_argument("--scale-rate", type=float, default=4e-3)
     parser.add_argument("--distill", type=float, default=0.5)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")

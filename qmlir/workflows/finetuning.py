@@ -46,7 +46,11 @@ CALIBRATION = 512
 """Samples, of those that train, whose ranges training begins with."""
 
 NARROW = 4
-"""Bits of weights that may be frozen where they oscillate."""
+"""Weights of at most so many bits begin with the scales of least error and have `NARROW_RATE`, and may be frozen where
+they oscillate."""
+
+RATE, NARROW_RATE = 1e-3, 2e-3
+"""The rate of weights and biases; that where some weights are narrow, whose codes are farther apart."""
 
 Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
 """What varies the inputs of a batch, by a generator that every run draws the same from."""
@@ -78,7 +82,9 @@ class FinetuneOptions:
     epochs: int = 10
     batch: int = 64
     optimizer: OptimizerKind = OptimizerKind.ADAM
-    rate: float = 1e-3
+    rate: float | None = None
+    """`None` for `RATE` or `NARROW_RATE`, by the bits of the weights."""
+
     scale_rate: float = 4e-3
     warmup: float = 0.02
     """The share of the steps in which the rates rise."""
@@ -97,7 +103,7 @@ class FinetuneOptions:
                 raise text_error(f"{name} is {least} or more, found {value}")
         for name in ("temperature", "rate", "scale_rate"):
             value = getattr(self, name)
-            if not 0 < value < math.inf:
+            if value is not None and not 0 < value < math.inf:
                 raise text_error(f"{name.replace('_', ' ')} is a number above 0, found {value:g}")
         for name in ("held_out", "distill", "warmup"):
             value = getattr(self, name)
@@ -243,6 +249,23 @@ def _with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array 
     return inputs, read_labels(np.concatenate(found))
 
 
+def parted(count: int, held_out: float, size: int, seed: int) -> tuple[int, Array, Array]:
+    """The size of a batch, at most `size`, and the places of the samples that train and of the share that is held out.
+
+    That is a number of whole batches, where it has one.
+
+    Raises `DiagnosticError` where there are not enough for both.
+    """
+    if count < 2:
+        raise text_error(f"training takes samples to learn from and some to hold out, found {count} in all")
+    held = min(max(1, round(count * held_out)), count - 1)
+    size = min(size, count - held)
+    if held > size:
+        held -= held % size
+    order = np.random.default_rng(seed).permutation(count)
+    return size, order[held:], order[:held]
+
+
 # Training
 
 
@@ -326,17 +349,9 @@ class _Loop:
     ) -> None:
         self.rows, self.options, self.classes = rows, options, classes
         self._threads, self._isa = threads, isa
-        count = len(rows)
         size = max(1, options.batch // rows.per_run) if rows.is_open else 1
-        held = max(1, round(count * options.held_out))
-        if count < 2:
-            raise text_error(f"training takes samples to learn from and some to hold out, found {count} in all")
-        held = min(held, count - 1)
-        size = min(size, count - held)
-        if held > size:
-            held -= held % size  # whole batches
-        order = np.random.default_rng(options.seed).permutation(count)
-        self.size, self.training, self.held = size, order[held:], order[:held]
+        size, self.training, self.held = parted(len(rows), options.held_out, size, options.seed)
+        self.size, held = size, len(self.held)
         self.per_epoch = len(self.training) // size
         self.scores = output_name(module, output) if options.loss is not FinetuneLoss.MSE else None
         self.shapes = {name: array.shape for name, array in rows.batch([0] * size).items()}
@@ -541,7 +556,7 @@ def finetune(
     on_epoch: Callable[[int, HeldOutFigures], None] | None = None,
     epochs: int = FinetuneOptions.epochs,
     batch: int = FinetuneOptions.batch,
-    rate: float = FinetuneOptions.rate,
+    rate: float | None = FinetuneOptions.rate,
     scale_rate: float = FinetuneOptions.scale_rate,
     warmup: float = FinetuneOptions.warmup,
     held_out: float = FinetuneOptions.held_out,
@@ -563,10 +578,12 @@ def finetune(
     A share `held_out` of the samples does not train: the epoch that is best on them is the result, or the model without
     training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`, or `sgd`
     with momentum) moves weights and biases at `rate`, Adam always scales at `scale_rate`; both rates rise in the share
-    `warmup` of the steps and fall with a cosine. All samples are kept in memory. `augment(inputs, random)` varies those
-    of a batch. `freeze_oscillating` leaves weights of at most 4 bits at a code that go to and fro between two (Nagel et
-    al., 2022). After each epoch the file `checkpoint` is written whole: a run of the same model, data and settings goes
-    on from there, and ends with the same bits as one without a break. A file that cannot be written is a warning.
+    `warmup` of the steps and fall with a cosine. The default `rate` is 1e-3, or 2e-3 where weights have at most 4
+    bits. The scales of those begin where their squared error is smallest. All samples are kept in memory.
+    `augment(inputs, random)` varies those of a batch. `freeze_oscillating` leaves weights of at most 4 bits at a code
+    that go to and fro between two (Nagel et al., 2022). After each epoch the file `checkpoint` is written whole: a run
+    of the same model, data and settings goes on from there, and ends with the same bits as one without a break. A file
+    that cannot be written is a warning.
     A loss that is no number ends the run with a warning, and the best epoch is kept.
 
     Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
@@ -589,9 +606,12 @@ def finetune(
     if not trained.parameters:
         raise text_error("the model has nothing to train: no weight, bias or scale of integers")
     loop.begin(trained)
+    if options.rate is None:
+        options = replace(options, rate=NARROW_RATE if trained.weights(NARROW) else RATE)
+    assert options.rate is not None
     state = _State(
-        dict(trained.parameters), dict(trained.parameters),
-        Optimizer(options.optimizer, rate, scale_rate, trained.learned_scales, trained.positive),
+        trained.fitted(NARROW), dict(trained.parameters),
+        Optimizer(options.optimizer, options.rate, scale_rate, trained.learned_scales, trained.positive),
         loop.judged(trained.parameters),
     )  # fmt: skip
     if not math.isfinite(state.before.loss):

@@ -94,6 +94,26 @@ class Trainable(Readable):
         known = weights_of(function_of(self._quantized, ENTRY), self._scales)
         return [each for each in known if each.name in self.parameters and each.element.bits <= bits]
 
+    def fitted(self, bits: int) -> dict[str, Array]:
+        """The parameters, with the learned scales of weights of at most `bits` bits that have the least squared error.
+
+        A scale by the largest weight leaves most of few codes to few weights.
+        """
+        found = dict(self.parameters)
+        sharing: dict[str, list[LearnedWeight]] = {}
+        for weight in self.weights(bits):
+            if weight.scale is not None and weight.scale.name in found:
+                sharing.setdefault(weight.scale.name, []).append(weight)
+        for name, weights in sharing.items():
+            begun = self.parameters[name]
+            best = np.full(begun.shape, np.inf)
+            for share in _SHARES:
+                tried = begun * share if name in self.positive else begun + np.log2(share)
+                errors = sum(_squared_errors(weight, {**self.parameters, name: tried}) for weight in weights)
+                is_better = errors < best
+                best, found[name] = np.where(is_better, errors, best), np.where(is_better, tried, found[name])
+        return found
+
     def _checked(self, name: str, array: Array) -> Array:
         known = self.parameters.get(name)
         if known is None:
@@ -110,6 +130,19 @@ class Trainable(Readable):
         """What is trained, in numbers."""
         count = sum(array.size for array in self.parameters.values())
         return f"{len(self.parameters)} parameters, {len(self.learned_scales)} of them scales; {count} elements\n"
+
+
+_SHARES = np.float32([1, *np.linspace(0.1, 2, 191)])
+"""Of the scale by the largest weight, those that are tried: few weights beside one that is large ask for little of it,
+and -1 in the place of the code -2 for twice of it."""
+
+
+def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> Array:
+    """Those of rounding a weight, summed over what has one scale, in the shape of its scales."""
+    codes, steps = weight.codes(parameters)
+    errors = np.square((codes * steps - parameters[weight.name]).astype(np.float64))
+    lone = tuple(axis for axis in range(errors.ndim) if steps.ndim == 0 or steps.shape[axis] == 1)
+    return errors.sum(lone).reshape(weight.element.scales.shape)
 
 
 def _simulated(quantized: ModuleOp, simulate: str) -> ModuleOp:

@@ -71,7 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = FinetuneOptions
     add("--epochs", type=int, default=known.epochs, metavar="N", help="how often every sample trains (default: 10)")
     add("--batch", type=int, default=known.batch, metavar="N", help="the samples of a step (default: 64)")
-    add("--rate", type=float, default=known.rate, metavar="R", help="the rate of weights and biases (default: 0.001)")
+    add(
+        "--rate", type=float, default=known.rate, metavar="R",
+        help="the rate of weights and biases (default: 0.001; 0.002 with weights of at most 4 bits)",
+    )  # fmt: skip
     add("--scale-rate", type=float, default=known.scale_rate, metavar="R", help="the rate of scales (default: 0.004)")
     add(
         "--warmup", type=float, default=known.warmup, metavar="SHARE",

@@ -166,8 +166,41 @@ def test_codes_of_weights_are_those_of_the_module(model: ModuleOp, scales: str) 
     assert all(any(np.array_equal(codes, each) for each in both) for codes in found)
 
 
+STILL = {"rate": 1e-30, "scale_rate": 1e-30}
+
+
+@pytest.mark.parametrize("scales", ["lsq", "tqt"])
+@pytest.mark.parametrize("bits", [2, 3])
+def test_fitted_scales_have_the_least_error(model: ModuleOp, scales: str, bits: int) -> None:
+    """Against all powers of two, and against more scales than are tried."""
+    powers = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"} if scales == "tqt" else {}
+    trained = qmlir.trainable(model, [{"x0": DATA}], scales=scales, weights=f"i{bits}", **powers)
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    largest = max(np.abs(each).max() for each in WEIGHTS)
+    tried = 2.0 ** np.arange(-8, 3) if powers else np.linspace(0.001, 1, 2000) * largest
+    scale = tried[:, np.newaxis, np.newaxis]
+    for weight, array in zip(trained.weights(bits), WEIGHTS, strict=True):
+        codes, steps = weight.codes(trained.fitted(bits))
+        assert codes.shape == array.shape
+        least = np.square(np.clip(np.rint(array / scale), low, high) * scale - array).sum(1).min(0)
+        np.testing.assert_allclose(np.square(codes * steps - array).sum(0), least, rtol=1e-5 if powers else 0.03)
+
+
+def test_scales_of_wider_weights_and_those_not_learned_stay(model: ModuleOp) -> None:
+    for asked, bits in (({"weights": "i8"}, 4), ({"weights": "i4", "scales": "fixed"}, 4)):
+        trained = qmlir.trainable(model, [{"x0": DATA}], **asked)
+        found = trained.fitted(bits)
+        assert all(found[name] is array for name, array in trained.parameters.items())
+
+
+@pytest.mark.parametrize(("bits", "rate"), [(8, 1e-3), (4, 2e-3)])
+def test_the_rate_is_that_of_the_bits(model: ModuleOp, bits: int, rate: float) -> None:
+    assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1).options.rate == rate
+    assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1, rate=0.01).options.rate == 0.01
+
+
 def test_patience_ends_it(model: ModuleOp) -> None:
-    found = qmlir.finetune(model, DATA, **{**NARROW, "rate": 1e-30, "scale_rate": 1e-30}, patience=2)
+    found = qmlir.finetune(model, DATA, epochs=6, batch=16, patience=2, **STILL)
     assert (len(found.epochs), found.best) == (2, 0)
     assert found.after == found.before
     assert "no epoch was better than no training" in found.text()
