@@ -331,13 +331,20 @@ def _resize(random: Random) -> Drawn:
 
 
 def _resize_of_torch(random: Random) -> Drawn:
-    """The modes and coordinates that torch has; ratios are exact in f32, in which coordinates are computed here."""
-    coordinates = str(random.choice(["half_pixel", "align_corners"]))
-    heights, widths = ([3, 6, 12], [1, 2, 4, 8]) if coordinates == "half_pixel" else ([3, 5, 9], [4, 7, 13])
-    properties = {
-        "mode": str(random.choice(["linear", "cubic"])), "axes": [2, 3], "coordinate_transformation_mode": coordinates,
-        "sizes": [int(random.choice(each)) for each in (heights, widths)],
-    }  # fmt: skip
+    """The modes and coordinates that torch has; ratios are exact in f32, in which coordinates are computed here.
+
+    Of width 1 torch 2.14 gives other elements at once than axis by axis.
+    """
+    mode = str(random.choice(resizing.MODES))
+    if mode == "nearest":
+        coordinates, more = "asymmetric", {"nearest_mode": "floor"}
+    elif random.integers(2):
+        coordinates, more = "half_pixel", {"antialias": True, "exclude_outside": True, "cubic_coeff_a": -0.5}
+    else:
+        coordinates, more = str(random.choice(["half_pixel", "align_corners"])), {}
+    heights, widths = ([3, 5, 9], [4, 7, 13]) if coordinates == "align_corners" else ([3, 6, 12], [2, 4, 8])
+    sizes = [int(random.choice(each)) for each in (heights, widths)]
+    properties = {"mode": mode, "axes": [2, 3], "coordinate_transformation_mode": coordinates, "sizes": sizes, **more}
     return Drawn([floats(random, 1, 2, 3, 4)], properties)
 
 

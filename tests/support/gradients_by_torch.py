@@ -325,6 +325,8 @@ def torch_rotary(t: Torch, p: Mapping[str, Any], x: Any, cosines: Any, sines: An
 
 
 def torch_resize(t: Torch, p: Mapping[str, Any], x: Any) -> Any:
+    if p["mode"] == "nearest":
+        return t.nn.functional.interpolate(x, p["sizes"], mode="nearest")
     mode = {"linear": "bilinear", "cubic": "bicubic"}[p["mode"]]
-    is_aligned = p["coordinate_transformation_mode"] == "align_corners"
-    return t.nn.functional.interpolate(x, p["sizes"], mode=mode, align_corners=is_aligned)
+    is_aligned, is_smooth = p["coordinate_transformation_mode"] == "align_corners", p.get("antialias", False)
+    return t.nn.functional.interpolate(x, p["sizes"], mode=mode, align_corners=is_aligned, antialias=is_smooth)

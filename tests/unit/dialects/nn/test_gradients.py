@@ -15,6 +15,7 @@ from qmlir.dialects.nn.gradient import INTEGRAL, REFUSED
 from qmlir.dialects.nn.ops import activations, elementwise, pooling, reduction
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp, RecurrentOp
+from qmlir.dialects.nn.ops.resizing import ResizeOp
 from tests.support.gradient_rows import NAMES, ROWS
 from tests.support.gradients import Drawn, Row, gradients_of, module_of
 
@@ -42,6 +43,19 @@ def test_against_differences(row: Row) -> None:
             assert found[name].shape == x.shape
             expected = (ends[0] - ends[1]) / (2 * STEP)
             np.testing.assert_allclose((found[name] * direction).sum(), expected, rtol=2e-7, atol=2e-8)
+
+
+def test_every_mode_of_resizing() -> None:
+    """Those that torch does not have, too: what is linear in `x` has `<f(x), g> = <x, f'(g)>`, exactly."""
+    (row,) = [each for each in ROWS if each.operation is ResizeOp and each.torch is None]
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        module, inputs = module_of(row, row.draw(random))
+        ((name, x),) = inputs.items()
+        ((result, y),) = qmlir.interpret(module, inputs).items()
+        seed = random.uniform(-1, 1, y.shape)
+        gradient = gradients_of(module, inputs, {result: seed})[name]
+        np.testing.assert_allclose((x * gradient).sum(), (y * seed).sum(), rtol=1e-10, atol=1e-12)
 
 
 def test_every_operation_has_a_rule_or_parts_and_is_tested() -> None:
