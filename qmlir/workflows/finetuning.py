@@ -25,6 +25,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.losses import cross_entropy, divergence, squared_error
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind, cosine_share
 from qmlir.arithmetic.oscillation import still
+from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.sources import Preprocess, array_of, is_array, opened, preprocessed
@@ -588,6 +589,11 @@ def finetune(
 
     Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
     """
+    if computes_quantized(module):
+        raise text_error(
+            "the model is quantized: fine-tuning takes the float model, which is what it learns from; qmlir.trainable "
+            "goes on training a quantized one"
+        )
     samples, classes = _with_labels(data, labels)
     options = _options(
         loss, classes, optimizer,

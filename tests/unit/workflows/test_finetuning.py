@@ -231,6 +231,12 @@ def test_what_is_wrong_is_told_in_a_line(model: ModuleOp, asked: dict[str, Any],
         qmlir.finetune(model, DATA, **asked)
 
 
+def test_a_quantized_model_has_no_float_model_to_learn_from(model: ModuleOp) -> None:
+    quantized = qmlir.quantize(model, DATA, validate=False).module
+    with pytest.raises(DiagnosticError, match="the model is quantized: fine-tuning takes the float model"):
+        qmlir.finetune(quantized, DATA)
+
+
 def test_labels_need_a_row_of_scores_for_each_sample() -> None:
     net = Net()
     x = net.input(DATA[:2], ["n", 6])
