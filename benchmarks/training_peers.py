@@ -6,8 +6,9 @@ divergence from the float model in the same shares. The best epoch by the same h
 What is quantized is the same, too: weights per channel, the image, every result that a layer or a sum reads, and the
 scores, with 8 bits. All peers begin with the ranges of 512 images. Their accuracy is that of what they simulate.
 
-- brevitas: its standard quantizers. Scales are parameters, which begin with percentiles of activations, and with the
-  largest weights of a channel; by powers of two they are rounded up to one.
+- brevitas: its quantizers per channel and per tensor. Scales are parameters, which begin with percentiles of
+  activations and the largest weight of a channel, or with at most 4 bits where weights have the least squared error
+  (its `MSE` quantizers; by the largest weight, 2 bits stay at chance). By powers of two they are rounded up to one.
 - esp-ppq: the passes and the quantizer of its sample for training, with other bits and zero points for activations, and
   the delegates of its passes LSQ and TQT (by powers of two), which learn scales. Biases stay floats.
 """
@@ -73,7 +74,7 @@ class BrevitasLayers(FloatLayers):
         )
         self._bias = scaled.Int32Bias
         known = fixed if is_power else scaled
-        self._weight = getattr(known, f"Int8WeightPerChannel{kind}")
+        self._weight = getattr(known, f"Int8WeightPerChannel{kind}{'MSE' if weights <= NARROW else ''}")
         self._unsigned = getattr(known, f"Uint8ActPerTensor{kind}")
         self._signed = getattr(known, f"Int8ActPerTensor{kind}")
         self._shifted = self._signed if is_power else shifted.ShiftedUint8ActPerTensorFloat
@@ -82,7 +83,7 @@ class BrevitasLayers(FloatLayers):
     def _layer(self, kind: Any, sizes: tuple[int, ...]) -> Any:
         return kind(
             *sizes, bias=True, weight_quant=self._weight, weight_bit_width=self._bits[0], bias_quant=self._bias,
-            weight_scaling_impl_type="parameter_from_stats",
+            weight_scaling_impl_type="parameter_from_stats", weight_narrow_range=False,
         )  # fmt: skip
 
     def conv(self, *sizes: int) -> Any:
@@ -187,7 +188,7 @@ def of_brevitas(torch: Any, path: Path, setting: str, images: Iterable[Any]) -> 
     with torch.no_grad(), import_module("brevitas.graph.calibrate").calibration_mode(net):
         for each in images:
             net(each)
-    return Student(net, list(net.parameters()), list(net.state_dict(keep_vars=True).values()), net.train)
+    return Student(net, list(net.parameters()), [*net.parameters(), *net.buffers()], net.train)
 
 
 def of_esp_ppq(torch: Any, path: Path, setting: str, images: Sequence[Any]) -> Student:
