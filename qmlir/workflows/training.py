@@ -132,7 +132,7 @@ class Trainable(Readable):
         return f"{len(self.parameters)} parameters, {len(self.learned_scales)} of them scales; {count} elements\n"
 
 
-_SHARES = np.float32([1, *np.linspace(0.1, 2, 191)])
+_SHARES = np.asarray([1, *np.linspace(0.1, 2, 191)], np.float32)
 """Of the scale by the largest weight, those that are tried: few weights beside one that is large ask for little of it,
 and -1 in the place of the code -2 for twice of it."""
 

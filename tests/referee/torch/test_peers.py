@@ -1,4 +1,4 @@
-"""The network that peers train is that of the ONNX file, so that `benchmarks.training_peers` compares like with like."""
+"""The network that peers train is that of the ONNX file: `benchmarks.training_peers` compares like with like."""
 
 from typing import Any
 
