@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.interpret.rows import rows_of
+from qmlir.dialects.nn.interpret.rows import ContractionRows, rows_of
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import ranked_tensor
@@ -125,7 +125,7 @@ class Repairing:
         plain = decided.clone()
         run_pipeline(plain, STORE)
         samples = [arguments_of(signature, each) for each in self._kept.taken]
-        run(decided, "repair", samples=samples, means=_mean_rows(profiled, samples))
+        run(decided, "repair", samples=samples, means=mean_rows(profiled, samples))
         for each in (plain, decided):
             run(each, "raise", "rescale")
         judging, source = self._share.runs, self.source()
@@ -134,7 +134,7 @@ class Repairing:
         return (decided if found.is_kept else plain), found
 
 
-def _mean_rows(module: ModuleOp, samples: Data) -> Mapping[tuple[Origin, ...], Array]:
+def mean_rows(module: ModuleOp, samples: Data) -> Mapping[tuple[Origin, ...], Array]:
     """The mean row that each product of constant weights in the float `module` reads, `[groups, terms]`, by origins.
 
     Products that share their origins, such as the steps of a recurrent layer, are left out.
@@ -147,9 +147,17 @@ def _mean_rows(module: ModuleOp, samples: Data) -> Mapping[tuple[Origin, ...], A
     steps = RunsInStep(module, ENTRY, [run.arguments for run in Samples(function, samples)])
     for op in steps:
         if op in read and counts[origins_of(op)] == 1:
-            seen = np.concatenate([read[op].of_data(each) for each in steps.values(read[op].data)], 1)
-            found[origins_of(op)] = seen.mean(1, dtype=np.float64)
+            found[origins_of(op)] = _mean_row(read[op], steps.values(read[op].data))
     return found
+
+
+def _mean_row(rows: ContractionRows, runs: Iterable[Array]) -> Array:
+    """The mean of the rows of all runs, of which no more than those of one are held: they are many times the data."""
+    total, count = np.float64(0), 0
+    for data in runs:
+        seen = rows.of_data(data)
+        total, count = total + seen.sum(1, dtype=np.float64), count + seen.shape[1]
+    return np.asarray(total / count)
 
 
 class RepairingBeside(Repairing):
