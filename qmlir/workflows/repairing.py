@@ -24,6 +24,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import arguments_of
+from qmlir.workflows.comparison.errors import sqnr
 from qmlir.workflows.validating import HELD_OUT, EvenRuns, Share, ValidationOptions, compared
 
 EFFORTS: Mapping[int, str] = {
@@ -42,6 +43,9 @@ MOST = 256
 MOST_BESIDE = 16
 """Samples that biases are corrected by where no effort is asked for: a mean needs few, which have many places each."""
 
+_LOST = -3000.0
+"""Decibels below which noise is no number of f64."""
+
 _IN_STEP = 1 << 30
 """Bytes of one value in all runs: the runs of a repair go forward together."""
 
@@ -58,7 +62,7 @@ class Repair(Readable):
     """What these are."""
 
     before_db: float
-    """The SQNR of the outputs without it, the mean of all outputs that are floats."""
+    """The SQNR of the outputs without it, by the mean of their noise, each relative to its signal (`noise_ratios`)."""
 
     after_db: float
     """The same with it."""
@@ -71,7 +75,8 @@ class Repair(Readable):
     def text(self) -> str:
         """For a reader: what was done, and what it gave."""
         figures = f"{self.before_db:.1f} dB without, {self.after_db:.1f} dB with"
-        verdict = "repaired" if self.is_kept else "not repaired, which would lose"
+        lost = "which would lose" if self.after_db < self.before_db else "no gain"
+        verdict = "repaired" if self.is_kept else f"not repaired, {lost}"
         return f"{verdict} ({self.passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,7 +134,7 @@ class Repairing:
         for each in (plain, decided):
             run(each, "raise", "rescale")
         judging, source = self._share.runs, self.source()
-        before, after = (_ratio(module, each, judging, source) for each in (plain, decided))
+        before, after = noise_ratios(*(_decibels(module, each, judging, source) for each in (plain, decided)))
         found = Repair(self.passes, sum(each.samples for each in judging), source, before, after)
         return (decided if found.is_kept else plain), found
 
@@ -188,8 +193,26 @@ class RepairingBeside(Repairing):
         return "that the correction has not used"
 
 
-def _ratio(module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str) -> float:
-    """The mean SQNR of the outputs of floats, in decibels; the lowest of all where nothing can be compared."""
+def _decibels(module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
+    """The SQNR of each output of floats; none where nothing can be compared."""
     rows = compared(module, quantized, runs, source, ValidationOptions(), ENTRY).outputs
-    ratios = [row.sqnr_db for row in rows if row.sqnr_db is not None]
-    return sum(ratios) / len(ratios) if ratios else -math.inf
+    return {row.name: row.sqnr_db for row in rows if row.sqnr_db is not None}
+
+
+def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:
+    """The decibels of all outputs together, by the mean of their relative noise, of two modules.
+
+    Decibels themselves have no mean where an output is exact. What is exact in both, or lost in both, says nothing of
+    the others, and counts where there are no others. The lowest of all where nothing can be compared.
+    """
+    both = [(before[name], after[name]) for name in before if name in after]
+    told = [pair for pair in both if any(map(math.isfinite, pair)) or pair[0] != pair[1]] or both
+    one, other = (_together([pair[side] for pair in told]) for side in (0, 1))
+    return one, other
+
+
+def _together(ratios: Sequence[float]) -> float:
+    """The decibels of the mean noise of outputs with the decibels `ratios`; of several alike, exactly theirs."""
+    if len(set(ratios)) <= 1:
+        return next(iter(ratios), -math.inf)
+    return sqnr(1.0, sum(math.inf if each < _LOST else 10 ** (-each / 10) for each in ratios) / len(ratios))

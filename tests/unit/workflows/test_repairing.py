@@ -1,5 +1,6 @@
 """Repairs: what they gain on samples that they have not seen, and nothing kept where they lose."""
 
+import math
 import tracemalloc
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize, stages_of
-from qmlir.workflows.repairing import EFFORTS, STORE, Repairing, mean_rows
+from qmlir.workflows.repairing import EFFORTS, STORE, Repair, Repairing, mean_rows, noise_ratios
 from qmlir.workflows.validating import HELD_OUT, Share
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -202,3 +203,50 @@ def test_the_mean_rows_of_many_runs_take_the_memory_of_one() -> None:
     windows = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), (4, 4), axis=(2, 3))
     np.testing.assert_allclose(found, windows.mean((0, 2, 3)).reshape(2, 16), rtol=1e-12)
     assert peak < 64 * 2 * 169 * 16 * 4 / 2
+
+
+_INF = math.inf
+
+
+# The noise of 10 dB is .1 of the signal, that of 20 dB .01: .055 on average. Beside an exact output half of either.
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([10.0], [20.0], (10.0, 20.0)),
+        ([10.0, _INF], [20.0, _INF], (10.0, 20.0)),
+        ([10.0, -_INF], [20.0, -_INF], (10.0, 20.0)),
+        ([10.0, 20.0], [20.0, 20.0], (-10 * math.log10(0.055), 20.0)),
+        ([10.0, 20.0], [_INF, -_INF], (-10 * math.log10(0.055), -_INF)),
+        ([10.0, 20.0], [10.0, _INF], (-10 * math.log10(0.055), -10 * math.log10(0.05))),
+        ([_INF, _INF], [_INF, _INF], (_INF, _INF)),
+        ([], [], (-_INF, -_INF)),
+    ],
+)
+def test_an_exact_output_leaves_the_verdict_to_the_others(
+    before: list[float], after: list[float], expected: tuple[float, float]
+) -> None:
+    found = noise_ratios(*({f"y{at}": value for at, value in enumerate(each)} for each in (before, after)))
+    assert found == pytest.approx(expected)
+
+
+def test_a_tie_is_no_gain() -> None:
+    repair = Repair("spoils", 4, "held out", 20.0, 20.0)
+    assert not repair.is_kept
+    assert repair.text() == "not repaired, no gain (spoils): 20.0 dB without, 20.0 dB with, 4 samples held out\n"
+
+
+def test_an_exact_output_does_not_undo_a_repair() -> None:
+    random = np.random.default_rng(0)
+    weights = ", ".join(f"{each:.4f}" for each in random.normal(size=32))
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[1, 8] x) => (float[1, 4] y, float[1, 8] z)
+        <float[8, 4] w = {{{weights}}}, float[4] b = {{0, 0, 0, 0}}> {{
+            y = Gemm (x, w, b)
+            z = Identity (x)
+        }}""")
+    samples = (random.normal(size=(64, 8)) + 1).astype(np.float32)
+    repair = quantize(qmlir.load(model), {"x": samples}, effort=1, weights="i4", validate=False).repair
+    assert repair is not None
+    assert math.isfinite(repair.before_db)
+    assert repair.is_kept
