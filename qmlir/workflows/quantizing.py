@@ -86,7 +86,7 @@ def _quantized(
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", "mask", "balance", taken=profiled)
-    if beside is not None and beside.is_worth_it(lowered):
+    if beside is not None and beside.may_be_worth_it(lowered):
         repairing = beside
         run = stages_of(settings, module, repair=beside.passes)
     before = lowered.clone()
@@ -100,6 +100,9 @@ def _quantized(
     run(lowered, "decide", watch=watch)
     run(lowered, "propagate")
     repair: Repair | None = None
+    if beside is not None and repairing is beside and not beside.is_worth_it(before, lowered):
+        repairing = None
+        run_pipeline(lowered, STORE)
     if repairing is not None:
         lowered, repair = repairing.apply(module, before, lowered, run)
     else:

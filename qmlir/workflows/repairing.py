@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.interpret.rows import ContractionRows, rows_of
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import ranked_tensor
@@ -19,7 +20,8 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.amplified import amplifying
-from qmlir.quantization.profiles.keys import ENTRY, functions_of
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
@@ -42,6 +44,9 @@ MOST = 256
 
 MOST_BESIDE = 16
 """Samples that biases are corrected by where no effort is asked for: a mean needs few, which have many places each."""
+
+_EXACT_BITS = 16
+"""Those of codes whose rounding shifts no mean: with 16 bits the means of channels stay."""
 
 _LOST = -3000.0
 """Decibels below which noise is no number of f64."""
@@ -185,9 +190,24 @@ class RepairingBeside(Repairing):
                 self._share.held_out.append(run)
             yield run
 
-    def is_worth_it(self, decided_about: ModuleOp) -> bool:
+    def may_be_worth_it(self, profiled: ModuleOp) -> bool:
         """Whether something amplifies what rounding loses in the module with recorded statistics, and can be judged."""
-        return bool(self._share.held_out) and any(amplifying(each) for each in functions_of(decided_about))
+        return bool(self._share.held_out) and bool(amplifying(function_of(profiled, ENTRY)))
+
+    def is_worth_it(self, profiled: ModuleOp, decided: ModuleOp) -> bool:
+        """Whether that is quantized in `decided`, whose constants are floats still, and a bias can make up for it.
+
+        That is so where products read codes of fewer than 16 bits, here or before: no others lose what shifts a mean.
+        """
+        amplified = {origins_of(op) for op in amplifying(function_of(profiled, ENTRY))}
+        readers = {
+            reader: min(weight.element.bits, data.bits)
+            for weight in rounded_weights(function_of(decided, ENTRY))
+            for reader, rows in weight.readers
+            if (data := quantized_type(rows.data)) is not None
+        }
+        is_narrow = any(bits < _EXACT_BITS for bits in readers.values())
+        return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in amplified for each in readers)
 
     def source(self) -> str:
         return "that the correction has not used"

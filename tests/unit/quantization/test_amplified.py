@@ -13,7 +13,9 @@ from qmlir.dialects.nn.ops.activations import LeakyReluOp
 from qmlir.dialects.nn.ops.contraction import ConvOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.quantization.amplified import amplified_results, amplifying
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
+from qmlir.text.printing import module_text
 from qmlir.workflows.quantizing import quantize
 
 _SIZE = 6
@@ -98,3 +100,24 @@ def test_biases_are_corrected_there_by_samples_that_all_calibrate() -> None:
 def test_nothing_is_corrected_elsewhere(large: float, count: int, effort: int | None) -> None:
     model, data = qmlir.load(_model(large)), _samples(count, 0)
     assert quantize(model, data, validate=False, effort=effort).repair is None
+
+
+# Nothing is quantized; the depthwise convolution is not; no convolution is; and nothing is narrow.
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"exclude": "*"},
+        {"exclude": "y"},
+        {"exclude": "Conv"},
+        {"weights": "i16", "activations": "i16"},
+    ],
+)
+def test_nothing_is_corrected_where_settings_leave_nothing_to_correct(settings: QuantizeSettings) -> None:
+    model, data = qmlir.load(_model(32.0)), _samples(16, 0)
+    made = quantize(model, data, validate=False, **settings)
+    assert made.repair is None
+    assert module_text(made.module) == module_text(quantize(model, data, validate=False, effort=0, **settings).module)
+
+
+def test_the_rounding_of_narrow_data_is_corrected_beside_wide_weights() -> None:
+    assert quantize(qmlir.load(_model(32.0)), _samples(16, 0), validate=False, weights="i16").repair is not None
