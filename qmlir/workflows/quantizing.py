@@ -24,8 +24,8 @@ from qmlir.target import targets_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.repairing import STORE, Repair, Repairing, RepairingBeside, repair_passes
-from qmlir.workflows.validating import ENOUGH, Share, ValidationOptions, runs_to_compare, validate
+from qmlir.workflows.repairing import EFFORTS, MOST_BESIDE, STORE, JudgesBeside, Repair, Repairing, repair_passes
+from qmlir.workflows.validating import ENOUGH, References, Share, ValidationOptions, runs_to_compare, validate
 
 
 def stages_of(
@@ -78,7 +78,9 @@ def _quantized(
     if data is not None and (passes or (validation is not None and validation.data is None)):
         share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
     repairing = Repairing(passes, lowered, share) if passes and share is not None else None
-    beside = RepairingBeside(lowered, runs_to_compare(module), share) if effort is None and data is not None else None
+    beside: Repairing | None = None
+    if effort is None and data is not None:
+        beside = Repairing(EFFORTS[1], lowered, JudgesBeside(runs_to_compare(module), share), MOST_BESIDE)
     if data is not None:
         holds_out = repairing or beside or share
         chosen = None if holds_out is None else holds_out.calibrating
@@ -99,15 +101,16 @@ def _quantized(
 
     run(lowered, "decide", watch=watch)
     run(lowered, "propagate")
+    references = References(module)
     repair: Repair | None = None
     if beside is not None and repairing is beside and not beside.is_worth_it(before, lowered):
         repairing = None
         run_pipeline(lowered, STORE)
     if repairing is not None:
-        lowered, repair = repairing.apply(module, before, lowered, run)
+        lowered, repair = repairing.apply(references, before, lowered, run)
     else:
         run(lowered, "raise", "rescale")
-    validated = None if validation is None else validate(module, lowered, validation, share)
+    validated = None if validation is None else validate(references, lowered, validation, share)
     run(lowered, "store")
     return Quantized(
         lowered, module, _asked(settings, module), profiled, before, frozenset(used), reasons, validated, repair

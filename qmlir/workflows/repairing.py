@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -27,7 +27,7 @@ from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
-from qmlir.workflows.validating import HELD_OUT, EvenRuns, Share, ValidationOptions, compared
+from qmlir.workflows.validating import HELD_OUT, EvenRuns, References, Share, ValidationOptions, compared
 
 EFFORTS: Mapping[int, str] = {
     0: "",
@@ -40,10 +40,10 @@ STORE = "quant-store-constants"
 """What a repair ends with, and what takes its place where it is left out."""
 
 MOST = 256
-"""Samples that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
+"""Runs that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
 
 MOST_BESIDE = 16
-"""Samples that biases are corrected by where no effort is asked for: a mean needs few, which have many places each."""
+"""Runs that biases are corrected by where no effort is asked for: a mean needs few, which have many places each."""
 
 _EXACT_BITS = 16
 """Those of codes whose rounding shifts no mean: with 16 bits the means of channels stay."""
@@ -105,41 +105,111 @@ def runs_to_repair(module: ModuleOp) -> int:
     return max(8, min(MOST, _IN_STEP // (8 * max(sizes, default=1))))
 
 
-class Repairing:
-    """A repair in the course of quantizing: some runs of the calibration are kept for it, others are held out."""
+class Judges(Protocol):
+    """Which runs calibrate, which of them a repair may go by, and which others judge it."""
 
-    def __init__(self, passes: str, module: ModuleOp, share: Share, most: int = MOST):
-        self.passes = passes
-        self._share = share
-        self._kept = EvenRuns(min(most, runs_to_repair(module)))
+    @property
+    def runs(self) -> Sequence[Run]:
+        """Those that judge."""
+        ...
 
+    @property
     def source(self) -> str:
-        """What the samples are that judge it, for a reader."""
-        return self._share.source
+        """What they are, for a reader."""
+        ...
+
+    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
+        """Those of `runs` that calibrate."""
+        ...
+
+    def may_repair(self) -> bool:
+        """Whether the repair may go by the run that `calibrating` gave last."""
+        ...
+
+
+class JudgesBeside:
+    """Every fourth of the runs that calibrate judges a repair that goes by others: nothing is held out for it.
+
+    So it is where no effort is asked for, and ranges are to stay what they are without a repair.
+    """
+
+    source = "that the correction has not used"
+
+    def __init__(self, most: int, validated: Share | None = None):
+        self._validated = validated
+        self._even = EvenRuns(most)
+        self._is_judge = False
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """At most `most`, evenly of all: samples may be sorted by class."""
+        return self._even.taken
+
+    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
+        """All runs but those that are held out to validate."""
+        left = runs if self._validated is None else self._validated.calibrating(runs)
+        for place, run in enumerate(left, 1):
+            self._is_judge = place % HELD_OUT == 0
+            if self._is_judge:
+                self._even.take(run)
+            yield run
+
+    def may_repair(self) -> bool:
+        """Whether the last run is none of the fourth ones."""
+        return not self._is_judge
+
+
+class Repairing:
+    """A repair in the course of quantizing: some runs of the calibration are kept for it, others judge it."""
+
+    def __init__(self, passes: str, module: ModuleOp, judges: Judges, most: int = MOST):
+        self.passes = passes
+        self._judges = judges
+        self._kept = EvenRuns(min(most, runs_to_repair(module)))
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
         """The runs that are left for calibration, some of which are kept."""
-        for run in self._share.calibrating(runs):
-            self._kept.take(run)
+        for run in self._judges.calibrating(runs):
+            if self._judges.may_repair():
+                self._kept.take(run)
             yield run
 
+    def may_be_worth_it(self, profiled: ModuleOp) -> bool:
+        """Whether something amplifies what rounding loses in the module with recorded statistics, and can be judged."""
+        return bool(self._judges.runs) and bool(amplifying(function_of(profiled, ENTRY)))
+
+    def is_worth_it(self, profiled: ModuleOp, decided: ModuleOp) -> bool:
+        """Whether that is quantized in `decided`, whose constants are floats still, and a bias can make up for it.
+
+        That is so where products read codes of fewer than 16 bits, here or before: no others lose what shifts a mean.
+        """
+        amplified = {origins_of(op) for op in amplifying(function_of(profiled, ENTRY))}
+        readers = {
+            reader: min(weight.element.bits, data.bits)
+            for weight in rounded_weights(function_of(decided, ENTRY))
+            for reader, rows in weight.readers
+            if (data := quantized_type(rows.data)) is not None
+        }
+        is_narrow = any(bits < _EXACT_BITS for bits in readers.values())
+        return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in amplified for each in readers)
+
     def apply(
-        self, module: ModuleOp, profiled: ModuleOp, decided: ModuleOp, run: Callable[..., None]
+        self, references: References, profiled: ModuleOp, decided: ModuleOp, run: Callable[..., None]
     ) -> tuple[ModuleOp, Repair]:
-        """`decided` with its repair, if it is nearer to the float `module` then, and what that gave.
+        """`decided` with its repair, if it is nearer to the float module of `references` then, and what that gave.
 
         `profiled` is what was decided about: its operations are those of `decided`, on floats. `run` runs stages of the
         pipeline. Both have their stages up to `rescale` behind them.
         """
-        signature = function_of(module, ENTRY)
+        signature = function_of(references.module, ENTRY)
         plain = decided.clone()
         run_pipeline(plain, STORE)
         samples = [arguments_of(signature, each) for each in self._kept.taken]
         run(decided, "repair", samples=samples, means=mean_rows(profiled, samples))
         for each in (plain, decided):
             run(each, "raise", "rescale")
-        judging, source = self._share.runs, self.source()
-        before, after = noise_ratios(*(_decibels(module, each, judging, source) for each in (plain, decided)))
+        judging, source = self._judges.runs, self._judges.source
+        before, after = noise_ratios(*(_decibels(references, each, judging, source) for each in (plain, decided)))
         found = Repair(self.passes, sum(each.samples for each in judging), source, before, after)
         return (decided if found.is_kept else plain), found
 
@@ -170,52 +240,9 @@ def _mean_row(rows: ContractionRows, runs: Iterable[Array]) -> Array:
     return np.asarray(total / count)
 
 
-class RepairingBeside(Repairing):
-    """A repair where no effort is asked for: it holds nothing out of the calibration, whose ranges it does not change.
-
-    Of the runs that calibrate some are kept to correct biases by, and every fourth, which is not among these, to judge.
-    """
-
-    def __init__(self, module: ModuleOp, most: int, validated: Share | None):
-        super().__init__(EFFORTS[1], module, Share(most), MOST_BESIDE)
-        self._validated = validated
-
-    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """All runs but those that are held out to validate; some are kept."""
-        left = runs if self._validated is None else self._validated.calibrating(runs)
-        for place, run in enumerate(left, 1):
-            if place % HELD_OUT:
-                self._kept.take(run)
-            elif len(self._share.held_out) < self._share.most:
-                self._share.held_out.append(run)
-            yield run
-
-    def may_be_worth_it(self, profiled: ModuleOp) -> bool:
-        """Whether something amplifies what rounding loses in the module with recorded statistics, and can be judged."""
-        return bool(self._share.held_out) and bool(amplifying(function_of(profiled, ENTRY)))
-
-    def is_worth_it(self, profiled: ModuleOp, decided: ModuleOp) -> bool:
-        """Whether that is quantized in `decided`, whose constants are floats still, and a bias can make up for it.
-
-        That is so where products read codes of fewer than 16 bits, here or before: no others lose what shifts a mean.
-        """
-        amplified = {origins_of(op) for op in amplifying(function_of(profiled, ENTRY))}
-        readers = {
-            reader: min(weight.element.bits, data.bits)
-            for weight in rounded_weights(function_of(decided, ENTRY))
-            for reader, rows in weight.readers
-            if (data := quantized_type(rows.data)) is not None
-        }
-        is_narrow = any(bits < _EXACT_BITS for bits in readers.values())
-        return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in amplified for each in readers)
-
-    def source(self) -> str:
-        return "that the correction has not used"
-
-
-def _decibels(module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
+def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
     """The SQNR of each output of floats; none where nothing can be compared."""
-    rows = compared(module, quantized, runs, source, ValidationOptions(), ENTRY).outputs
+    rows = compared(references, quantized, runs, source, ValidationOptions()).outputs
     return {row.name: row.sqnr_db for row in rows if row.sqnr_db is not None}
 
 

@@ -141,6 +141,10 @@ class Share:
                 self._shared.take(run)
             yield run
 
+    def may_repair(self) -> bool:
+        """Whether a repair may go by the run that was given last: no other ones are given but those that calibrate."""
+        return True
+
     @property
     def runs(self) -> Sequence[Run]:
         """Those that are compared."""
@@ -150,6 +154,22 @@ class Share:
     def source(self) -> str:
         """What they are, for a reader."""
         return "held out of the calibration" if self.held_out else "that calibration used"
+
+
+class References:
+    """What the float module gives in runs, each of which is computed once, whatever is compared with it."""
+
+    def __init__(self, module: ModuleOp, function: str = ENTRY):
+        self.module = module
+        self.function = function
+        self._known: dict[int, tuple[Run, dict[str, Array]]] = {}
+
+    def of(self, run: Run) -> Mapping[str, Array]:
+        """The outputs by name. Raises `DiagnosticError` where the module cannot run."""
+        if id(run) not in self._known:  # which stays the name of this run, as it is held
+            arguments = arguments_of(function_of(self.module, self.function), run)
+            self._known[id(run)] = run, _outputs(self.module, arguments, self.function)
+        return self._known[id(run)][1]
 
 
 @dataclass(frozen=True)
@@ -294,16 +314,16 @@ def _cosine(reference: Array, found: Array) -> float:
 
 
 def validate(
-    module: ModuleOp, quantized: ModuleOp, options: ValidationOptions, share: Share | None, function: str = ENTRY
+    references: References, quantized: ModuleOp, options: ValidationOptions, share: Share | None
 ) -> Validation | None:
-    """How far `quantized` is from the float `module` it was made of; `None` where there are no samples to run.
+    """How far `quantized` is from the float module it was made of; `None` where there are no samples to run.
 
     What lost its answers is a warning, with the first cause; under a bound of `options`, a `DiagnosticError`.
     """
+    module, function = references.module, references.function
     if options.data is not None:
-        runs: Sequence[Run] = list(
-            islice(Samples(function_of(module, function), options.data), runs_to_compare(module))
-        )
+        most = runs_to_compare(module, function)
+        runs: Sequence[Run] = list(islice(Samples(function_of(module, function), options.data), most))
         source = "given to validate"
     elif share is not None:
         runs, source = share.runs, share.source
@@ -311,7 +331,7 @@ def validate(
         raise text_error("a bound needs samples to compare on: give samples, or some to validate")
     else:
         return None
-    found = compared(module, quantized, runs, source, options, function)
+    found = compared(references, quantized, runs, source, options)
     if found.fault:
         if options.is_asked_for:
             raise text_error(found.fault)
@@ -320,16 +340,17 @@ def validate(
 
 
 def compared(
-    module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions, function: str
+    references: References, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions
 ) -> Validation:
-    """How far `quantized` is from the float `module` in `runs`, whose `source` is told to a reader."""
+    """How far `quantized` is from the float module in `runs`, whose `source` is told to a reader."""
+    module, function = references.module, references.function
     signature = function_of(module, function)
     arguments = [arguments_of(signature, run) for run in runs]
     samples = sum(run.samples for run in runs)
     outputs: dict[str, _Output] = {}
     try:
-        for inputs in arguments:
-            reference, found = (_outputs(each, inputs, function) for each in (module, quantized))
+        for run, inputs in zip(runs, arguments, strict=True):
+            reference, found = references.of(run), _outputs(quantized, inputs, function)
             for name, value in reference.items():
                 if name in found and value.shape == found[name].shape and value.size:
                     outputs.setdefault(name, _Output(name)).add(value, found[name])

@@ -25,10 +25,11 @@ from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
+from qmlir.workflows import validating
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize, stages_of
-from qmlir.workflows.repairing import EFFORTS, STORE, Repair, Repairing, mean_rows, noise_ratios
-from qmlir.workflows.validating import HELD_OUT, Share
+from qmlir.workflows.repairing import EFFORTS, STORE, JudgesBeside, Repair, Repairing, mean_rows, noise_ratios
+from qmlir.workflows.validating import HELD_OUT, References, Share
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 _W4: QuantizeSettings = {"weights": "i4"}
@@ -105,7 +106,7 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
         else:
             finish(module, *stages)
 
-    found, repair = repairing.apply(model, model, decided.clone(), run)
+    found, repair = repairing.apply(References(model), model, decided.clone(), run)
     assert not repair.is_kept
     assert repair.after_db < repair.before_db
     assert repair.text().startswith("not repaired, which would lose (spoils): ")
@@ -120,6 +121,34 @@ def test_every_fourth_sample_is_held_out() -> None:
     left = [run.first for run in share.calibrating(runs)]
     assert [run.first for run in share.runs] == [HELD_OUT - 1, 2 * HELD_OUT - 1, 3 * HELD_OUT - 1]
     assert left == [at for at in range(20) if at not in (3, 7, 11)]
+
+
+def test_judges_beside_lie_evenly_among_every_fourth_sample_and_all_calibrate() -> None:
+    judges = JudgesBeside(3)
+    runs = [Run(at, 1, ()) for at in range(40)]
+    left = [(run.first, judges.may_repair()) for run in judges.calibrating(runs)]
+    assert [run.first for run in judges.runs] == [3, 19, 35]  # of 3, 7, ..., 39: every one, every second, every fourth
+    assert left == [(at, at % HELD_OUT != HELD_OUT - 1) for at in range(40)]
+
+
+def test_the_float_model_runs_once_on_each_sample_that_judges(
+    model: ModuleOp, data: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[ModuleOp] = []
+
+    def counted(module: ModuleOp, *given: object, **named: object) -> object:
+        ran.append(module)
+        return interpret(module, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(validating, "interpret", counted)
+    made = quantize(model, {"input": data[:16]}, effort=1, **_W4)
+    assert made.repair is not None
+    assert made.validation is not None
+    assert made.repair.samples == made.validation.samples == 4
+    assert (
+        sum(each is model for each in ran) == 4
+    )  # and the quantized ones 4 times each: two that are judged, the result
+    assert len(ran) == 4 * 4
 
 
 def test_runs_in_step_are_runs(model: ModuleOp, data: Array) -> None:
