@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
@@ -20,9 +20,10 @@ from qmlir.dialects.nn.base import plain_type, shapes_agree
 from qmlir.interpreter.sources import array_of
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.diagnostics import op_error, warn_once
+from qmlir.ir.diagnostics import DiagnosticError, op_error, warn_once
 from qmlir.ir.signature import Port
 from qmlir.specialization.inputs import shape_text
+from qmlir.specialization.padding.batch import batch_of
 
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
 _SEQUENCE_NAMES = frozenset({"t", "l", "s", "time", "seq", "sequence", "len", "length", "steps"})
@@ -124,7 +125,8 @@ class SampledInput:
         if self.is_sample(array.shape):
             return [array]
         if not shapes_agree(self.shape, array.shape):
-            if self._is_another_batch(array.shape):
+            if self._is_another_size(array.shape):
+                self._check_is_batch(array.shape)
                 self.axis = 0
                 return list(array)
             raise self.refuse(array.shape)
@@ -132,9 +134,26 @@ class SampledInput:
             return [array]
         return list(np.moveaxis(array, self.axis, 0))
 
-    def _is_another_batch(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape has more or fewer samples than the input, whose batch size is known."""
+    def _is_another_size(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape has more or fewer rows than the input, which may be samples of a batch."""
         return self.axis in (None, 0) and len(shape) > 1 and shapes_agree(self.shape[1:], shape[1:])
+
+    def _check_is_batch(self, shape: Sequence[int]) -> None:
+        """Raise `DiagnosticError` where rows of several arrays would be joined that may have to do with each other."""
+        module = self.function.parent_op()
+        if self.axis == 0 or self.shape[0] in (1, DYNAMIC_INDEX) or not isinstance(module, ModuleOp):
+            return
+        try:
+            axes = batch_of(module, self.function.sym_name.data).inputs
+        except DiagnosticError as error:
+            wanted, found = shape_text(self.shape), shape_text(shape)
+            raise op_error(
+                self.function,
+                f"input '{self.port.name}' has the shape {wanted}, found {found}, whose rows are not known to be "
+                f"samples: {error.diagnostic.message}; give arrays of {wanted}, or all samples as one array",
+            ) from error
+        if axes.get(self.port.name) != 0:
+            raise self.refuse(shape)
 
     def batch(self, samples: Sequence[Array]) -> Array:
         """Several samples as one argument."""

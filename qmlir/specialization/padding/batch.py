@@ -63,6 +63,9 @@ def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], a
     """The batch that is the axis `axis` of all inputs."""
     clone = module.clone()
     function = function_of(clone, name)
+    for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # which gives what it takes
+        op.result.replace_all_uses_with(op.input)
+        Rewriter.erase_op(op)
     region_dce(function.body)
     sizes = {shape[axis] if axis < len(shape) else 0: port for port, shape in shapes.items() if shape}
     if len(sizes) != 1 or 0 in sizes:

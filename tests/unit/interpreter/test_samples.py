@@ -16,6 +16,7 @@ from qmlir.interpreter.sources import Preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
+from qmlir.workflows.profiling import profile
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (6, 2, 3, 4)).astype(np.float32)
 LABELS = np.arange(6)
@@ -184,6 +185,34 @@ def test_batches_of_another_size_than_the_model(batch: int, sizes: list[int]) ->
         runs, _ = runs_of(data, text)
         assert [image.shape[0] for (image,) in runs] == [batch] * (6 // batch)
         np.testing.assert_array_equal(np.concatenate([image for (image,) in runs]), IMAGES)
+
+
+# The largest of the rows of a sequence: of 10 rows that are cut from two sequences of 7 it is that of neither.
+SEQUENCE = """
+func.func @main(%x: tensor<10x2xf32> {nn.name = "x"}) -> tensor<1x2xf32> {
+  %0 = nn.reduce_max %x {axes = [0]} : (tensor<10x2xf32>) -> tensor<1x2xf32> {origin = "largest"}
+  func.return %0 : tensor<1x2xf32>
+}
+"""
+
+
+def test_sequences_of_another_length_than_the_model_are_not_cut_and_joined() -> None:
+    lengths = [np.zeros((rows, 2), np.float32) for rows in (7, 7, 7, 7)]
+    refused = (
+        "shape 10x2, found 7x2, whose rows are not known to be samples: .*reduce_max.*; give arrays of 10x2, or all"
+    )
+    with pytest.raises(DiagnosticError, match=refused):
+        runs_of(lengths, SEQUENCE)
+    with pytest.raises(DiagnosticError, match=refused):
+        profile(module_of(SEQUENCE), lengths)
+    runs, _ = runs_of([np.zeros((10, 2), np.float32)] * 3, SEQUENCE)
+    assert [x.shape for (x,) in runs] == [(10, 2)] * 3
+
+
+def test_batches_of_another_size_are_profiled() -> None:
+    """Observers are no reason why rows may have to do with each other."""
+    module = module_of(TEXT.replace("?x2x3x4", "4x2x3x4"))
+    assert profile(module, [IMAGES[:3], IMAGES[3:], IMAGES[:2]]).samples == 8
 
 
 @pytest.mark.parametrize(("data", "remedy"), REMEDIES)
