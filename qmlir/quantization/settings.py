@@ -151,7 +151,7 @@ def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> T
     def written(of: str, example: str) -> str:
         return f"{of}={meant(setting_rows()[of].field, value, example)!r}"
 
-    hint = setting_hint(name, known, written)
+    hint = setting_hint(name, value, known, written)
     return TypeError(f"{function} has no setting '{name}'{hint} (it has: {', '.join(known)})")
 
 

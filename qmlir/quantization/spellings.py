@@ -74,8 +74,8 @@ def text_of(value: Any) -> str:
 
 _EXCLUDE = ("exclude", "/head/*")
 
-_OPPOSITE = {"channel": "tensor", "tensor": "channel"}
-"""What another tool means by `per_channel=False`."""
+_OPPOSITE: Mapping[str, str] = {"channel": "tensor", "tensor": "channel", "symmetric": "asymmetric"}
+"""What another tool means by `per_channel=False`: the value here, in place of that for `True`."""
 
 FOREIGN: Mapping[str, tuple[str, str] | str] = {
     **dict.fromkeys(("calibrate_method", "calibration_method"), ("calibrator", "entropy")),
@@ -130,17 +130,20 @@ def meant(field: str, value: Any, example: str) -> Any:
     `example` is what to show where the value says nothing.
     """
     if value is False:
-        return _OPPOSITE.get(example, example)
+        return _OPPOSITE[example]
     if field == "node" and isinstance(value, str | list | tuple):
         return cast(Any, value)
     return spelled(field, text_of(value)) if field and isinstance(value, str | Enum | type) else example
 
 
-def setting_hint(name: str, known: Sequence[str], written: Callable[[str, str], str]) -> str:
-    """What to write in place of a setting that is not `known`, the end of a message; `written` has a setting's form."""
+def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[[str, str], str]) -> str:
+    """What to write in place of a setting that is not `known`, the end of a message; `written` has a setting's form.
+
+    Nothing for a `value` of `False` that leaves out what is not done here without being asked for.
+    """
     found = FOREIGN.get(name.replace("-", "_").lower())
     if isinstance(found, tuple):
-        return f": say {written(*found)}"
+        return "" if value is False and found[1] not in _OPPOSITE else f": say {written(*found)}"
     if found is not None:
         return f": {found}"
     near = get_close_matches(name, known, 1, 0.6)

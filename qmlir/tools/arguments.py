@@ -155,7 +155,7 @@ def _setting_hint(name: str, value: str | None) -> str:
     def written(of: str, example: str) -> str:
         return f"--{of.replace('_', '-')} {meant(setting_rows()[of].field, value, example)}"
 
-    return setting_hint(name, tuple(_option_rows()), written)
+    return setting_hint(name, value, tuple(_option_rows()), written)
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -97,6 +97,23 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "a model for a saved program": (lambda m: qmlir.load_program(m["path"]), "qmlir compile MODEL -o DIR makes one"),
     "per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=True), "say granularity='channel'"),
     "no per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=False), "say granularity='tensor'"),
+    "no symmetric activations": (
+        lambda m: qmlir.quantize(m["path"], IMAGES, activation_symmetric=False),
+        "say scheme='asymmetric'",
+    ),
+    "no symmetric weights": (
+        lambda m: qmlir.quantize(m["path"], IMAGES, weight_symmetric=False),
+        "say weight_scheme='asymmetric'",
+    ),
+    "symmetric weights": (
+        lambda m: qmlir.quantize(m["path"], IMAGES, weight_symmetric=True),
+        "say weight_scheme='symmetric'",
+    ),
+    "a reduced range": (lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=True), "say weights='i7'"),
+    "no reduced range": (  # which is so without a setting
+        lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=False),
+        "quantize has no setting 'reduce_range' (it has: ",
+    ),
     "nodes_to_exclude": (lambda m: qmlir.quantize(m["path"], IMAGES, nodes_to_exclude=["a"]), "say exclude=['a']"),
     "a preset": (
         lambda m: qmlir.quantize(m["path"], IMAGES, preset="mixed"),
