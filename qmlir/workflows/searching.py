@@ -403,7 +403,8 @@ def search(
     The model is calibrated by `profiled`, a profile of the lowered model; or on `calibration`, or else on `data`. What
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
     `max_steps` layers are tried, and `on_step` is called after each. `engine` chooses what runs modules, `threads` are
-    those of compiled ones. The others are settings of `qmlir.quantize`.
+    those of compiled ones. The others are settings of `qmlir.quantize`. What is measured, and what the result has, is
+    `quantize` with `effort=0`, which repairs nothing.
 
     Where the bound cannot be held, the result is the best that was found. Raises `DiagnosticError` for data, labels or
     settings that do not fit.
@@ -425,7 +426,7 @@ def search(
     def quantized(rules: RecipeText | None, given: Profile | None) -> Quantized:
         return quantize(
             module, None if given else calibrating, profiled=given, validate=False, processes=processes,
-            progress=progress,
+            progress=progress, effort=0,
             **{**settings, "recipe": rules or ""},
         )  # fmt: skip
 

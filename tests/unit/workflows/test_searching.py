@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
+from qmlir.quantization.recipe_text import RecipeText
+from qmlir.text.printing import module_text
+from qmlir.workflows.repairing import Repairing
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.widths import Layered, Width, Widths
 from tests.support.classifiers import classifier, samples
@@ -158,3 +162,35 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_does_not_fit_is_one_line(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(DiagnosticError, match=message):
         found(**settings)
+
+
+def test_a_search_repairs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose biases `quantize` corrects at its defaults: of two channels the second one is far larger."""
+    model = qmlir.load(
+        parser.parse_model("""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[1, 2, 6, 6] x) => (float[1, 2] y)
+        <float[2, 2, 1, 1] e = {1, 0, 0, 32}, float[2] b = {0.25, -0.5}, float[2, 1, 1, 1] w = {32, 1}> {
+            p = Conv (x, e)
+            t = LeakyRelu <alpha = 0.5> (p)
+            c = Conv <group = 2> (t, w, b)
+            m = GlobalAveragePool (c)
+            y = Flatten (m)
+        }""")
+    )
+    data = {"x": np.random.default_rng(0).uniform(-1, 1, (16, 2, 6, 6)).astype(np.float32)}
+    repaired: list[object] = []
+    apply = Repairing.apply
+
+    def noted(self: Repairing, *given: Any) -> Any:
+        repaired.append(self)
+        return apply(self, *given)
+
+    monkeypatch.setattr(Repairing, "apply", noted)
+    result = search(model, data, drop=1.0, engine="interpreter")
+    assert not repaired
+    recipe = RecipeText("the recipe of the search", result.recipe)
+    plain = qmlir.quantize(model, data, recipe=recipe, effort=0, validate=False).module
+    assert module_text(result.quantized.module) == module_text(plain)
+    assert qmlir.quantize(model, data, recipe=recipe, validate=False).repair is not None
+    assert len(repaired) == 1
