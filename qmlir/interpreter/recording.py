@@ -32,6 +32,9 @@ from qmlir.specialization.padding.batch import ImagePlace
 
 F64 = npt.NDArray[np.float64]
 
+Images = Mapping[Operation, ImagePlace | None]
+"""Where runs that go together lie in what each observer observes; `None` where it is the same for each."""
+
 GATHERED = 1 << 14
 """Elements of a value that are gathered before they are counted: 64 KiB of f32. Counting costs some 200 us a time."""
 
@@ -242,13 +245,12 @@ class Recorder(Listener):
         *,
         bins: int = BINS,
         kind: Callable[[str, int | None, int, Sequence[str]], Value] = Value,
-        images: Mapping[Operation, ImagePlace | None] | None = None,
     ):
-        """`kind` makes what keeps the statistics of a key; `images` say where runs lie that go together."""
+        """`kind` makes what keeps the statistics of a key."""
         self._varying = depends_on_data(module)
         self._values: dict[str, Value] = {}
         self._slots: dict[Operation, Value] = {}
-        self._images = images or {}
+        self._images: Images = {}
         for op in module.walk():
             if isinstance(op, ObserveOp):
                 axis = None if op.axis is None else op.axis.value.data
@@ -278,8 +280,12 @@ class Recorder(Listener):
         """The keys that there are observers for."""
         return list(self._values)
 
-    def begin(self, firsts: Sequence[int], samples: int) -> None:
-        """A run is about to begin, or some that go together: the first sample of each, and how many are in all."""
+    def begin(self, firsts: Sequence[int], samples: int, images: Images | None = None) -> None:
+        """A run is about to begin, or some that go together: the first sample of each, and how many are in all.
+
+        `images` say where runs lie that go together.
+        """
+        self._images = images or {}
         self._firsts, self._samples = firsts, (firsts[0], samples)
         self._ends = self._no_ranges()
 
@@ -308,7 +314,9 @@ class Recorder(Listener):
         elif len(ends) == 1:
             self._add(owner, value, array, ends)
         elif (place := self._images[op]) is not None:
-            self._add(owner, value, array, ends, place.repeats(array.shape))
+            repeats = place.repeats(array.shape)
+            assert array.size % (repeats * len(ends)) == 0, f"{array.shape} are no {repeats} times {len(ends)} runs"
+            self._add(owner, value, array, ends, repeats)
         else:  # the same in each run
             for run in range(len(ends)):
                 self._add(owner, value, array, ends[run : run + 1])

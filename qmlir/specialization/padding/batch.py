@@ -105,7 +105,7 @@ def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
 
 @dataclass(frozen=True)
 class ImagePlace:
-    """Where the images of a batch lie in a value: along `axis`, each `before` times, one after the other."""
+    """Where the images of a batch lie in a value of a run: along `axis`, `before` times, one after the other."""
 
     axis: int
     before: int = 1
@@ -120,8 +120,9 @@ def observed_images(
 ) -> list[ImagePlace | None]:
     """Where images lie in the operand of each observer of `function`, in order; `None` where it is the same for each.
 
-    `batch` is the axis of each input, of an open size; `sizes` are the shapes of inputs of one image. Raises
-    `DiagnosticError`, naming the operation, where images may have to do with each other.
+    `batch` is the axis of each input, of an open size; `sizes` are the shapes of inputs of one image. What is found is
+    true of inputs of these sizes alone. Raises `DiagnosticError`, naming the operation, where images may have to do
+    with each other.
     """
     if len(function.body.blocks) > 1:
         raise op_error(function, "has several blocks")

@@ -18,7 +18,6 @@ from typing import IO, Any
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
@@ -28,7 +27,7 @@ from qmlir.arithmetic.statistics import NotANumberError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way
-from qmlir.interpreter.recording import Ranges, Recorder, Value, depends_on_data
+from qmlir.interpreter.recording import Images, Ranges, Recorder, Value, depends_on_data
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.builtin_types import sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
@@ -37,7 +36,7 @@ from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.batch import ImagePlace, observed_images
+from qmlir.specialization.padding.batch import observed_images
 from qmlir.targets import cpu
 from qmlir.targets.cpu.compiler import compile_module
 
@@ -193,16 +192,8 @@ class _Recorded(Value):
         return known
 
 
-@dataclass(frozen=True)
-class _Images:
-    """Where the samples of several runs lie: in each input, and in what each observer observes."""
-
-    inputs: Mapping[str, int]
-    observed: Mapping[Operation, ImagePlace | None]
-
-
-def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int]) -> _Images | None:
-    """Where samples lie that have nothing to do with each other; `None` where they may, or no one knows."""
+def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int]) -> Images | None:
+    """Where samples lie that have nothing to do with each other, in runs of one shape; `None` where no one knows."""
     function = function_of(module, options.function)
     observers = _observers(module)
     if not batch or any(op.parent is not function.body.block for op in observers) or open_composites(module):
@@ -211,7 +202,14 @@ def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[s
         places = observed_images(function, batch, [each.shape for each in run.arguments])
     except DiagnosticError:  # then they run one by one
         return None
-    return _Images(batch, dict(zip(observers, places, strict=True)))
+    return dict(zip(observers, places, strict=True))
+
+
+_Shapes = tuple[tuple[int, ...], ...]
+
+
+def _shapes_of(run: Run) -> _Shapes:
+    return tuple(each.shape for each in run.arguments)
 
 
 def _recording(
@@ -223,44 +221,50 @@ def _recording(
     except RuntimeError as error:  # numba's: compiling it for each process would take longer than it saves
         emit(Diagnostic(Severity.REMARK, f"statistics are not recorded in compiled code: {error}"))
         return None
-    images = _images_in(module, options, run, batch) if at_once > 1 else None
-    return partial(RecordingMachine, module, options, images, 1 if images is None else at_once)
+    is_known = at_once > 1 and _images_in(module, options, run, batch) is not None
+    return partial(RecordingMachine, module, options, batch, at_once if is_known else 1)
 
 
 class RecordingMachine:
     """The interpreter on several samples at a time, with records in compiled code. One thread at a time may use it.
 
-    Samples go together where none has to do with another. Everything that is not a sum of products has the bits that a
-    sample alone has, and the range of each sample is known. A value that is not a number is found once more, alone.
+    Samples of one shape go together where none has to do with another, `batch` being the axis of each input.
+    Everything that is not a sum of products has the bits that a sample alone has, and the range of each sample is
+    known. A value that is not a number is found once more, alone.
     """
 
-    def __init__(self, module: ModuleOp, options: RunOptions, images: _Images | None, at_once: int) -> None:
+    def __init__(self, module: ModuleOp, options: RunOptions, batch: Mapping[str, int], at_once: int) -> None:
         self.at_once = at_once
-        self._module, self._options = module, options
-        self._axes = () if images is None else tuple(images.inputs.values())
-        kind = partial(_Recorded, cpu.Recording())
-        self._recorder = Recorder(
-            module, bins=options.bins, kind=kind, images=None if images is None else images.observed
-        )
+        self._module, self._options, self._batch = module, options, batch
+        self._recorder = Recorder(module, bins=options.bins, kind=partial(_Recorded, cpu.Recording()))
         self._interpreter = Interpreter(module, [self._recorder])
+        self._images: dict[_Shapes, Images | None] = {}
 
     def run(self, runs: Sequence[Run]) -> Ranges:
         """Run for each; those of one shape that follow each other go together."""
-        parts = [
-            self._run_together(list(group))
-            for _, group in groupby(runs, lambda run: [each.shape for each in run.arguments])
-        ]
+        parts: list[Ranges] = []
+        for shapes, group in groupby(runs, _shapes_of):
+            listed = list(group)
+            images = self._images_of(shapes, listed[0]) if len(listed) > 1 else None
+            together = [listed] if images is not None else [[run] for run in listed]
+            parts += [self._run_together(each, images) for each in together]
         firsts = [first for part in parts for first in part.firsts]
         return Ranges(parts[0].keys, firsts, np.concatenate([part.ends for part in parts], axis=1))
 
-    def _run_together(self, runs: Sequence[Run]) -> Ranges:
+    def _images_of(self, shapes: _Shapes, run: Run) -> Images | None:
+        """Where runs of these shapes lie in what is observed: how often depends on their other sizes."""
+        if shapes not in self._images:
+            self._images[shapes] = _images_in(self._module, self._options, run, self._batch)
+        return self._images[shapes]
+
+    def _run_together(self, runs: Sequence[Run], images: Images | None) -> Ranges:
         columns = zip(*(run.arguments for run in runs), strict=True)
         arguments = (
             runs[0].arguments
             if len(runs) == 1
-            else [np.concatenate(each, axis) for each, axis in zip(columns, self._axes, strict=True)]
+            else [np.concatenate(each, axis) for each, axis in zip(columns, self._batch.values(), strict=True)]
         )
-        self._recorder.begin([run.first for run in runs], sum(run.samples for run in runs))
+        self._recorder.begin([run.first for run in runs], sum(run.samples for run in runs), images)
         try:
             self._interpreter.call(self._options.function, arguments)
         except DiagnosticError:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -199,9 +200,9 @@ def test_samples_that_go_together_are_told_apart(monkeypatch: pytest.MonkeyPatch
     together: list[int] = []
     begin = Recorder.begin
 
-    def noted(self: Recorder, firsts: Sequence[int], samples: int) -> None:
+    def noted(self: Recorder, firsts: Sequence[int], *more: Any) -> None:
         together.append(len(firsts))
-        begin(self, firsts, samples)
+        begin(self, firsts, *more)
 
     monkeypatch.setattr(Recorder, "begin", noted)
     samples = np.random.default_rng(2).normal(0, 3, (count, 3, 4)).astype(np.float32)
@@ -216,6 +217,28 @@ def test_samples_that_go_together_are_told_apart(monkeypatch: pytest.MonkeyPatch
     finite = np.where(np.isfinite(samples), samples, np.inf)
     assert seen.mean[0] == float(sum(map(Fraction, finite.min((1, 2)).tolist())) / count)
     assert found.extreme_samples["x"][0] == int(finite.min((1, 2)).argmin())
+
+
+LENGTHS = """
+func.func @main(%x: tensor<?x?x4xf32> {nn.name = "x", nn.dims = ["N", "T", ""]}) -> tensor<?x4xf32> {
+  %0 = nn.transpose %x {permutation = [1, 0, 2]} : (tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {origin = "turned"}
+  %rows = nn.constant dense<[-1, 4]> : tensor<2xi64> {origin = "rows"}
+  %1 = nn.reshape %0, %rows : (tensor<?x?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32> {origin = "rows"}
+  %2 = nn.abs %1 : tensor<?x4xf32> {origin = "size"}
+  func.return %2 : tensor<?x4xf32>
+}
+"""
+
+
+def test_samples_of_several_lengths_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often all samples come one after the other depends on the length; 10 * 3 rows divide by 5 samples of 6."""
+    monkeypatch.undo()
+    _only(monkeypatch, RECORDED)
+    random = np.random.default_rng(2)
+    samples = [random.normal(0, 3, (length, 4)).astype(np.float32) for length in (10, 7, 6) for _ in range(5)]
+    found, expected = (qmlir.profile(_module(LENGTHS), samples, compiled=each) for each in (True, False))
+    assert found.to_text() == expected.to_text()
+    assert found.extreme_samples["size"][1] == int(np.argmax([np.abs(each).max() for each in samples]))
 
 
 @pytest.mark.parametrize(
