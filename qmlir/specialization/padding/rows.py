@@ -21,12 +21,13 @@ from qmlir.dialects.nn.ops import (
     normalization,
     reduction,
     softmax,
+    trees,
 )
 from qmlir.dialects.nn.ops import elementwise as elements
 from qmlir.dialects.quant.ops import CastOperation, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.specialization.padding.extents import Extent, product
+from qmlir.specialization.padding.extents import Extent, extents, product
 from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
 
 
@@ -144,6 +145,15 @@ def _uniform(
     assert lowest is not None
     equal = walk.insert(op, build(elements.WhereOp, [has_any, scores, walk.scalar(scores, lowest)])).result
     return equal, walk.insert(op, build(logic.OrOp, [keep, whole])).result
+
+
+def _tree_ensemble(op: trees.TreeEnsembleOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+    """Each row goes its own way through trees that are the same for all."""
+    rows, columns = walk.axes(op.input)
+    if columns.names or any(axis.names for table in op.operands[1:] for axis in walk.axes(table)):
+        return None
+    walk.data(op)
+    return [PaddedValue((rows, *extents([op.count.value.data])))]
 
 
 # --- Sums -------------------------------------------------------------------------------------------------------------
@@ -359,6 +369,7 @@ RULES: dict[type[Operation], Rule] = {
     reduction.ArgExtremeOp: _arg_extreme,
     reduction.ScanOp: _scan,
     dynamic.DynamicQuantizeOp: _dynamic_quantize,
+    trees.TreeEnsembleOp: _tree_ensemble,
     contraction.FullyConnectedOp: _fully_connected,
     contraction.MatMulOp: _matmul,
 }

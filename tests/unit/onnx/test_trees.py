@@ -1,6 +1,7 @@
 """Trees of ai.onnx.ml: what ONNX Runtime gives on one thread, interpreted and compiled; what is left to islands."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from onnx import ModelProto, helper, numpy_helper
 import qmlir
 from qmlir.dialects.nn.ops.trees import TreeEnsembleOp
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.targets.peers.onnx_runtime import OrtSession
 from qmlir.text.parsing import parse_module
 
@@ -188,6 +189,27 @@ def test_many_trees_are_added_in_their_order() -> None:
     expected = qmlir.interpret(module, {"x": data})["y"]
     np.testing.assert_array_equal(OrtSession(written.SerializeToString())({"x": data})["y"], expected)
     np.testing.assert_array_equal(qmlir.interpret(again, {"x": data})["y"], expected)
+
+
+def test_rows_of_any_batch(tmp_path: Path) -> None:
+    """One program, of few sizes, for every number of rows, and one of a known capacity: equal to the interpreter."""
+    data = np.random.default_rng(3).standard_normal((40, 7)).astype(np.float32)
+    model = _model("TreeEnsembleRegressor", data, ["y"], n_targets=3, base_values=[0.1, 0.2, 0.3], **_forest(20, 4, 7))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+    module = qmlir.load(model, fallback=False)
+    program = qmlir.compile(module, isa="generic")
+    found = {count: program({"x": data[:count]})["y"] for count in (1, 2, 31, 40)}
+    assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 7), (16, 7)]
+    program.save(tmp_path / "saved")
+    again = qmlir.load_program(tmp_path / "saved")
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        padded = qmlir.compile(module, isa="generic", lengths={"N": 64})
+    assert not [each for each in said if each.severity is Severity.WARNING]
+    for count, scores in found.items():
+        expected = qmlir.interpret(module, {"x": data[:count]})["y"]
+        for each in (scores, again({"x": data[:count]})["y"], padded({"x": data[:count]})["y"]):
+            np.testing.assert_array_equal(each, expected, strict=True)
 
 
 @pytest.mark.parametrize(
