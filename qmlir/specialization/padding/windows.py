@@ -301,39 +301,52 @@ def _resize(op: ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         walk.decline(
             op, f"resizes {axes[is_open[0]]} places by a cut, by scales of the run or by one scale for all axes"
         )
-    ratios = _ratios(op, walk, axes, chosen)
     after = list(axes)
-    for axis, ratio in zip(chosen, ratios, strict=True):
-        extent = axes[axis]
-        if extent.number is not None:
-            after[axis] = Extent.of(scaled_size(extent.number, float(ratio)))
-        elif ratio != 1:
+    for axis, (grown, ratio, scale) in zip(chosen, _grown(op, walk, axes, chosen), strict=True):
+        extent, after[axis] = axes[axis], grown
+        if extent.names and ratio != 1:
             walk.derived(op, extent)
-            after[axis] = quotient(extent * ratio.numerator, 0, ratio.denominator)
-            walk.require(op, after[axis], ONE, is_equal=False)
-            _repeat_the_last(op, walk, axis, extent, float(ratio))
+            walk.require(op, grown, ONE, is_equal=False)
+            _repeat_the_last(op, walk, axis, ratio, scale)
     return [PaddedValue(tuple(after))]
 
 
-def _ratios(op: ResizeOp, walk: PaddingWalk, axes: Axes, chosen: Sequence[int]) -> list[Fraction]:
-    """By what each of the `chosen` axes grows, whatever the sizes of the run."""
+def _grown(op: ResizeOp, walk: PaddingWalk, axes: Axes, chosen: Sequence[int]) -> list[tuple[Extent, Fraction, float]]:
+    """What each of the `chosen` axes becomes, by what it grows whatever the sizes of the run, and its scale."""
     scales = op.floats("scales")
     if scales is not None:
-        return [Fraction(scale).limit_denominator(MOST_DENOMINATOR) for scale in scales]
+        return [_scaled(op, walk, axes[axis], scale) for axis, scale in zip(chosen, scales, strict=True)]
     content = None if op.sizes_value is None else walk.facts(op.sizes_value).content
     sizes = list(op.integers("sizes") or ()) if content is None else sizes_in(content)
-    found: list[Fraction] = []
+    found: list[tuple[Extent, Fraction, float]] = []
     for axis, size in zip(chosen, sizes, strict=True):
         before, after = axes[axis], as_extent(size)
         if before.opened != after.opened:
             walk.decline(op, f"resizes {before} places to {after}: by what depends on the size of the run")
-        found.append(Fraction(after.scale, before.scale))
+        ratio = Fraction(after.scale, before.scale) if before.names else Fraction(1)
+        found.append((after, ratio, float(ratio)))
     return found
 
 
-def _sampled(op: ResizeOp, axis: int, length: int, scale: float) -> tuple[Array, Array]:
+def _scaled(op: ResizeOp, walk: PaddingWalk, extent: Extent, scale: float) -> tuple[Extent, Fraction, float]:
+    """The same for an axis by its scale. An open one grows by a fraction that gives the size of the scale each time."""
+    if extent.number is not None:
+        return Extent.of(scaled_size(extent.number, scale)), Fraction(scale), scale
+    ratio = Fraction(scale).limit_denominator(MOST_DENOMINATOR)
+    capacity = extent.at(walk.capacities)
+    if np.float32(float(ratio)) != np.float32(scale) or any(
+        scaled_size(size, scale) != size * ratio.numerator // ratio.denominator for size in range(1, capacity + 1)
+    ):
+        walk.decline(
+            op, f"resizes {extent} places by {scale}: no fraction of small numbers says how many that is for each size"
+        )
+    return quotient(extent * ratio.numerator, 0, ratio.denominator), ratio, scale
+
+
+def _sampled(op: ResizeOp, axis: int, length: int, ratio: Fraction, scale: float) -> tuple[Array, Array]:
     """For each place of the result along an axis of `length` the elements that it reads, and their weights."""
-    to = resized.Axis(length, Resized(axis, scale, scaled_size(length, scale)), *map(np.float32, (scale, 0, 1)))
+    size = length * ratio.numerator // ratio.denominator
+    to = resized.Axis(length, Resized(axis, scale, size), *map(np.float32, (scale, 0, 1)))
     x = resized.coordinates(op, to)
     if op.is_nearest:
         elements = resized.nearest_elements(op, x, to)[:, None]
@@ -341,16 +354,17 @@ def _sampled(op: ResizeOp, axis: int, length: int, scale: float) -> tuple[Array,
     return resized.weights_of(op, x, to)
 
 
-def _repeat_the_last(op: ResizeOp, walk: PaddingWalk, axis: int, extent: Extent, scale: float) -> None:
+def _repeat_the_last(op: ResizeOp, walk: PaddingWalk, axis: int, ratio: Fraction, scale: float) -> None:
     """Let padding along `axis` be the last valid element, where places at the end of a run read it in its place.
 
     That every place of every run reads then what it would at its own size, with the same weights, is tried out.
     """
+    extent = walk.axes(op.input)[axis]
     capacity = extent.at(walk.capacities)
-    elements, weights = _sampled(op, axis, capacity, scale)
+    elements, weights = _sampled(op, axis, capacity, ratio, scale)
     is_reached = False
     for length in range(1, capacity):
-        own, own_weights = _sampled(op, axis, length, scale)
+        own, own_weights = _sampled(op, axis, length, ratio, scale)
         count, taps = own.shape
         reads = elements[:count]
         if taps != reads.shape[1] or not (

@@ -30,10 +30,13 @@ from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansi
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.specialization.padding.extents import Extent, joined, quotient
 from qmlir.specialization.padding.pad import outline, pad_function
+from qmlir.text.parsing import parse_module
 
 CAPACITIES = {"n": 2, "h": 9, "w": 8}
 CHANNELS = 4
@@ -322,3 +325,75 @@ def test_sizes_of_one_meaning_are_equal() -> None:
     assert joined([size, size]) == size * 2
     assert joined([size, Extent.of(3)]) == quotient(size, 3, 1)
     assert str(quotient(halved, 3, 1)) == "((s + 7) // 2)"
+
+
+def _resized(shape: str, result: str, how: str) -> ModuleOp:
+    return parse_module(
+        default_environment().new_context(),
+        f"""
+        func.func @main(%x: tensor<1x1x{shape}xf32> {{nn.name = "x", nn.dims = ["", "", "h", "w"]}})
+            -> (tensor<1x1x{result}xf32> {{nn.name = "y"}}) {{
+          %0 = nn.resize %x {{{how}, coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"}}
+            : (tensor<1x1x{shape}xf32>) -> tensor<1x1x{result}xf32> {{origin = "resize"}}
+          func.return %0 : tensor<1x1x{result}xf32>
+        }}""",
+    )
+
+
+def _by_scales(scale: float) -> ModuleOp:
+    return _resized("?x?", "?x?", f"scales = array<f32: 1.0, 1.0, {scale:.9e}, 1.0>")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_scale_gives_its_own_size_for_every_length(seed: int) -> None:
+    """`floor(f32(size) * f32(scale))`, as ONNX Runtime has it: a fraction beside the scale is another one."""
+    rng = np.random.default_rng(seed)
+    nearby = rng.integers(1, 130) / rng.integers(1, 65)
+    for scale in (float(np.float32(each)) for each in (nearby, nearby + 1e-3, rng.uniform(0.02, 4))):
+        module = _by_scales(scale)
+        try:
+            inputs = pad_function(module, {"h": 128, "w": 1})
+        except DiagnosticError as error:
+            assert "no fraction of small numbers" in str(error)  # noqa: PT017
+            continue
+        (axes,) = outline(_by_scales(scale)).outputs.values()
+        wanted = [int(np.floor(np.float32(size) * np.float32(scale))) for size in range(1, 129)]
+        assert [axes[2].at({"h": size}) for size in range(1, 129)] == wanted
+        x = np.arange(128, dtype=np.float32).reshape(1, 1, 128, 1)
+        for size in [each for each in range(3, 129, 25) if wanted[each - 1]]:
+            (found,) = qmlir.interpret(module, {"x": x, **{port: np.array(size) for port in inputs.values()}}).values()
+            (expected,) = qmlir.interpret(_by_scales(scale), {"x": x[:, :, :size]}).values()
+            np.testing.assert_array_equal(found[:, :, : wanted[size - 1]], expected, strict=True)
+
+
+@pytest.mark.parametrize(("scale", "is_taken"), [(0.51, False), (0.6, True), (1 / 3, True), (41 / 64, True)])
+def test_scales_that_are_fractions(scale: float, is_taken: bool) -> None:
+    module = _by_scales(scale)
+    if is_taken:
+        assert outline(module).outputs["y"][2].at({"h": 60}) == int(np.floor(np.float32(60) * np.float32(scale)))
+        return
+    with pytest.raises(DiagnosticError, match=r"\(resize\) resizes h places by 0.50999\d*: no fraction of small"):
+        outline(module)
+
+
+def test_known_sizes_beside_open_ones() -> None:
+    """51 of 100 places by f32; 1 of 41 by the target, where `41 * f32(1 / 41)` is less than 1."""
+    scaled = _resized("?x100", "?x51", "scales = array<f32: 1.0, 1.0, 2.0, 0.51>")
+    assert outline(scaled).outputs["y"][3] == Extent.of(51)
+    targeted = parse_module(
+        default_environment().new_context(),
+        """
+        func.func @main(%x: tensor<1x1x?x41xf32> {nn.name = "x", nn.dims = ["", "", "h", ""]})
+            -> (tensor<1x1x?x1xf32> {nn.name = "y"}) {
+          %h = nn.shape %x {start = 2, end = 3} : (tensor<1x1x?x41xf32>) -> tensor<1xi64>
+          %two = nn.constant dense<2> : tensor<1xi64>
+          %double = nn.mul %h, %two : tensor<1xi64>
+          %one = nn.constant dense<1> : tensor<1xi64>
+          %sizes = nn.concat %double, %one {axis = 0} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+          %0 = nn.resize %x, _, _, %sizes {axes = [2, 3],
+              coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"}
+            : (tensor<1x1x?x41xf32>, tensor<2xi64>) -> tensor<1x1x?x1xf32>
+          func.return %0 : tensor<1x1x?x1xf32>
+        }""",
+    )
+    assert outline(targeted).outputs["y"] == (Extent.of(1), Extent.of(1), Extent.of("h", 2), Extent.of(1))
