@@ -119,6 +119,11 @@ class Extent:
         return self.at({}) if not self.names else None
 
     @property
+    def grows(self) -> bool:
+        """Whether it grows with each open size, from sizes of 1 on: no factor is negative for any."""
+        return all(_number(factor, dict.fromkeys(self.names, 1)) >= 0 for factor in self.factors)
+
+    @property
     def counts_places(self) -> bool:
         """Whether the place of a valid element does not depend on the capacity: no inner size is open."""
         return all(isinstance(factor, int) for factor in self.factors[1:])

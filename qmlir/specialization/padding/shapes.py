@@ -90,6 +90,7 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
             for each, other in (*pairs, *((b, a) for a, b in pairs))
         ):
             return None
+        _at_least(op, walk, 1, *(size for pair in pairs for size in pair))
         found = np.asarray(np.equal(arrays[0], arrays[1], dtype=object), object)
     elif isinstance(op, WhereOp):
         found = np.asarray(np.where(arrays[0].astype(bool), arrays[1], arrays[2]), object)
@@ -153,6 +154,13 @@ def _known(op: Any, walk: PaddingWalk, name: str) -> list[int] | None:
     return numbers
 
 
+def _at_least(op: Operation, walk: PaddingWalk, least: int, *sizes: Size) -> None:
+    """Require of open sizes, which may be differences, that they are `least` in a run, or more."""
+    for size in sizes:
+        if isinstance(size, Extent) and size.names:
+            walk.require(op, size, Extent.of(least), is_equal=False)
+
+
 def _range(op: shapes.RangeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     contents = [walk.facts(value).content for value in op.operands]
     if any(content is None for content in contents):
@@ -162,6 +170,7 @@ def _range(op: shapes.RangeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | Non
         return [PaddedValue(extents([len(range(start, limit, delta))]))]
     if start != 0 or delta != 1 or not isinstance(limit, Extent):
         return None
+    _at_least(op, walk, 0, limit)
     return [PaddedValue((limit,), places={0: Extent()})]
 
 
@@ -290,6 +299,7 @@ def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, e
             return extent
         if extent.number is not None and isinstance(end, Extent):
             walk.count(op, end)
+            _at_least(op, walk, 0, end)  # below it would be counted from the back
             return end
     if isinstance(start, int) and isinstance(step, int) and start >= 0 and step > 0 and extent.names:
         found = _cut_from_the_front(op, walk, extent, start, end, step)
@@ -400,12 +410,14 @@ def _split(op: movement.SplitOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
 def _expand(op: expansion.ExpandOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     walk.data(op, op.input)
     target = tuple(as_extent(size) for size in _integers(op, walk, "shape") or [])
+    _at_least(op, walk, 0, *target)
     after = broadcast(op, walk, walk.axes(op.input), target)
     return [PaddedValue(after, places=_moved_places(walk.facts(op.input), after))]
 
 
 def _tile(op: expansion.TileOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     repeats = [as_extent(size) for size in _integers(op, walk, "repeats") or []]
+    _at_least(op, walk, 0, *repeats)
     return [PaddedValue(tuple(factor * extent for factor, extent in zip(repeats, walk.axes(op.input), strict=True)))]
 
 
@@ -496,6 +508,7 @@ def _one_hot(op: indexing.OneHotOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     (depth,) = _integers(op, walk, "depth") or [0]
     extent = as_extent(depth)
     walk.count(op, extent)
+    _at_least(op, walk, 1, extent)
     return [PaddedValue((*axes[:axis], extent, *axes[axis:]))]
 
 

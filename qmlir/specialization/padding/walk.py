@@ -259,8 +259,9 @@ class PaddingWalk:
     def require(self, op: Operation, left: Extent, right: Extent, *, is_equal: bool) -> None:
         """Record a condition, unless it holds in any case. Declines one that never does."""
         found = Condition(left, right, is_equal, describe(op))
-        if left == right or (not is_equal and right.number is not None and found.holds(dict.fromkeys(left.names, 1))):
-            return  # sizes are 1 at least, and grow with each other
+        is_bounded = not is_equal and right.number is not None and left.grows
+        if left == right or (is_bounded and found.holds(dict.fromkeys(left.names, 1))):
+            return  # sizes are 1 at least
         if not found.names and not found.holds({}):
             self.decline(op, f"takes {left} places, where {right} are expected")
         if found.names:

@@ -30,10 +30,12 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.verification import verify
 from qmlir.specialization.padding.extents import Extent, reshaped
 from qmlir.specialization.padding.pad import open_sizes, outline, pad_function
+from qmlir.text.parsing import parse_module
 
 CAPACITIES = {"n": 3, "s": 5}
 WIDTH = 4
@@ -286,3 +288,79 @@ Factors = tuple[tuple[int | str, ...], ...]
 def test_reshapes_keep_factors_apart(before: Factors, after: tuple[Extent | int, ...], found: Factors | None) -> None:
     result = reshaped([Extent.of(*factors) for factors in before], after)
     assert result == (None if found is None else tuple(Extent.of(*factors) for factors in found))
+
+
+DIFFERENCES = """
+func.func @main(%x: tensor<1x?x2xf32> {nn.name = "x", nn.dims = ["", "s", ""]}) -> (tensor<RESULT> {nn.name = "y"}) {
+  %s = nn.shape %x {start = 1, end = 2} : (tensor<1x?x2xf32>) -> tensor<1xi64>
+  %five = nn.constant dense<5> : tensor<1xi64>
+  %list = nn.sub %s, %five : tensor<1xi64>
+  %less = nn.squeeze %list {axes = [0]} : (tensor<1xi64>) -> tensor<i64>
+  %zero = nn.constant dense<0> : tensor<i64>
+  %one = nn.constant dense<1> : tensor<i64>
+  %row = nn.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]> : tensor<10xf32>
+  %start = nn.constant dense<0> : tensor<1xi64>
+  %single = nn.constant dense<3.0> : tensor<1xf32>
+  %two = nn.constant dense<2> : tensor<1xi64>
+  %many = nn.shape %row : (tensor<10xf32>) -> tensor<1xi64>
+  %twice = nn.mul %list, %list : tensor<1xi64>
+  %square = nn.squeeze %twice {axes = [0]} : (tensor<1xi64>) -> tensor<i64>
+  LINES
+  func.return %y : tensor<RESULT>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "lines", "least"),
+    [
+        ("?xi64", "%y = nn.range %zero, %less, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>", 5),
+        ("?xf32", "%y = nn.expand %single, %list : (tensor<1xf32>, tensor<1xi64>) -> tensor<?xf32>", 5),
+        ("?xf32", "%y = nn.tile %single, %list : (tensor<1xf32>, tensor<1xi64>) -> tensor<?xf32>", 5),
+        (
+            "?xf32",
+            "%y = nn.slice %row, %start, %list : (tensor<10xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>",
+            5,
+        ),
+        (
+            "?x1xf32",
+            "%v = nn.constant dense<[0.0, 1.0]> : tensor<2xf32>\n"
+            "%y = nn.one_hot %start, %v, %list {axis = 0}"
+            " : (tensor<1xi64>, tensor<2xf32>, tensor<1xi64>) -> tensor<?x1xf32>",
+            6,
+        ),
+        (
+            "1xi64",
+            "%is = nn.equal %list, %start : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi1>\n"
+            "%y = nn.where %is, %two, %list : (tensor<1xi1>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>",
+            6,
+        ),
+    ],
+)
+def test_differences_of_sizes_are_not_negative(result: str, lines: str, least: int) -> None:
+    """A size less 5: below it is refused, and not cut from the other end; what is left is what the interpreter has."""
+    text = DIFFERENCES.replace("RESULT", result).replace("LINES", lines)
+    module = parse_module(default_environment().new_context(), text)
+    found = outline(module)
+    assert [all(each.holds({"s": size}) for each in found.conditions) for size in range(1, 14)] == [
+        size >= least for size in range(1, 14)
+    ]
+    inputs = pad_function(padded := module.clone(), {"s": 13})
+    (axes,) = found.outputs.values()
+    for size in range(least, 14):
+        numbers = {port: np.array(size) for port in inputs.values()}
+        (expected,) = qmlir.interpret(module, {"x": np.zeros((1, size, 2), np.float32)}).values()
+        (valid,) = qmlir.interpret(padded, {"x": np.zeros((1, 13, 2), np.float32), **numbers}).values()
+        np.testing.assert_array_equal(valid[: axes[0].at({"s": size})], expected, strict=True)
+
+
+def test_products_that_do_not_grow_are_conditions() -> None:
+    """`(s - 5)(s - 7)` is 24 for 1, and -1 for 6."""
+    lines = """%seven = nn.constant dense<7> : tensor<1xi64>
+  %other = nn.sub %s, %seven : tensor<1xi64>
+  %product = nn.mul %list, %other : tensor<1xi64>
+  %limit = nn.squeeze %product {axes = [0]} : (tensor<1xi64>) -> tensor<i64>
+  %y = nn.range %zero, %limit, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>"""
+    text = DIFFERENCES.replace("RESULT", "?xi64").replace("LINES", lines)
+    conditions = outline(parse_module(default_environment().new_context(), text)).conditions
+    assert [size for size in range(1, 14) if not all(each.holds({"s": size}) for each in conditions)] == [6]
