@@ -6,16 +6,19 @@ Runtime gives: summed in the type of the data, f32 for all but f64, tree by tree
 after all trees. What ONNX leaves open, and what ONNX Runtime does against the standard, is left to islands.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.interpret.trees import checked_trees
 from qmlir.dialects.nn.ops import activations, elementwise, indexing, movement, reduction, softmax, trees
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing
@@ -389,48 +392,97 @@ def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
     return array
 
 
+MOST_WRITTEN = 1 << 20
+"""Nodes and leaves that a model is written with at most."""
+
+
+@dataclass(frozen=True)
+class _Trees:
+    """The tables of an operation that is written to ONNX."""
+
+    roots: Array
+    features: Array
+    thresholds: Array
+    children: Array
+    missing: Array
+
+    def branch(self, node: int) -> _Branch:
+        """A node as ONNX has it: one of two comparisons with neighbours tells apart what equals a number."""
+        feature, value, missing = int(self.features[node]), self.thresholds[node], bool(self.missing[node])
+        first, second = map(int, self.children[node])
+        if first < len(self.features) and self.features[first] == feature and second == self.children[first, 0]:
+            below, before = self.thresholds[first], _before(value)
+            if below == before or (np.isnan(below) and np.isnan(before)):
+                missing = missing and not self.missing[first]
+                return _Branch(feature, "BRANCH_EQ", [value], missing, int(self.children[first, 1]), second)
+        return _Branch(feature, "BRANCH_LEQ", [value], missing, first, second)
+
+    def written(self) -> Iterator[tuple[int, int, int, _Branch | None, tuple[int, int]]]:
+        """The tree, the number there, the node here, its branch if it has one, and the numbers that it leads to.
+
+        What several nodes lead to as equal to a number, as to a member of a set, is there once in each tree, as models
+        of LightGBM have it. ONNX Runtime takes that where rows pass a comparison; otherwise each node has its own.
+        """
+        for tree, root in enumerate(self.roots):
+            waiting, made = deque([(0, int(root))]), 1
+            shared: dict[int, int] = {}
+            while waiting:
+                number, reference = waiting.popleft()
+                if reference >= len(self.features):
+                    yield tree, number, reference, None, (0, 0)
+                    continue
+                branch = self.branch(reference)
+                ways: list[int] = []
+                for way, is_shared in ((branch.first, branch.mode == "BRANCH_EQ"), (branch.second, False)):
+                    known = shared.get(way) if is_shared else None
+                    if known is None:
+                        known, made = made, made + 1
+                        waiting.append((known, way))
+                    if is_shared:
+                        shared[way] = known
+                    ways.append(known)
+                yield tree, number, reference, branch, (ways[0], ways[1])
+
+
 def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
-    """A TreeEnsembleRegressor, in which nodes that several lead to are written for each."""
+    """A TreeEnsembleRegressor, in which two comparisons that tell what equals a number are one."""
     if element_of(op.input) != f32:
         raise out.error(f"compares elements of {element_of(op.input)}: ONNX's trees of older sets have f32")
     names = ("roots", "features", "thresholds", "children", "weights")
     roots, features, thresholds, children, weights = (_known(out, name, getattr(op, name)) for name in names)
     count, width = op.count.value.data, weights.shape[1]
     targets = None if op.targets is None else _known(out, "targets", op.targets)
-    missing = None if op.missing is None else _known(out, "missing", op.missing)
+    missing = np.zeros(len(features), np.int8) if op.missing is None else _known(out, "missing", op.missing)
+    try:
+        checked_trees(shape_of(op.input)[1], count, roots, features, children, weights, targets)
+    except InterpretationError as error:
+        raise out.error(str(error)) from error
     nodes: dict[str, list[Any]] = {
         name: []
         for name in ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing")
     }
     entries: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
-
-    def write(tree: int, number: int, reference: int, ways: Sequence[int]) -> None:
-        is_leaf = reference >= len(features)
+    forest = _Trees(roots, features, thresholds, children, missing)
+    for tree, number, reference, branch, ways in forest.written():
+        if len(nodes["nodeids"]) == MOST_WRITTEN:
+            raise out.error(
+                f"has {len(features)} nodes, and more than {MOST_WRITTEN} with the leaves where each is written for all"
+                " that lead to it: one does in a tree of ONNX"
+            )
         row = (
-            tree, number, 0 if is_leaf else int(features[reference]), "LEAF" if is_leaf else "BRANCH_LEQ",
-            0.0 if is_leaf else float(thresholds[reference]), *ways,
-            0 if is_leaf or missing is None else int(missing[reference] != 0),
+            tree, number, 0 if branch is None else branch.feature, "LEAF" if branch is None else branch.mode,
+            0.0 if branch is None else float(branch.values[0]), *ways,
+            int(branch is not None and branch.takes_missing),
         )  # fmt: skip
         for name, each in zip(nodes, row, strict=True):
             nodes[name].append(each)
-        for place in range(width if is_leaf else 0):
+        for place in range(width if branch is None else 0):
             leaf = reference - len(features)
             target = place if targets is None else int(targets[leaf, place])
             if targets is not None and place and not weights[leaf, place]:
                 continue  # it may be there for the sake of other leaves, and changes no sum
             for name, each in zip(entries, (tree, number, target, float(weights[leaf, place])), strict=True):
                 entries[name].append(each)
-
-    for tree, root in enumerate(roots):
-        waiting, made = [(0, int(root))], 1
-        while waiting:
-            number, reference = waiting.pop(0)
-            ways = (0, 0)
-            if reference < len(features):
-                ways = (made, made + 1)
-                waiting += zip(ways, map(int, children[reference]), strict=True)
-                made += 2
-            write(tree, number, reference, ways)
     missing_tracks = nodes.pop("missing")
     out.node(
         "TreeEnsembleRegressor",

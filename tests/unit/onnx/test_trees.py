@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.ops.trees import TreeEnsembleOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
+from qmlir.onnx.operators import trees
 from qmlir.targets.peers.onnx_runtime import OrtSession
 from qmlir.text.parsing import parse_module
 
@@ -246,6 +248,94 @@ def test_models_that_are_wrong(change: dict[str, Any], message: str) -> None:
     attributes = {"n_targets": 1, **_nodes(["BRANCH_LEQ"] * 2, [0.3, 0.5]), **_leaves("target", 1, [0]), **change}
     with pytest.raises(DiagnosticError, match=message):
         qmlir.load(_model("TreeEnsembleRegressor", X, ["y"], **attributes), fallback=False)
+
+
+def _written(module: ModuleOp) -> tuple[int, ModelProto]:
+    """The number of nodes and leaves of the model that is written, and the model without what is kept beside it."""
+    model = qmlir.export_onnx(module)
+    for entry in list(model.metadata_props):
+        model.metadata_props.remove(entry)
+    (node,) = model.graph.node
+    return next(len(each.ints) for each in node.attribute if each.name == "nodes_nodeids"), model
+
+
+def _check_written(module: ModuleOp, data: np.ndarray, most: int) -> None:
+    expected = qmlir.interpret(module, {"x": data})["y"]
+    count, model = _written(module)
+    assert count <= most
+    np.testing.assert_array_equal(OrtSession(model.SerializeToString())({"x": data})["y"], expected)
+    again = qmlir.load(model, fallback=False)
+    np.testing.assert_array_equal(qmlir.interpret(again, {"x": data})["y"], expected)
+    assert _written(again)[0] == count
+
+
+CODES = np.float32([*range(-2, 45), 0.5, 1.5, 33.25, np.nan, np.inf, -np.inf, -0.0])[:, None]
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+@pytest.mark.parametrize("mode", ["BRANCH_EQ", "BRANCH_NEQ"])
+def test_chains_of_equal_numbers_are_written_as_they_are(mode: str, missing: int) -> None:
+    """30 numbers, each with a leaf of its own: the same 61 nodes and leaves again."""
+    count, ends = 30, list(range(30, 61))
+    own, others = ends[:count], [*range(1, count), ends[-1]]
+    ways = (own, others) if mode == "BRANCH_EQ" else (others, own)
+    model = _model(
+        "TreeEnsembleRegressor", CODES, ["y"], n_targets=1,
+        nodes_treeids=[0] * 61, nodes_nodeids=list(range(61)), nodes_featureids=[0] * 61,
+        nodes_modes=[mode] * count + ["LEAF"] * 31, nodes_values=[float(each) for each in range(61)],
+        nodes_truenodeids=[*ways[0], *[0] * 31], nodes_falsenodeids=[*ways[1], *[0] * 31],
+        nodes_missing_value_tracks_true=[missing] * count + [0] * 31,
+        target_treeids=[0] * 31, target_nodeids=ends, target_ids=[0] * 31,
+        target_weights=[0.5 + each for each in range(31)],
+    )  # fmt: skip
+    _check_written(qmlir.load(model, fallback=False), CODES, 61)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_sets_are_written_as_chains_that_lead_to_one_node(missing: int) -> None:
+    """Six sets of 40 members, in each of which lies the next: 240 comparisons and 7 leaves, the last for each set."""
+    members = [number for start in range(6) for number in (*range(start, start + 40), np.nan)]
+    model = _model(
+        "TreeEnsemble", CODES, ["y"], 5, n_targets=1, aggregate_function=1, post_transform=0, tree_roots=[0],
+        nodes_featureids=[0] * 6, nodes_modes=numpy_helper.from_array(np.full(6, 6, np.uint8)),
+        nodes_splits=numpy_helper.from_array(np.zeros(6, np.float32)), nodes_missing_value_tracks_true=[missing] * 6,
+        nodes_truenodeids=[1, 2, 3, 4, 5, 6], nodes_trueleafs=[0, 0, 0, 0, 0, 1],
+        nodes_falsenodeids=list(range(6)), nodes_falseleafs=[1] * 6, leaf_targetids=[0] * 7,
+        leaf_weights=numpy_helper.from_array(np.float32([0.5, 1, 2, 4, 8, 16, 32])),
+        membership_values=numpy_helper.from_array(np.float32(members)),
+    )  # fmt: skip
+    _check_written(qmlir.load(model, fallback=False), CODES, 247)
+
+
+def _table(children: Sequence[tuple[int, int]]) -> ModuleOp:
+    """One tree of these nodes, and two leaves after them."""
+    nodes = len(children)
+    return parse_module(
+        default_environment().new_context(),
+        f"""
+        func.func @main(%x: tensor<2x1xf32> {{nn.name = "x"}}) -> (tensor<2x1xf32> {{nn.name = "y"}}) {{
+          %r = nn.constant dense<0> : tensor<1xi32>
+          %f = nn.constant dense<0> : tensor<{nodes}xi32>
+          %t = nn.constant dense<0.5> : tensor<{nodes}xf32>
+          %c = nn.constant dense<{[list(each) for each in children]}> : tensor<{nodes}x2xi32>
+          %w = nn.constant dense<[[3.0], [4.0]]> : tensor<2x1xf32>
+          %0 = nn.tree_ensemble %x, %r, %f, %t, %c, %w {{count = 1}} : (tensor<2x1xf32>, tensor<1xi32>,
+            tensor<{nodes}xi32>, tensor<{nodes}xf32>, tensor<{nodes}x2xi32>, tensor<2x1xf32>)
+            -> tensor<2x1xf32> {{origin = "trees"}}
+          func.return %0 : tensor<2x1xf32>
+        }}""",
+    )
+
+
+def test_trees_that_are_too_large_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of a node lead to the next: 2^k leaves of a tree."""
+    ways = [(each, each) for each in range(1, 9)]
+    assert _written(_table([*ways, (9, 10)]))[0] == 2**10 - 1
+    monkeypatch.setattr(trees, "MOST_WRITTEN", 1000)
+    with pytest.raises(DiagnosticError, match=r"'nn.tree_ensemble' op \(trees\).*has 9 nodes, and more than 1000 with"):
+        qmlir.export_onnx(_table([*ways, (9, 10)]))
+    with pytest.raises(DiagnosticError, match=r"\(trees\).*a node leads back to itself"):
+        qmlir.export_onnx(_table([(1, 2), (0, 3)]))
 
 
 def test_a_node_that_leads_back_to_itself() -> None:
