@@ -4,9 +4,9 @@ Values whose scale must be one and the same are a *group*: what is moved, a relu
 has the scale of its sums, a bias that of the sums it is added to: both have no scale of their own.
 """
 
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerType, TensorType, UnitAttr, f32
@@ -174,23 +174,27 @@ def _beside_bias(bias: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
 
 
 class _Names:
-    """Names of values by their places in the model, each given once."""
+    """Names of values by their places in the model, each given once.
 
-    def __init__(self, inputs: Sequence[str]):
-        self._inputs = tuple(inputs)
-        self._given = Counter(inputs)
+    Neither an input nor an output has one of them, as the programs of training take and give values by their names.
+    """
+
+    def __init__(self, function: FuncOp, taken: Iterable[str] = ()):
+        self._inputs = [port.name for port in inputs_of(function)]
+        self._taken = {*self._inputs, *(port.name for port in outputs_of(function)), *taken}
 
     def of(self, value: SSAValue, suffix: str = "") -> str:
-        """The input or the node that gives `value`, with a number where the name was given before."""
+        """The input or the node that gives `value`, with the first number that is free where the name is taken."""
         op = value.owner
         assert isinstance(op, Operation)
         name = "+".join(map(str, origins_of(op)))
         if not name and isinstance(op, QuantizeCastOp) and isinstance(op.input, BlockArgument):
             name = self._inputs[op.input.index]
         name = f"{name or value.name_hint or op.name}{suffix}"
-        number = self._given[name]
-        self._given[name] += 1
-        return f"{name}#{number}" if number else name
+        numbered = chain([name], (f"{name}#{number}" for number in count(1)))
+        free = next(each for each in numbered if each not in self._taken)
+        self._taken.add(free)
+        return free
 
 
 @dataclass(frozen=True)
@@ -213,7 +217,7 @@ class LearnedParameter:
 
 def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedParameter]:
     """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
-    names, method = _Names([port.name for port in inputs_of(function)]), METHODS[scales]
+    names, method = _Names(function), METHODS[scales]
     for op in function.walk():
         if isinstance(op, ConstantOp) and TRAINABLE in op.attributes:
             array = constant_array(op.result)
@@ -259,13 +263,13 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
             yield LearnedWeight(each.name, element, by_value.get(casts[0].result))
 
 
-def watch(function: FuncOp) -> Mapping[str, SSAValue]:
+def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
     """Give the stored integers of every quantized value as outputs, after those that `function` has.
 
     The values by the names of their outputs, which are those of their places. Biases are left out: they are seen in the
-    sums that they are added to.
+    sums that they are added to. Parameters, their scales by the method `scales`, keep their names.
     """
-    names = _Names([port.name for port in (*inputs_of(function), *outputs_of(function))])
+    names = _Names(function, [parameter.name for parameter in parameters_of(function, scales)])
     watched = {
         names.of(value): value
         for op in function.walk()

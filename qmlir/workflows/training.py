@@ -80,7 +80,7 @@ class Trainable(Readable):
         themselves are left out.
         """
         quantized = self._quantized.clone()
-        watch(function_of(quantized, ENTRY))
+        watch(function_of(quantized, ENTRY), self._scales)
         return replace(self, module=_simulated(quantized, self._simulate), _quantized=quantized)
 
     @property

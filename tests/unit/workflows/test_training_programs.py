@@ -5,7 +5,7 @@ import pytest
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.signature import inputs_of
+from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows import training_programs
 from qmlir.workflows.training import Trainable
@@ -67,3 +67,31 @@ def test_nan_is_refused_where_it_comes_in(trained: Trainable, programs: Training
     spoilt = {**trained.parameters, name: np.full_like(trained.parameters[name], np.nan)}
     with pytest.raises(qmlir.InputError, match=f"input '{name}' is NaN"):
         programs.forward({"x0": IMAGES}, spoilt)
+
+
+def test_a_parameter_has_no_name_of_an_output() -> None:
+    """Nodes without names are called like what they give: the gradients are those of the model whose nodes have names.
+
+    Weights and result are square, so that neither can be told from the other by its shape.
+    """
+    random = np.random.default_rng(7)
+    net = Net()
+    x, dy = random.standard_normal((2, 8, 8)).astype(np.float32)
+    matrices = [net.constant(random.standard_normal((8, 8)).astype(np.float32)) for _ in range(2)]
+    biases = [net.constant(random.standard_normal(8).astype(np.float32)) for _ in range(2)]
+    hidden = net.node("Relu", net.node("Gemm", net.input(x), matrices[0], biases[0]))
+    result = net.node("Gemm", hidden, matrices[1], biases[1])
+    found: list[list[Array]] = []
+    for name in ("node{}", ""):
+        model = net.model(result)
+        for place, node in enumerate(model.graph.node):
+            node.name = name.format(place)
+        trained = qmlir.trainable(qmlir.load(model), [{"x0": x}])
+        outputs = outputs_of(function_of(trained.watched().module, "main"))
+        assert not trained.parameters.keys() & {port.name for port in outputs}
+        programs = TrainingPrograms(trained, {"x0": x.shape})
+        values = programs.forward({"x0": x}, trained.parameters)
+        gradients = programs.backward(values, {result: dy})
+        found.append([values[result], *(gradients[each] for each in trained.parameters)])
+    for named, unnamed in zip(*found, strict=True):
+        assert np.array_equal(named, unnamed)
