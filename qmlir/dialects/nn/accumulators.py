@@ -107,7 +107,8 @@ def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, A
     return np.tile(low, found.repeats), np.tile(high, found.repeats)
 
 
-def _are_held(low: Any, high: Any) -> bool:
+def are_held(low: Any, high: Any) -> bool:
+    """Whether 32 bits hold sums between these limits."""
     return bool(np.all(LIMITS[0] <= low) and np.all(high <= LIMITS[1]))
 
 
@@ -118,9 +119,9 @@ def accumulator_type(op: Operation) -> UniformQuantizedType | None:
         return None
     x, w = found.x, found.w
     data = _centred_limits(x, storage_limits(x.storage))
-    if not _are_held(*_by_types(found, data)):
+    if not are_held(*_by_types(found, data)):
         stored = constant_array(found.weight)
-        if stored is None or not _are_held(*_by_weights(found, stored, data)):
+        if stored is None or not are_held(*_by_weights(found, stored, data)):
             return None
     scales, storage = accumulator_scale(x.scales, w.scales), IntegerType(BITS)
     if w.granularity is Granularity.TENSOR:
@@ -140,15 +141,16 @@ def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits
     added, stored = None if bias is None else known(bias), known(found.weight)
     integers = np.zeros(1, np.int64) if added is None or not added.size else added.astype(np.int64)
     lows, highs = (limit + integers for limit in _by_types(found, data))
-    if not _are_held(lows, highs) and stored is not None and stored.size:
+    if not are_held(lows, highs) and stored is not None and stored.size:
         lows, highs = (limit + integers for limit in _by_weights(found, stored, data))
-    return None if _are_held(lows, highs) else (int(lows.min()), int(highs.max()))
+    return None if are_held(lows, highs) else (int(lows.min()), int(highs.max()))
 
 
 def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
     """The limits of every partial sum that `op` adds up, in whatever order, and of what it adds to such a sum.
 
-    `None` where it adds no integers of one scale. A term may be 0, so that no partial sum lies beyond the whole one.
+    `None` where it adds no integers of one scale, or an unknown number of them. A term may be 0, so that no partial sum
+    lies beyond the whole one.
     """
     if isinstance(op, AddOp):
         return _limits_of_added(op, reading)

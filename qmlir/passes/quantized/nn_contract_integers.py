@@ -98,9 +98,10 @@ class NnContractIntegers(ModulePass):
 
     Floats that were rounded and clamped, such as those of `quant-simulate`, are whole numbers inside limits. Where both
     factors of a contraction are, and 32 bits hold each sum, they are stored as integers of the scale 1, and the sums
-    become floats: the exact ones, rounded once where f32 does not hold them. What moves the numbers in between, and a
-    pool of the largest, moves the integers; whatever else reads them reads the integers, too. Every other operation
-    stays on floats. No weight need be a constant. NaN, which no integer holds, is refused where it comes in.
+    become floats: the exact ones, rounded once where f32 does not hold them. Nothing holds sums of unknown length. What
+    moves the numbers in between, and a pool of the largest, moves the integers; whatever else reads them reads the
+    integers, too. Every other operation stays on floats. No weight need be a constant. NaN, which no integer holds, is
+    refused where it comes in.
 
     After `nn-gradient` the forward of training computes like the quantized module that it becomes, and keeps the values
     that the backward reads.
@@ -161,9 +162,10 @@ def _contract(op: ContractionOp, integers: _Integers) -> None:
         return
     try:
         with imagined(op, [each for each in elements if each is not None], [_SUMS]) as made:
-            if accumulators.accumulator_type(made) is None:
-                return
+            limits = accumulators.sum_limits(made)
     except VerifyException:
+        return
+    if limits is None or not accumulators.are_held(*limits):
         return
     sums = on_types(op, [integers.of(value) for value in op.operands], [_SUMS])
     stored = StorageCastOp(sums.results[0], TensorType(_SUMS.storage, shape_of(op.results[0])))

@@ -73,6 +73,23 @@ func.func @floats(%x: tensor<2x3xf32>, %w: tensor<1x3xf32>, %wide: tensor<3x2xf3
   func.return %9, %10, %11, %12, %13, %15 : tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x2xf32>, tensor<2x1xf32>
 }
 
+// -----
+
+// What is open may have any size: one that is summed makes the sums of any length, another does not.
+func.func @open(%x: tensor<2x?xf32>, %w: tensor<?x4xf32>, %rows: tensor<?x3xf32>, %known: tensor<3x4xf32>) -> (tensor<2x4xf32>, tensor<?x4xf32>) {
+  %0 = nn.round %x : tensor<2x?xf32>
+  %1 = nn.clip %0 {minimum = -8.0, maximum = 7.0} : tensor<2x?xf32>
+  %2 = nn.round %w : tensor<?x4xf32>
+  %3 = nn.clip %2 {minimum = -8.0, maximum = 7.0} : tensor<?x4xf32>
+  %4 = nn.matmul %1, %3 : (tensor<2x?xf32>, tensor<?x4xf32>) -> tensor<2x4xf32>
+  %5 = nn.round %rows : tensor<?x3xf32>
+  %6 = nn.clip %5 {minimum = -8.0, maximum = 7.0} : tensor<?x3xf32>
+  %7 = nn.round %known : tensor<3x4xf32>
+  %8 = nn.clip %7 {minimum = -8.0, maximum = 7.0} : tensor<3x4xf32>
+  %9 = nn.matmul %6, %8 : (tensor<?x3xf32>, tensor<3x4xf32>) -> tensor<?x4xf32>
+  func.return %4, %9 : tensor<2x4xf32>, tensor<?x4xf32>
+}
+
 // CHECK: !q0 = !quant.uniform<u8:f32, 1.000000e+00:3>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.000000e+00>
 // CHECK-NEXT: !q2 = !quant.uniform<i32:f32, 1.000000e+00>
@@ -155,3 +172,12 @@ func.func @floats(%x: tensor<2x3xf32>, %w: tensor<1x3xf32>, %wide: tensor<3x2xf3
 // CHECK-NEXT: [[V18:%.+]] = nn.clip [[V5]] {minimum = 0.0, maximum = 255.0} : tensor<2x3xf32>
 // CHECK-NEXT: [[V19:%.+]] = nn.fully_connected [[V18]], [[V4]], [[V17]] : (tensor<2x3xf32>, tensor<1x3xf32>, tensor<1xf32>) -> tensor<2x1xf32>
 // CHECK-NEXT: func.return [[V12]], [[V13]], [[V14]], [[V15]], [[V16]], [[V19]] : tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x2xf32>, tensor<2x1xf32>
+// CHECK: // -----
+// CHECK-LABEL: @open(
+// CHECK: [[V0:%.+]] = nn.clip {{.+}} : tensor<2x?xf32>
+// CHECK: [[V1:%.+]] = nn.clip {{.+}} : tensor<?x4xf32>
+// CHECK-NEXT: [[V2:%.+]] = nn.matmul [[V0]], [[V1]] : (tensor<2x?xf32>, tensor<?x4xf32>) -> tensor<2x4xf32>
+// CHECK: [[V3:%.+]] = nn.matmul {{.+}} : (tensor<?x3x!q0>, tensor<3x4x!q0>) -> tensor<?x4x!q1>
+// CHECK-NEXT: [[V4:%.+]] = quant.scast [[V3]] : tensor<?x4x!q1> to tensor<?x4xi32>
+// CHECK-NEXT: [[V5:%.+]] = nn.cast [[V4]] : (tensor<?x4xi32>) -> tensor<?x4xf32>
+// CHECK-NEXT: func.return [[V2]], [[V5]] : tensor<2x4xf32>, tensor<?x4xf32>
