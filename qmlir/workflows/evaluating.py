@@ -229,8 +229,8 @@ def output_name(module: ModuleOp, name: str | None, function: str = "main") -> s
     return name
 
 
-def predicted(scores: Array, batch: Batch) -> Array:
-    """The class of each sample: the place of its largest score along the last axis of more than one element.
+def rows_of_scores(scores: Array, batch: Batch) -> Array:
+    """A row of scores for each row of the batch: those along the last axis of more than one element.
 
     Raises `DiagnosticError` where the output has no row of scores for each sample.
     """
@@ -239,10 +239,15 @@ def predicted(scores: Array, batch: Batch) -> Array:
         scores = scores[..., 0]
     if scores.ndim == 0 or scores.shape[-1] < 2:
         raise text_error(f"the output has the shape {shape}: top-1 needs the scores of two classes and more in a row")
-    places = scores.argmax(axis=-1).reshape(-1)
-    if places.size != batch.rows:
+    rows = scores.reshape(-1, scores.shape[-1])
+    if len(rows) != batch.rows:
         raise text_error(f"the output has the shape {shape}: top-1 needs a row of scores for each sample")
-    return places[: batch.samples]
+    return rows
+
+
+def predicted(scores: Array, batch: Batch) -> Array:
+    """The class of each sample: the place of its largest score. Raises `DiagnosticError` as `rows_of_scores`."""
+    return rows_of_scores(scores, batch).argmax(axis=-1)[: batch.samples]
 
 
 @dataclass

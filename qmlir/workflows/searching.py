@@ -2,14 +2,17 @@
 
 `drop` begins with the model quantized as the user says, and lets go of it where it hurts most: layer by layer gets 16
 bits (or float, where 16 are not supported) until the bound holds. `raise` goes the other way, and gives layer by layer
-weights of 4 bits as long as the bound holds, beginning where it hurts least.
+weights of 4 bits as long as the bound holds, beginning where it hurts least. `budget` has no bound, but bytes or an
+estimated time that the model may take: one backward pass predicts what each width of each layer loses, and of all
+choices within the budget the one of the least sum is taken (`qmlir.workflows.budget`).
 
-How much a layer hurts is the ratio of signal to noise of the output, on samples that calibrated, against the model in
-which no layer is as narrow: of all others none is narrow either. That orders layers by what changing one of them gives,
-where errors per value add up along the network and put the last layers first. Measured on the digit classifiers with 32
-samples, as the number of layers that must be widened for the float model's accuracy, by this order, by the error of the
-output when only that layer is widened, and by the errors of the layers' own values: CNN with 4-bit weights and values
-6, 13 and 16 of 18, CNN with 3-bit weights 5, 8 and 6; a small multilayer perceptron with 3 bits 4, 5 and 4 of 5.
+For `drop` and `raise`, how much a layer hurts is the ratio of signal to noise of the output, on samples that
+calibrated, against the model in which no layer is as narrow: of all others none is narrow either. That orders layers by
+what changing one of them gives, where errors per value add up along the network and put the last layers first. Measured
+on the digit classifiers with 32 samples, as the number of layers that must be widened for the float model's accuracy,
+by this order, by the error of the output when only that layer is widened, and by the errors of the layers' own values:
+CNN with 4-bit weights and values 6, 13 and 16 of 18, CNN with 3-bit weights 5, 8 and 6; a small multilayer perceptron
+with 3 bits 4, 5 and 4 of 5.
 
 What a search has measured is on disk after each figure: one that was killed goes on where it was. It asks the same
 questions in the same order, so it needs no other state than the answers, under a digest of all that they depend on.
@@ -17,6 +20,7 @@ questions in the same order, so it needs no other state than the answers, under 
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -42,8 +46,10 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings, unders
 from qmlir.text.files import read_json
 from qmlir.text.printing import module_text
 from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned, counted
+from qmlir.text.tables import aligned, bytes_text, counted
 from qmlir.text.weights import write_atomically
+from qmlir.workflows.budget import SAMPLES as GRADED_ON
+from qmlir.workflows.budget import Allotment, Budget, allot
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import (
     Accuracy,
@@ -125,6 +131,7 @@ class SearchMode(StrEnum):
 
     DROP = "drop"
     RAISE = "raise"
+    BUDGET = "budget"
 
 
 def _percent(accuracy: float) -> str:
@@ -158,10 +165,12 @@ class SearchResult(Readable):
     mode: SearchMode
     metric: str
     samples: int
-    bound: float
+    bound: float | None
+    """`None` for a budget."""
+
     float_accuracy: float
-    start_accuracy: float
-    """Of the model quantized as the user says."""
+    start_accuracy: float | None
+    """Of the model quantized as the user says; `None` for a budget, which does not ask for it."""
 
     ranking: tuple[tuple[str, float], ...]
     """The layers in the order in which they were tried, with the ratio of signal to noise in decibels; empty where the
@@ -187,16 +196,23 @@ class SearchResult(Readable):
     recipe: str
     """The text of a recipe that makes it, with the settings that were given."""
 
+    allotment: Allotment | None = None
+    """What each width loses, and the front of costs and losses, for a budget."""
+
     def to_dict(self) -> dict[str, Any]:
         """All but the modules, for machines."""
         names = (
             "mode", "metric", "samples", "bound", "float_accuracy", "start_accuracy", "accuracy", "is_reached",
-            "is_finished", "measured", "ranking", "steps", "widths", "recipe",
+            "is_finished", "measured", "ranking", "steps", "widths", "recipe", "allotment",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def text(self) -> str:
-        """The table of steps, and the result."""
+        """The tables of what was tried, and the result."""
+        if self.allotment is not None:
+            return self._allotted(self.allotment)
+        assert self.start_accuracy is not None
+        assert self.bound is not None
         noise = dict(self.ranking)
         rows = [
             (
@@ -222,6 +238,16 @@ class SearchResult(Readable):
             lines.append(f"the bound is not reached in {steps}, {changed}: more steps go on from here")
         return "".join(f"{line}\n" for line in lines)
 
+    def _allotted(self, allotment: Allotment) -> str:
+        chosen = allotment.chosen
+        return (
+            f"{allotment.text(self.metric)}"
+            f"{self.metric} on {counted(self.samples, 'sample')}: {_percent(self.float_accuracy)} in float, "
+            f"{_percent(self.accuracy)} found; {bytes_text(chosen.bytes)} of weights, of "
+            f"{counted(allotment.points, 'point')} of the front, predicted on {counted(allotment.samples, 'sample')}\n"
+            f"{counted(len(self.widths), 'layer')} changed\n"
+        )
+
 
 class _Search:
     """One search: what it works on, and what it has measured."""
@@ -246,7 +272,7 @@ class _Search:
         """Of the model with these widths."""
         # JSON, so that no name of a layer makes two of them alike.
         name = f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
-        return self._measured(name, lambda: self.score.of(self.layered.quantized(widths)))
+        return self.measured(name, lambda: self.score.of(self.layered.quantized(widths)))
 
     def holds(self, accuracy: float) -> bool:
         """Whether an accuracy is enough."""
@@ -256,14 +282,15 @@ class _Search:
         """The layers, those that add most noise to the output first; `tried` are the widths where each is alone."""
         what = f"sqnr {Width.NARROW if not reference else self.widest}"
         figures = {
-            name: self._measured(f"{what} {name}", partial(self._sqnr, widths, reference))
+            name: self.measured(f"{what} {name}", partial(self._sqnr, widths, reference))
             for name, widths in tried.items()
         }
         order = sorted(figures, key=lambda name: figures[name])
         self.ranking = [(name, figures[name]) for name in order]
         return order
 
-    def _measured(self, name: str, measure: Callable[[], float]) -> float:
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """The figure of that name, which is known or measured now."""
         found = self.measurements.measured(name, measure)
         self.advance(1)
         return found
@@ -341,7 +368,14 @@ def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, as
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _check_bound(bound: float | None, drop: float | None) -> None:
+def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budget: Budget) -> None:
+    if way is SearchMode.BUDGET:
+        if bound is not None or drop is not None:
+            raise text_error("a search by a budget has no bound: it loses as little as the budget allows")
+        budget.check()
+        return
+    if budget != Budget():
+        raise text_error(f"a budget is for the mode '{SearchMode.BUDGET}', found the mode '{way}'")
     if (bound is None) == (drop is None):
         raise text_error("a search has a bound: an accuracy, or how far it may drop below the float model, one of them")
     name, figure = ("the bound", bound) if bound is not None else ("the drop", drop)
@@ -379,6 +413,8 @@ def search(
     labels: Labels | None = None,
     bound: float | None = None,
     drop: float | None = None,
+    weight_bytes: int | None = None,
+    time: float | None = None,
     mode: str = SearchMode.DROP,
     to: str = Width.WIDE,
     calibration: Data | None = None,
@@ -400,17 +436,23 @@ def search(
     that has to hold; or `drop`, how far it may lie below that of the float model. `mode` is `drop`, which gives layers
     16 bits or what `to` says (`float`), or `raise`, which gives weights 4 bits.
 
+    The mode `budget` has no bound. `weight_bytes` is the most that quantized constants may take, `time` the most
+    estimated time (`coverage`), as a multiple of that of the model as it was quantized; one of them or both. Layers get
+    weights of 4 bits, or 16 bits, such that the sum of what gradients predict to be lost is the least that there is.
+
     The model is calibrated by `profiled`, a profile of the lowered model; or on `calibration`, or else on `data`. What
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
-    `max_steps` layers are tried, and `on_step` is called after each. `engine` chooses what runs modules, `threads` are
-    those of compiled ones. The others are settings of `qmlir.quantize`. What is measured, and what the result has, is
-    `quantize` with `effort=0`, which repairs nothing.
+    `max_steps` layers are tried, and `on_step` is called after each; for a budget, at most so many points of the front
+    are measured, the chosen one at least, which is the only one by default. `engine` chooses what runs modules,
+    `threads` are those of compiled ones. The others are settings of `qmlir.quantize`. What is measured, and what the
+    result has, is `quantize` with `effort=0`, which repairs nothing.
 
     Where the bound cannot be held, the result is the best that was found. Raises `DiagnosticError` for data, labels or
     settings that do not fit.
     """
-    _check_bound(bound, drop)
     way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, to, "width")
+    budget = Budget(weight_bytes, time)
+    _check_bound(way, bound, drop, budget)
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)
     recipe = RecipeText.of(settings.get("recipe", ""))
@@ -442,14 +484,24 @@ def search(
             float_accuracy = measurements.measured("accuracy of the float model", lambda: accuracy.of(module))
             advance(1)
             wanted = float_accuracy - drop if drop is not None else bound
-            assert wanted is not None
             ranked_on = Batches(module, calibrating, limit=RANKED_ON)
-            found = _Search(layered, accuracy, ranked_on, measurements, wanted, widest, advance, on_step)
-            widths, is_finished = (found.drop if way is SearchMode.DROP else found.narrow)(max_steps)
-            start_accuracy, reached = found.accuracy({}), found.accuracy(widths)
+            found = _Search(
+                layered, accuracy, ranked_on, measurements, -math.inf if wanted is None else wanted, widest, advance,
+                on_step,
+            )  # fmt: skip
+            allotment = None
+            if way is SearchMode.BUDGET:
+                graded = Batches(module, calibrating, limit=GRADED_ON, size=1)
+                allotment = allot(layered, graded, scores, budget, found.measured)
+                allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)
+                widths, is_finished = dict(allotment.chosen.widths), True
+            else:
+                widths, is_finished = (found.drop if way is SearchMode.DROP else found.narrow)(max_steps)
+            start_accuracy, reached = None if allotment else found.accuracy({}), found.accuracy(widths)
         text = layered.recipe_text(widths)
     made = quantized(RecipeText("the recipe of the search", text), start.profile)
     return SearchResult(
         way, accuracy.metric, samples, wanted, float_accuracy, start_accuracy, tuple(found.ranking),
         tuple(found.steps), reached, widths, found.holds(reached), is_finished, measurements.taken, made, text,
+        allotment,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, pipeline_values
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.decide import decide
+from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe, Rule, make_rule
@@ -122,6 +123,8 @@ class _Probe:
     """The layers of which something was left in float."""
 
     weights: Mapping[str, int]
+    decisions: tuple[Decisions, ...]
+    """Those of each function."""
 
 
 class Layered:
@@ -133,8 +136,9 @@ class Layered:
         Raises `DiagnosticError` where nothing in the module can be named or quantized.
         """
         self._profiled = profiled
-        self._decided = profiled.clone()
-        take_apart(self._decided)
+        self.decided = profiled.clone()
+        """The module that types are decided on, which stays as it is."""
+        take_apart(self.decided)
         self._settings = {name: value for name, value in settings.items() if value}
         self._recipe = recipe
         probe = self._probe(())
@@ -155,15 +159,17 @@ class Layered:
         recipe = _Watching([*base, *tried])
         left: set[str] = set()
         weights: dict[str, int] = defaultdict(int)
-        for function in functions_of(self._decided):
+        found: list[Decisions] = []
+        for function in functions_of(self.decided):
             decisions = decide(function, recipe)
+            found.append(decisions)
             left.update(name for op in decisions.left_in_float if (name := _name_of(op)) is not None)
             for op, place in decisions.constants:
                 slots = slots_of(op) if isinstance(op, Quantizable) else {}
                 if (name := _name_of(op)) is not None and slots.get(place) is Slot.WEIGHT:
                     weights[name] += elements_of(op.operands[place])
         used = tuple(table for place, table in enumerate(tables, len(base)) if place in recipe.used)
-        return _Probe(recipe.decided, used, frozenset(left), weights)
+        return _Probe(recipe.decided, used, frozenset(left), weights, tuple(found))
 
     def supported(self, widths: Widths) -> dict[str, Width]:
         """`widths` with float for layers of which something does not take 16 bits."""
@@ -178,6 +184,10 @@ class Layered:
 
     def _all_tables(self, widths: Widths) -> list[RuleTable]:
         return [table for name, layer in self.layers.items() if name in widths for table in layer.tables(widths[name])]
+
+    def decisions(self, widths: Widths) -> tuple[Decisions, ...]:
+        """What is decided for each function of `decided` with these widths."""
+        return self._probe(self._all_tables(widths)).decisions
 
     def recipe_text(self, widths: Widths) -> str:
         """A recipe file: the user's own rules as they are, followed by those that make the `widths`."""

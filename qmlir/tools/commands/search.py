@@ -50,9 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--data", required=True, help="samples to measure the accuracy on: as for qmlir quantize")
     add = parser.add_argument
     add_options(parser, "--preprocess", "--labels")
-    goal = parser.add_mutually_exclusive_group(required=True)
+    goal = parser.add_mutually_exclusive_group()
     goal.add_argument("--bound", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
     goal.add_argument("--drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A")
+    add(
+        "--bytes", type=int, metavar="N", dest="weight_bytes",
+        help="with --mode budget: the most bytes that quantized weights and biases may take",
+    )  # fmt: skip
+    add(
+        "--time", type=float, metavar="R",
+        help="with --mode budget: the most estimated time, as a multiple of that of the model as it is quantized",
+    )  # fmt: skip
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--calibration", metavar="PATH", help="samples to calibrate on (default: those of --data)")
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
@@ -60,13 +68,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--mode", choices=[str(each) for each in SearchMode], default=str(SearchMode.DROP),
         help="drop: widen the worst layers until the bound holds (the default); raise: give weights 4 bits as long "
-        "as it holds",
+        "as it holds; budget: the widths that lose least within --bytes and --time, by gradients",
     )  # fmt: skip
     add(
         "--to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
         help="the width that drop gives layers: 16 bits, or float where 16 are not supported (the default); or float",
     )  # fmt: skip
-    add("--max-steps", type=int, metavar="N", help="try at most N layers")
+    add(
+        "--max-steps", type=int, metavar="N",
+        help="try at most N layers; of a budget, measure at most N points of the front (default: the chosen one)",
+    )  # fmt: skip
     add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
     add(
         "--engine", choices=[str(each) for each in Engine], default=str(Engine.AUTO),
@@ -121,9 +132,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     with labels_beside_data(arguments):
         found = search(
             source.module, data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
-            mode=arguments.mode, to=arguments.to, calibration=calibration, profiled=source.profile,
-            output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
-            threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(str(step)),
+            weight_bytes=arguments.weight_bytes, time=arguments.time, mode=arguments.mode, to=arguments.to,
+            calibration=calibration, profiled=source.profile, output=arguments.scores, max_steps=arguments.max_steps,
+            state=state, engine=arguments.engine, threads=arguments.threads, progress=session.progress,
+            on_step=lambda step: session.detail(str(step)),
             **source.settings,
         )  # fmt: skip
     if found.is_reached:
