@@ -28,8 +28,7 @@ from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
-from typing import IO, Any, Unpack, cast
+from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -43,11 +42,9 @@ from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
-from qmlir.text.files import read_json
 from qmlir.text.printing import module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, bytes_text, counted
-from qmlir.text.weights import write_atomically
 from qmlir.workflows.budget import SAMPLES as GRADED_ON
 from qmlir.workflows.budget import Allotment, Budget, allot
 from qmlir.workflows.comparison.errors import ErrorSums
@@ -63,60 +60,10 @@ from qmlir.workflows.evaluating import (
     read_labels,
 )
 from qmlir.workflows.loading import takes_model
+from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.widths import Layered, Width, Widths
-
-FORMAT = "qmlir-search"
-
-
-class Measurements:
-    """Figures by name, kept in a file where there is one."""
-
-    def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
-        """The figures that `path` has under `key`; a file of another key, or that is none, is written over."""
-        self.key = key
-        self.path = None if path is None else Path(path)
-        self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
-        self.known = len(self._figures)
-        """How many there were."""
-        self.taken = 0
-        """How many were measured since."""
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._figures
-
-    def measured(self, name: str, measure: Callable[[], float]) -> float:
-        """The figure of that name: the one that is known, or `measure()`, which is written down at once.
-
-        Raises `DiagnosticError` where it cannot be.
-        """
-        if name not in self._figures:
-            self._figures[name] = measure()
-            self.taken += 1
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(self.path, self.text())
-        return self._figures[name]
-
-    def text(self) -> str:
-        """The content of the file."""
-        content = {"format": FORMAT, "key": self.key, "figures": self._figures}
-        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def _read(path: Path, key: str) -> dict[str, float]:
-    """The figures of a file; none where it is not there yet, or no file of ours: there is nothing to go on from."""
-    found = read_json(path)
-    if not isinstance(found, dict):
-        return {}
-    content = cast(dict[str, Any], found)
-    figures: Any = content.get("figures")
-    if content.get("format") != FORMAT or content.get("key") != key or not isinstance(figures, dict):
-        return {}
-    named = cast(dict[str, Any], figures)
-    return {name: float(figure) for name, figure in named.items() if isinstance(figure, int | float)}
-
 
 RANKED_ON = 8
 """Samples that the order of layers is measured on: noise is seen in every score. The CNN with 4 bits needs 7 layers by
@@ -272,7 +219,7 @@ class _Search:
         """Of the model with these widths."""
         # JSON, so that no name of a layer makes two of them alike.
         name = f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
-        return self.measured(name, lambda: self.score.of(self.layered.quantized(widths)))
+        return self._measured(name, lambda: self.score.of(self.layered.quantized(widths)))
 
     def holds(self, accuracy: float) -> bool:
         """Whether an accuracy is enough."""
@@ -282,14 +229,14 @@ class _Search:
         """The layers, those that add most noise to the output first; `tried` are the widths where each is alone."""
         what = f"sqnr {Width.NARROW if not reference else self.widest}"
         figures = {
-            name: self.measured(f"{what} {name}", partial(self._sqnr, widths, reference))
+            name: self._measured(f"{what} {name}", partial(self._sqnr, widths, reference))
             for name, widths in tried.items()
         }
         order = sorted(figures, key=lambda name: figures[name])
         self.ranking = [(name, figures[name]) for name in order]
         return order
 
-    def measured(self, name: str, measure: Callable[[], float]) -> float:
+    def _measured(self, name: str, measure: Callable[[], float]) -> float:
         """The figure of that name, which is known or measured now."""
         found = self.measurements.measured(name, measure)
         self.advance(1)
@@ -492,7 +439,7 @@ def search(
             allotment = None
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=GRADED_ON, size=1)
-                allotment = allot(layered, graded, scores, budget, found.measured)
+                allotment = allot(layered, graded, scores, budget, measurements)
                 allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)
                 widths, is_finished = dict(allotment.chosen.widths), True
             else:

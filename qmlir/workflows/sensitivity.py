@@ -1,20 +1,26 @@
-"""What rounding the values of each layer costs, for all layers and widths from one backward pass.
+"""What rounding the values of each layer costs, for all layers and widths from one backward pass of each sample.
 
 The loss is the divergence of the quantized model's classes from those of the float model, which needs no labels. At the
 float model it is 0, and so is its gradient: the first term of its Taylor series is the quadratic one, which is the
 Fisher information (LeCun et al., Optimal Brain Damage, 1990; Li et al., BRECQ, 2021). With `p` the classes of the
-softmax of the scores, `d` what rounding adds to a value, and `g_k` the gradient of `log p_k` by that value,
+softmax of the scores, `d` what rounding adds to the values, and `g_k` the gradient of `log p_k` by these,
 
     KL(p || p') = 1/2 E[sum_k p_k (g_k . d)^2] + O(|d|^3)
 
-which is a sum over the values where their roundings are independent. The true class would give the gradient of a loss
-that a trained model has nearly none of; the expectation over the model's own classes is the Fisher information itself.
+The true class would give the gradient of a loss that a trained model has nearly none of; the expectation over the
+model's own classes is the Fisher information itself. With random signs `e_k` one gradient has all classes: that of
+`sum_k e_k sqrt(p_k) log p_k` by the values, whose product with `d` has the same square in expectation.
 
-A profiled module and the widths in question come in; a figure for each goes out. Every value that is rounded, and every
-constant, gets an input of zeros that is added to it: the gradient by that input is the gradient by the value.
+The form is quadratic in `d`: layers add up but for the products of each two, which are kept. Weights are rounded to the
+same for every sample, so that these do not cancel. Measured over all 512 choices of 4 and 8 bits for the weights of the
+digits CNN, the rank correlation with the divergence of the executed integers is .98 with all products, .97 with those
+of three layers on, and .79 without any; no sum over layers has more than .86, however it is fitted.
+
+A profiled module and the types in question come in; a matrix goes out. Every value that is rounded, and every constant,
+gets an input of zeros that is added to it: the gradient by that input is the gradient by the value.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
@@ -52,12 +58,6 @@ Place: TypeAlias = SSAValue | tuple[Operation, int]
 Rounded: TypeAlias = Mapping[Place, UniformQuantizedType]
 """The places of a function that are rounded, each with its type."""
 
-SHARE = 0.99
-"""The part of a sample's Fisher information, by the trace over its scores, that gradients are taken of."""
-
-MOST_DIRECTIONS = 16
-"""Gradients of one sample at most."""
-
 _SUM = 1e-4
 """How far the sum of a row may be from 1 for a softmax in f32."""
 
@@ -84,46 +84,28 @@ def _difference(array: Array, type_: UniformQuantizedType) -> Array:
     return dequantize(quantize(array, type_), type_).astype(np.float64) - array
 
 
-@dataclass
-class Sensitivity:
-    """The gradients of a function by all that is rounded in it."""
+def divergences(module: ModuleOp, output: str, batches: Batches, wanted: Sequence[Rounded]) -> F64:
+    """The matrix `G` of `1/2 E[c_i c_j]` for the changes `c` that `wanted` makes to the scores `output`, in nats.
 
-    module: ModuleOp
-    """A profiled module, whose places are given."""
-
-    output: str
-    """The name of the scores."""
-
-    samples: int = 0
-    """How many were gone over."""
-
-    passes: int = 0
-    """How many backward passes were made, each of one direction of one sample."""
-
-    def losses(self, batches: Batches, wanted: Sequence[Rounded]) -> list[float]:
-        """The divergence that each of `wanted` adds, `1/2 E[sum_u (g_u . d)^2]` summed over its places, in nats.
-
-        Raises `DiagnosticError` for an operation that has no gradient, or where the output has no scores.
-        """
-        types: dict[Place, dict[UniformQuantizedType, float]] = {}
-        for each in wanted:
-            for place, type_ in each.items():
-                types.setdefault(place, {}).setdefault(type_, 0.0)
-        program: _Program | None = None
-        for batch in batches:
-            if program is None or not program.takes(batch):
-                program = _Program(self.module, tuple(types), batch, self.output)
-            known, passes = program.run(batch)
-            errors = [
-                (place, type_, _difference(known[place], type_)) for place, found in types.items() for type_ in found
-            ]
-            for gradients in passes:
-                self.passes += 1
-                for place, type_, error in errors:
-                    change = float(np.vdot(gradients[place].astype(np.float64), error))
-                    types[place][type_] += change * change / 2
-            self.samples += batch.samples
-        return [sum(types[place][type_] for place, type_ in each.items()) / max(self.samples, 1) for each in wanted]
+    `G_ii` is the divergence of the i-th. Of what changes places as the i-th and the j-th do beside the first, the
+    divergence is that of `c_i + c_j - c_0`. `module` is a profiled one, whose places are given. Raises
+    `DiagnosticError` for an operation that has no gradient, and where the output has no scores.
+    """
+    random = np.random.default_rng(0)
+    types = list(dict.fromkeys(pair for each in wanted for pair in each.items()))
+    numbers = {pair: number for number, pair in enumerate(types)}
+    selected = [[numbers[pair] for pair in each.items()] for each in wanted]
+    program: _Program | None = None
+    total, samples = np.zeros((len(wanted), len(wanted))), 0
+    for batch in batches:
+        if program is None or not program.takes(batch):
+            program = _Program(module, tuple(dict.fromkeys(place for place, _ in types)), batch, output)
+        known, gradients = program.run(batch, random)
+        changes = [float(np.vdot(gradients[place], _difference(known[place], type_))) for place, type_ in types]
+        row = np.asarray([sum(changes[number] for number in each) for each in selected])
+        total += np.outer(row, row) / 2
+        samples += batch.samples
+    return total / max(samples, 1)
 
 
 def _plain(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
@@ -189,26 +171,22 @@ class _Program:
         """Whether a batch has the shapes of this program."""
         return self._shapes == _shapes(batch)
 
-    def run(self, batch: Batch) -> tuple[dict[Place, Array], Iterator[dict[Place, Array]]]:
-        """What each place is, and the gradients of each sample, one for each of its directions."""
-        return self._known(batch), self._passes(batch)
+    def run(self, batch: Batch, random: np.random.Generator) -> tuple[dict[Place, Array], dict[Place, F64]]:
+        """What each place is, and the gradient of `score_gradients` by it."""
+        inputs = {**batch.inputs, **self._zeros}
+        values = {**inputs, **interpret(self._split, inputs, function="forward")}
+        output = values[self._output]
+        seeds = score_gradients(rows_of_scores(output, batch), random)
+        seeds[batch.samples :] = 0
+        seed = seeds.astype(np.float32).reshape(output.shape)
+        found = self._backward({**values, gradient_name(self._output): seed})
+        gradients = {place: found[gradient_name(name)].astype(np.float64) for place, name in self._names.items()}
+        return self._known(batch), gradients
 
     def _known(self, batch: Batch) -> dict[Place, Array]:
         seen = _Seen({_value(place) for place in self._names})
         interpret(self._module, batch.inputs, function=ENTRY, listeners=[seen])
         return {place: seen.values[_value(place)] for place in self._names}
-
-    def _passes(self, batch: Batch) -> Iterator[dict[Place, Array]]:
-        inputs = {**batch.inputs, **self._zeros}
-        values = {**inputs, **interpret(self._split, inputs, function="forward")}
-        output = values[self._output]
-        scores = rows_of_scores(output, batch)
-        for row in range(batch.samples):
-            for each in directions(scores[row]):
-                seed = np.zeros_like(scores, np.float32)
-                seed[row] = each
-                found = self._backward({**values, gradient_name(self._output): seed.reshape(output.shape)})
-                yield {place: found[gradient_name(name)] for place, name in self._names.items()}
 
     def _backward(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """Other results than the scores have the gradient 0."""
@@ -251,19 +229,18 @@ def _with_inputs(module: ModuleOp, names: Mapping[Place, str]) -> ModuleOp:
     return clone
 
 
-def directions(scores: Array) -> list[Array]:
-    """Gradients `u` by the scores of one sample: `sum_u (u . z)^2 = sum_k p_k (d log p_k . z)^2` for each change `z`.
+def score_gradients(scores: Array, random: np.random.Generator) -> F64:
+    """The gradient of `sum_k e_k sqrt(p_k) log p_k` by each row of scores, for random signs `e`.
 
-    The matrix of that form is `F = diag(p) - p p^T`, and `u` its eigenvectors times the roots of their eigenvalues,
-    the largest first, as many as make up `SHARE` of its trace: of a sure sample few do. Scores that add up to 1 and are
-    not negative are taken for `p` itself; as `dp = F dz`, the eigenvectors are divided by the roots then.
+    Its product with a change has the square `sum_k p_k (d log p_k . change)^2` in expectation: one pass for all
+    classes. The signs of samples are independent, and so are those of rows that go through one pass. Rows that are not
+    negative and add up to 1 are taken for `p` itself.
     """
     values: F64 = scores.astype(np.float64)
-    is_softmax = bool((values >= 0).all()) and abs(float(values.sum()) - 1) < _SUM
-    chances: F64 = values if is_softmax else softmax(values)
-    found, vectors = np.linalg.eigh(np.diag(chances) - np.outer(chances, chances))
-    found, vectors = found[::-1], vectors[:, ::-1]
-    parts = np.cumsum(found)
-    count = min(int(np.searchsorted(parts, SHARE * parts[-1])) + 1, MOST_DIRECTIONS)
-    kept = [(value, vectors[:, place]) for place, value in enumerate(found[:count].tolist()) if value > 0]
-    return [(vector / np.sqrt(value) if is_softmax else vector * np.sqrt(value)) for value, vector in kept]
+    signs = random.choice([-1.0, 1.0], values.shape)
+    if (values >= 0).all() and np.abs(values.sum(-1) - 1).max() < _SUM:
+        roots = np.sqrt(values)
+        return np.divide(signs, roots, out=np.zeros_like(values), where=roots > 0)
+    chances: F64 = softmax(values)
+    weighted: F64 = signs * np.sqrt(chances)
+    return weighted - chances * weighted.sum(-1, keepdims=True)

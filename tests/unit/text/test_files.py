@@ -12,7 +12,7 @@ from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
-from qmlir.workflows.searching import Measurements
+from qmlir.workflows.measurements import Measurements
 
 
 def test_what_is_read(tmp_path: Path) -> None:

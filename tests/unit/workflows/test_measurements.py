@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qmlir.workflows.searching import Measurements
+from qmlir.workflows.measurements import Measurements
 
 
 def test_a_figure_is_measured_once(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""Figures that are slow to measure, by name, in a file that a killed run leaves for the next one."""
+
+import json
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from qmlir.text.files import read_json
+from qmlir.text.weights import write_atomically
+
+FORMAT = "qmlir-search"
+
+
+class Measurements:
+    """Figures by name, kept in a file where there is one."""
+
+    def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
+        """The figures that `path` has under `key`; a file of another key, or that is none, is written over."""
+        self.key = key
+        self.path = None if path is None else Path(path)
+        self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
+        self.known = len(self._figures)
+        """How many there were."""
+        self.taken = 0
+        """How many were measured since."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._figures
+
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """The figure of that name: the one that is known, or `measure()`, which is written down at once.
+
+        Raises `DiagnosticError` where it cannot be.
+        """
+        return self.together([name], lambda: [measure()])[0]
+
+    def together(self, names: Sequence[str], measure: Callable[[], Sequence[float]]) -> list[float]:
+        """The figures of these names: those that are known, or all by `measure()`, where one of them is not."""
+        if any(name not in self._figures for name in names):
+            self._figures.update(zip(names, measure(), strict=True))
+            self.taken += len(names)
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(self.path, self.text())
+        return [self._figures[name] for name in names]
+
+    def text(self) -> str:
+        """The content of the file."""
+        content = {"format": FORMAT, "key": self.key, "figures": self._figures}
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(path: Path, key: str) -> dict[str, float]:
+    """The figures of a file; none where it is not there yet, or no file of ours: there is nothing to go on from."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        return {}
+    content = cast(dict[str, Any], found)
+    figures: Any = content.get("figures")
+    if content.get("format") != FORMAT or content.get("key") != key or not isinstance(figures, dict):
+        return {}
+    named = cast(dict[str, Any], figures)
+    return {name: float(figure) for name, figure in named.items() if isinstance(figure, int | float)}
