@@ -3,6 +3,10 @@
 An archive has `x_train`, `x_test` and `y_test`. Images of u8 are given as `(x / 255 - 0.5) / 0.25`, floats as they are.
 The first training images calibrate; a row has the top-1 of the compiled program on the test images, the signal-to-noise
 ratio of its scores against the float model's, and the seconds that quantizing took.
+
+With `--choices N` the rows are of a search by a budget instead (`qmlir search --mode budget`): how well the predicted
+loss orders choices of 4 and 8 bits for the weights of each layer, against the divergence of their executed integers on
+test images, all choices or N that are drawn; and the models that the search evaluates, against those of the greedy one.
 """
 
 import argparse
@@ -17,12 +21,18 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 import qmlir
 from benchmarks.rows import BenchRow, print_rows
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.losses import divergence
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
+from qmlir.workflows.budget import SAMPLES, constant_bytes, predict
 from qmlir.workflows.comparison.errors import ErrorSums
+from qmlir.workflows.evaluating import Batches, output_name
+from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.repairing import EFFORTS
+from qmlir.workflows.searching import search
+from qmlir.workflows.widths import Layered, Width
 
 _SETTINGS: dict[str, QuantizeSettings] = {
     "W8A8": {},
@@ -70,11 +80,72 @@ def measured(model: Path, archive: Path, samples: int) -> Iterator[BenchRow]:
             yield BenchRow(f"{name}: quantizing", taken, None, "s", subject=model.stem)
 
 
+def _ranks(figures: Sequence[float]) -> Array:
+    """The place of each figure among all; these differ but by chance."""
+    return np.argsort(np.argsort(np.asarray(figures))).astype(np.float64)
+
+
+def _choices(names: Sequence[str], most: int) -> Iterator[dict[str, Width]]:
+    """4 bits for some of the layers: all choices, or `most` different ones."""
+    count = 1 << len(names)
+    numbers = range(count) if count <= most else np.random.default_rng(0).choice(count, most, replace=False).tolist()
+    for number in numbers:
+        yield {name: Width.NARROW for place, name in enumerate(names) if number >> place & 1}
+
+
+def ordered(model: Path, archive: Path, samples: int, choices: int, images: int) -> Iterator[BenchRow]:
+    """The rows of a search by a budget, of one model; `images` of the test set are the referee."""
+    module = qmlir.load(model)
+    (port,) = inputs_of(function_of(module, "main"))
+    shape = tensor(port.type).get_shape()
+    with np.load(archive) as found:
+        data, tested = (_ready(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images)))
+        classes = found["y_test"][:images]
+    output = output_name(module, None)
+    profiled = qmlir.quantize(module, {port.name: data}, validate=False).profiled
+    layered = Layered(profiled, {"granularity": "channel"})
+    names = [name for name, layer in layered.layers.items() if layer.weights]
+    batches = Batches(module, {port.name: data}, limit=SAMPLES, size=1)
+    begun = time.perf_counter()
+    known = predict(layered, batches, output, [(name, Width.NARROW) for name in names], Measurements(""))
+    yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=model.stem)
+    wanted = _scores(module, port.name, tested)
+    predicted: list[float] = []
+    measured: list[float] = []
+    for widths in _choices(names, choices):
+        predicted.append(known.loss(widths))
+        scores = qmlir.interpret(layered.quantized(widths), {port.name: tested})[output]
+        measured.append(divergence(scores.reshape(wanted.shape), wanted, 1.0)[0])
+    correlation = float(np.corrcoef(_ranks(predicted), _ranks(measured))[0, 1])
+    name = f"1 - rank correlation, {len(predicted)} of {1 << len(names)} choices"
+    yield BenchRow(name, 1 - correlation, 0.1, "", subject=model.stem)
+    begun = time.perf_counter()
+    greedy = search(module, {port.name: tested}, labels=classes, calibration={port.name: data}, drop=0.01, mode="raise")
+    yield BenchRow("greedy search", time.perf_counter() - begun, None, "s", subject=model.stem)
+    begun = time.perf_counter()
+    size = constant_bytes(layered, greedy.widths)
+    found = search(
+        module, {port.name: tested}, labels=classes, calibration={port.name: data}, weight_bytes=size, mode="budget"
+    )
+    yield BenchRow("search by a budget", time.perf_counter() - begun, None, "s", subject=model.stem)
+    for what, each in (("greedy", greedy), ("budget", found)):
+        yield BenchRow(f"{what}: top-1 at {size} bytes", 100 * each.accuracy, None, "%", subject=model.stem)
+        scores = qmlir.interpret(each.quantized.module, {port.name: tested})[output]
+        lost = divergence(scores.reshape(wanted.shape), wanted, 1.0)[0]
+        yield BenchRow(f"{what}: divergence at {size} bytes", 1e3 * lost, None, "mnat", subject=model.stem)
+    # The model as it was quantized is run for its accuracy, and as what the order of the layers is measured against.
+    evaluated = 2 + len(greedy.ranking) + len(greedy.steps)
+    name = f"models evaluated, of {evaluated} by the greedy search"
+    yield BenchRow(name, 1 / evaluated, 1 / 20, "", subject=model.stem)
+
+
 def main() -> None:
     """Measure the models that are named, and print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", metavar="FILE", help="a model and its archive of images, in turn")
     parser.add_argument("--samples", type=int, default=512, help="training images that calibrate (default: 512)")
+    parser.add_argument("--choices", type=int, metavar="N", help="measure a search by a budget, on N choices of widths")
+    parser.add_argument("--images", type=int, default=128, help="test images of such a search (default: 128)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     files = [Path(each) for each in arguments.pairs]
@@ -83,7 +154,11 @@ def main() -> None:
     rows = [
         row
         for model, archive in zip(files[::2], files[1::2], strict=True)
-        for row in measured(model, archive, arguments.samples)
+        for row in (
+            measured(model, archive, arguments.samples)
+            if arguments.choices is None
+            else ordered(model, archive, arguments.samples, arguments.choices, arguments.images)
+        )
     ]
     print_rows(rows, as_json=arguments.json)
 

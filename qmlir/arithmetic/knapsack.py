@@ -41,10 +41,9 @@ class Choice:
     loss: float
 
 
-def least(items: Sequence[Sequence[Option]]) -> tuple[int, ...]:
-    """The least cost of each kind; each may be that of another choice."""
-    columns = (np.min([option.costs for option in options], axis=0) for options in items)
-    return tuple(int(each) for each in np.sum(list(columns), axis=0))
+def least(items: Sequence[Sequence[Option]], kinds: int) -> tuple[int, ...]:
+    """The least cost of each of so many kinds; each may be that of another choice."""
+    return tuple(sum(min(option.costs[kind] for option in options) for options in items) for kind in range(kinds))
 
 
 def front(

@@ -10,7 +10,7 @@ than they take: what is chosen is within the budget.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,6 @@ from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.sizes import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import text_error
-from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.report import coverage
 from qmlir.text.tables import aligned, bytes_text
 from qmlir.workflows.evaluating import Batches
@@ -155,13 +154,67 @@ def _spread(points: Sequence[Any], count: int) -> list[Any]:
     return [points[place * (len(points) - 1) // max(count - 1, 1)] for place in range(count)]
 
 
-@dataclass(frozen=True)
-class _Way:
-    """One width of a layer, `None` as it is, and its row in the matrix of divergences."""
+Alone = tuple[str, Width]
+"""A layer and the width that it has alone, all others being as they are."""
 
-    width: Width | None
-    row: int
-    option: Option
+
+@dataclass(frozen=True)
+class Prediction:
+    """What widths lose, as far as it is predicted."""
+
+    matrix: F64
+    """Of `divergences`; the first row is the model as it was quantized."""
+
+    rows: Mapping[Alone, int]
+    weighted: Sequence[str]
+    """The layers that have weights, in the order of the model."""
+
+    def of(self, width: Alone) -> float:
+        """The divergence in nats that one width adds alone."""
+        row = self.rows[width]
+        return float(self.matrix[row, row] - self.matrix[0, 0])
+
+    def near(self) -> Iterator[tuple[str, str]]:
+        """The pairs of layers that lose something together, the earlier first."""
+        for place, later in enumerate(self.weighted):
+            for earlier in self.weighted[max(0, place - REACH) : place]:
+                yield earlier, later
+
+    def together(self, first: Alone, second: Alone) -> float:
+        """The divergence in nats that two widths add together, beside what each adds alone."""
+        one, other, known = self.rows[first], self.rows[second], self.matrix
+        return float(2 * (known[one, other] - known[one, 0] - known[0, other] + known[0, 0]))
+
+    def loss(self, widths: Widths) -> float:
+        """The divergence in nats from the float model."""
+        alone = sum(self.of(each) for each in widths.items())
+        pairs = ((first, second) for first, second in self.near() if first in widths and second in widths)
+        beside = sum(self.together((first, widths[first]), (second, widths[second])) for first, second in pairs)
+        return float(self.matrix[0, 0]) + alone + beside
+
+
+def predict(
+    layered: Layered, batches: Batches, output: str, wanted: Sequence[Alone], figures: Measurements
+) -> Prediction:
+    """What each of `wanted` loses, by gradients on `batches` of the scores in `output`.
+
+    All of it comes from one pass, which is made where a part of it is not in `figures`. Raises `DiagnosticError` for an
+    operation that has no gradient.
+    """
+    alone: list[Widths] = [{}, *({name: width} for name, width in wanted)]
+    rows, columns = np.triu_indices(len(alone))
+
+    def measure() -> list[float]:
+        decided = map(layered.decisions, alone)
+        places = [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
+        return divergences(layered.decided, output, batches, places)[rows, columns].tolist()
+
+    pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+    names = [f"divergence {_text(alone[row])} {_text(alone[column])}" for row, column in pairs]
+    matrix = np.zeros((len(alone), len(alone)))
+    matrix[rows, columns] = matrix[columns, rows] = figures.together(names, measure)
+    weighted = [name for name, layer in layered.layers.items() if layer.weights]
+    return Prediction(matrix, {each: row for row, each in enumerate(wanted, 1)}, weighted)
 
 
 def allot(layered: Layered, batches: Batches, output: str, budget: Budget, figures: Measurements) -> Allotment:
@@ -176,92 +229,92 @@ def allot(layered: Layered, batches: Batches, output: str, budget: Budget, figur
         for width in (Width.NARROW, Width.WIDE)
         if layer.may_be(width) and layered.supported({name: width}) == {name: width}
     ]
-    alone: list[dict[str, Width]] = [{}, *({name: width} for name, width in tried)]
-    decided = [layered.decisions(widths) for widths in alone]
-    sizes = [_bytes(each) for each in decided]
-    times = [0] * len(alone)
+    counts: list[Callable[[Widths], int]] = []
+    limits: list[int] = []
+    size, time = constant_bytes(layered, {}), 0
+    if budget.bytes is not None:
+        counts.append(partial(constant_bytes, layered))
+        limits.append(budget.bytes - size)
     if budget.time is not None:
-        times = [int(figures.measured(f"time {_text(each)}", partial(_time, layered, each))) for each in alone]
-    kinds = ([sizes] if budget.bytes is not None else []) + ([times] if budget.time is not None else [])
-    kept = [0, *(place for place in range(1, len(alone)) if any(kind[place] != kind[0] for kind in kinds))]
-    known = _divergences(layered, batches, output, [(alone[place], decided[place]) for place in kept], figures)
-    items: dict[str, list[_Way]] = {}
-    layers: list[LayerWidth] = []
-    for row, place in enumerate(kept[1:], 1):
-        name, width = tried[place - 1]
-        way = _Way(width, row, Option(tuple(kind[place] - kind[0] for kind in kinds), known[row, row] - known[0, 0]))
-        items.setdefault(name, [_Way(None, 0, Option((0,) * len(kinds), 0.0))]).append(way)
-        share = (times[place] - times[0]) / times[0] if times[0] else 0.0
-        layers.append(LayerWidth(name, width, sizes[place] - sizes[0], share, way.option.loss))
-    most = ([budget.bytes - sizes[0]] if budget.bytes is not None else []) + (
-        [int(budget.time * times[0]) - times[0]] if budget.time is not None else []
+        counts.append(partial(_time, layered, figures=figures))
+        time = counts[-1]({})
+        limits.append(int(budget.time * time) - time)
+    begun = [count({}) for count in counts]
+    costs = {
+        (name, width): tuple(count({name: width}) - before for count, before in zip(counts, begun, strict=True))
+        for name, width in tried
+    }
+    kept = [each for each in tried if any(costs[each])]
+    ways: dict[str, list[Width | None]] = {name: [None] for name, _ in kept}
+    for name, width in kept:
+        ways[name].append(width)
+    free = Option((0,) * len(counts), 0.0)
+    lowest = least(
+        [[free, *(Option(costs[name, each], 0.0) for each in ways[name] if each)] for name in ways], len(counts)
     )
-    options = [[way.option for way in ways] for ways in items.values()]
-    found = front(options, most, _pairs(layered, items, known))
+    if any(each > limit for each, limit in zip(lowest, limits, strict=True)):
+        raise _unreachable(budget, size, time, lowest)
+    known = predict(layered, batches, output, kept, figures)
+    options = [
+        [free if width is None else Option(costs[name, width], known.of((name, width))) for width in each]
+        for name, each in ways.items()
+    ]
+    found = front(options, limits, _pairs(known, ways))
     if not found:
-        raise _unreachable(budget, sizes[0], times[0], least(options) if options else (0,) * len(kinds))
+        raise _unreachable(budget, size, time, lowest)
     best = min(found, key=lambda each: (each.loss, each.costs))
+    sizes = {(name, width): constant_bytes(layered, {name: width}) - size for name, width in kept}
 
     def point(choice: Choice) -> FrontPoint:
-        picked = zip(items.items(), choice.picks, strict=True)
-        widths = {name: width for (name, ways), pick in picked if (width := ways[pick].width) is not None}
-        size = sizes[0] + sum(each.bytes for each in layers if widths.get(each.layer) == each.width)
-        time = None if budget.time is None else 1 + choice.costs[-1] / times[0]
-        return FrontPoint(size, time, float(known[0, 0]) + choice.loss, widths, choice is best)
+        picked = ((name, each[pick]) for (name, each), pick in zip(ways.items(), choice.picks, strict=True))
+        widths = {name: width for name, width in picked if width is not None}
+        taken = None if budget.time is None else 1 + choice.costs[-1] / time
+        total = size + sum(sizes[each] for each in widths.items())
+        return FrontPoint(total, taken, float(known.matrix[0, 0]) + choice.loss, widths, choice is best)
 
     shown = _spread([each for each in found if each is not best], SHOWN - 1)
     points = tuple(point(each) for each in found if each is best or each in shown)
-    samples = sum(batch.samples for batch in batches)
-    return Allotment(samples, tuple(layers), points, len(found))
+    layers = tuple(
+        LayerWidth(*each, sizes[each], costs[each][-1] / time if time else 0.0, known.of(each)) for each in kept
+    )
+    return Allotment(sum(batch.samples for batch in batches), layers, points, len(found))
+
+
+def _pairs(known: Prediction, ways: Mapping[str, Sequence[Width | None]]) -> dict[tuple[int, int], F64]:
+    """What each two layers lose together, by their places in `ways`: for each width of both."""
+    places = {name: place for place, name in enumerate(ways)}
+    return {
+        (places[first], places[second]): np.asarray(
+            [
+                [
+                    0.0 if one is None or other is None else known.together((first, one), (second, other))
+                    for other in ways[second]
+                ]
+                for one in ways[first]
+            ]
+        )
+        for first, second in known.near()
+        if first in places and second in places
+    }
 
 
 def _text(widths: Widths) -> str:
     return json.dumps(dict(sorted(widths.items())), ensure_ascii=False)
 
 
-def _bytes(decided: Sequence[Decisions]) -> int:
-    """Of the quantized constants: one that several operations read in one type is there once."""
+def constant_bytes(layered: Layered, widths: Widths) -> int:
+    """The bytes of the quantized constants, packed: one that several operations read in one type is there once."""
     constants: dict[tuple[SSAValue, UniformQuantizedType], int] = {}
-    for each in decided:
+    for each in layered.decisions(widths):
         for (op, place), type_ in each.constants.items():
             value = op.operands[place]
             constants[value, type_] = -(-elements_of(value) * type_.bits // 8)
     return sum(constants.values())
 
 
-def _time(layered: Layered, widths: Widths) -> int:
-    return coverage(layered.quantized(widths)).cost
-
-
-def _pairs(layered: Layered, items: Mapping[str, Sequence[_Way]], known: F64) -> dict[tuple[int, int], F64]:
-    """What each two of the layers with weights lose together, that are at most `REACH` of these apart."""
-    places = [place for place, name in enumerate(items) if layered.layers[name].weights]
-    rows = [[way.row for way in ways] for ways in items.values()]
-    found: dict[tuple[int, int], F64] = {}
-    for at, later in enumerate(places):
-        for earlier in places[max(0, at - REACH) : at]:
-            first, second = np.asarray(rows[earlier])[:, None], np.asarray(rows[later])[None, :]
-            found[earlier, later] = 2 * (known[first, second] - known[first, 0] - known[0, second] + known[0, 0])
-    return found
-
-
-def _divergences(
-    layered: Layered, batches: Batches, output: str, wanted: Sequence[tuple[Widths, Sequence[Decisions]]],
-    figures: Measurements,
-) -> F64:  # fmt: skip
-    """The matrix of `divergences`; all of it comes from one pass, which is made where a part of it is not known."""
-
-    def measure() -> list[float]:
-        places = [dict(pair for each in decided for pair in rounded(each).items()) for _, decided in wanted]
-        return divergences(layered.decided, output, batches, places)[rows, columns].tolist()
-
-    rows, columns = np.triu_indices(len(wanted))
-    names = [_text(widths) for widths, _ in wanted]
-    pairs = zip(rows.tolist(), columns.tolist(), strict=True)
-    values = figures.together([f"divergence {names[row]} {names[column]}" for row, column in pairs], measure)
-    found = np.zeros((len(wanted), len(wanted)))
-    found[rows, columns] = found[columns, rows] = values
-    return found
+def _time(layered: Layered, widths: Widths, *, figures: Measurements) -> int:
+    name = f"time {_text(widths)}"
+    return int(figures.measured(name, lambda: coverage(layered.quantized(widths)).cost))
 
 
 def _unreachable(budget: Budget, size: int, time: int, lowest: Sequence[int]) -> Exception:
@@ -271,4 +324,6 @@ def _unreachable(budget: Budget, size: int, time: int, lowest: Sequence[int]) ->
         parts.append(f"{budget.bytes} bytes, of which {size + lowest[0]} are the fewest")
     if budget.time is not None:
         parts.append(f"{budget.time} of the time, of which {(time + lowest[-1]) / time:.3f} is the least")
-    return text_error(f"no widths of 4 bits, as quantized and 16 bits keep the budget: {' and '.join(parts)}")
+    return text_error(
+        f"no choice of 4 bits, of 16 or of none for each layer can keep the budget: {' and '.join(parts)}"
+    )

@@ -176,8 +176,9 @@ class _Program:
         inputs = {**batch.inputs, **self._zeros}
         values = {**inputs, **interpret(self._split, inputs, function="forward")}
         output = values[self._output]
-        seeds = score_gradients(rows_of_scores(output, batch), random)
-        seeds[batch.samples :] = 0
+        scores = rows_of_scores(output, batch)
+        seeds = score_gradients(scores, random.choice([-1.0, 1.0], scores.shape))
+        seeds[batch.samples :] = 0  # what fills a batch up
         seed = seeds.astype(np.float32).reshape(output.shape)
         found = self._backward({**values, gradient_name(self._output): seed})
         gradients = {place: found[gradient_name(name)].astype(np.float64) for place, name in self._names.items()}
@@ -229,18 +230,15 @@ def _with_inputs(module: ModuleOp, names: Mapping[Place, str]) -> ModuleOp:
     return clone
 
 
-def score_gradients(scores: Array, random: np.random.Generator) -> F64:
-    """The gradient of `sum_k e_k sqrt(p_k) log p_k` by each row of scores, for random signs `e`.
+def score_gradients(scores: Array, signs: Array) -> F64:
+    """The gradient of `sum_k e_k sqrt(p_k) log p_k` by each row of scores, for rows of signs `e`.
 
-    Its product with a change has the square `sum_k p_k (d log p_k . change)^2` in expectation: one pass for all
-    classes. The signs of samples are independent, and so are those of rows that go through one pass. Rows that are not
-    negative and add up to 1 are taken for `p` itself.
+    Of random signs, the square of its product with a change is `sum_k p_k (d log p_k . change)^2` in expectation: one
+    pass for all classes. Rows that are not negative and add up to 1 are taken for `p` itself.
     """
     values: F64 = scores.astype(np.float64)
-    signs = random.choice([-1.0, 1.0], values.shape)
     if (values >= 0).all() and np.abs(values.sum(-1) - 1).max() < _SUM:
-        roots = np.sqrt(values)
-        return np.divide(signs, roots, out=np.zeros_like(values), where=roots > 0)
+        return np.divide(signs, np.sqrt(values), out=np.zeros_like(values), where=values > 0)
     chances: F64 = softmax(values)
     weighted: F64 = signs * np.sqrt(chances)
     return weighted - chances * weighted.sum(-1, keepdims=True)

@@ -49,7 +49,7 @@ def _all(items: Sequence[Sequence[Option]], budget: Sequence[int | None], pairs:
 def test_brute_force(kinds: int, is_coarse: bool, reach: int) -> None:
     random = np.random.default_rng(kinds)
     for _ in range(40):
-        largest = 4 if is_coarse else 1000
+        largest, digits = (4, 0) if is_coarse else (1000, 9)
         items = [
             [
                 Option(
@@ -61,14 +61,8 @@ def test_brute_force(kinds: int, is_coarse: bool, reach: int) -> None:
             for _ in range(random.integers(1, 6))
         ]
         budget = [None if random.random() < 0.2 else int(random.integers(-largest, 2 * largest)) for _ in range(kinds)]
-        pairs = {
-            (earlier, later): np.round(
-                random.normal(size=(len(items[earlier]), len(items[later]))), 0 if is_coarse else 9
-            )
-            for later in range(len(items))
-            for earlier in range(max(0, later - reach), later)
-            if random.random() < 0.8
-        }
+        near = [(a, b) for b in range(len(items)) for a in range(max(0, b - reach), b) if random.random() < 0.8]
+        pairs = {(a, b): np.round(random.normal(size=(len(items[a]), len(items[b]))), digits) for a, b in near}
         found = front(items, budget, pairs)
         assert {(each.costs, each.loss) for each in found} == _all(items, budget, pairs)
         assert [each.costs for each in found] == sorted({each.costs for each in found})
@@ -85,7 +79,7 @@ def test_of_equals_the_first_is_taken() -> None:
 
 def test_a_budget_that_is_too_small() -> None:
     items = [[Option((3, 5), 1.0), Option((4, 2), 1.0)], [Option((1, 1), 0.0)]]
-    assert least(items) == (4, 3)
+    assert least(items, 2) == (4, 3)
     assert front(items, [4, 5]) == []  # each for itself is enough
 
 

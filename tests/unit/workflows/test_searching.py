@@ -1,5 +1,6 @@
 """Searches on a classifier whose sensitivity follows by hand (`tests/support/classifiers.py`)."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.arithmetic.losses import divergence
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.quantization.recipe_text import RecipeText
+from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
 from qmlir.workflows.repairing import Repairing
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
@@ -117,6 +120,78 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
         assert search(qmlir.load(classifier()), **given).measured == 2
 
 
+def budgeted(**settings: Any) -> SearchResult:
+    return found(mode="budget", **settings)
+
+
+@pytest.mark.parametrize(
+    ("weight_bytes", "widths", "size", "accuracy"),
+    [
+        # 8 and 4 weights of 8 bits; those of `coarse` are whole in 4 bits, too, and `fine` loses all in 4.
+        (12, {"coarse[0]": Width.NARROW}, 10, 1.0),
+        (10, {"coarse[0]": Width.NARROW}, 10, 1.0),
+        (9, {"fine": Width.NARROW, "coarse[0]": Width.NARROW}, 6, CHANCE),
+        (18, {"fine": Width.WIDE, "coarse[0]": Width.NARROW}, 18, 1.0),
+    ],
+)
+def test_a_budget_of_bytes(weight_bytes: int, widths: dict[str, Width], size: int, accuracy: float) -> None:
+    result = budgeted(weight_bytes=weight_bytes)
+    assert result.allotment is not None
+    chosen = result.allotment.chosen
+    assert (result.widths, chosen.widths, chosen.bytes) == (widths, widths, size)
+    assert (result.accuracy, chosen.accuracy, result.is_reached, result.is_finished) == (accuracy, accuracy, True, True)
+    assert (result.bound, result.start_accuracy, result.steps) == (None, None, ())
+    front = result.allotment.front
+    assert [each.bytes for each in front] == sorted({each.bytes for each in front})
+    assert [each.loss for each in front] == sorted({each.loss for each in front}, reverse=True)
+
+
+def test_the_loss_of_a_point_is_the_divergence_where_it_is_small() -> None:
+    """Of 16 bits in one layer: the third power of what is rounded is nothing beside the second."""
+    result = budgeted(weight_bytes=1000)
+    assert result.allotment is not None
+    for point in result.allotment.front:
+        if "fine" in point.widths and point.widths["fine"] is Width.NARROW:
+            continue
+        module = Layered(result.quantized.profiled, {"granularity": "channel"}).quantized(point.widths)
+        wanted, scores = (qmlir.interpret(each, {"x": X})["y"] for each in (qmlir.load(classifier()), module))
+        lost, _ = divergence(scores, wanted, 1.0)
+        assert point.loss == pytest.approx(lost, rel=0.6, abs=1e-9)
+
+
+def test_a_budget_of_time() -> None:
+    as_quantized = budgeted(time=1.0)
+    assert as_quantized.widths == {}
+    assert as_quantized.allotment is not None
+    assert [(each.time, each.is_chosen) for each in as_quantized.allotment.front] == [(1.0, True)]
+    both = budgeted(time=2.0, weight_bytes=24)
+    assert both.allotment is not None
+    chosen = both.allotment.chosen
+    assert chosen.time is not None
+    assert chosen.time <= 2
+    assert chosen.bytes <= 24
+    made, plain = (coverage(each.quantized.module).cost for each in (both, as_quantized))
+    assert made / plain <= chosen.time
+
+
+def test_points_of_the_front_are_measured() -> None:
+    result = budgeted(weight_bytes=1000, max_steps=2)
+    assert result.allotment is not None
+    assert sum(each.accuracy is not None for each in result.allotment.front) == 2
+    assert "predicted loss" in result.text()
+    assert "of weights" in result.text()
+    assert all(math.isfinite(each.loss) for each in result.allotment.front)
+
+
+def test_a_budget_goes_on_from_what_is_known(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    first, second = (budgeted(weight_bytes=10, state=state) for _ in range(2))
+    assert (first.measured > 0, second.measured) == (True, 0)
+    assert (first.recipe, first.allotment) == (second.recipe, second.allotment)
+    # What is lost does not depend on the budget: the accuracy of another choice is all that is measured.
+    assert budgeted(weight_bytes=6, state=state).measured == 1
+
+
 def _said(action: Callable[[], object]) -> tuple[list[str], list[str]]:
     """The remarks and the warnings of an action."""
     said: list[Diagnostic] = []
@@ -155,6 +230,12 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
         ({"bound": 99.0}, r"the bound is an accuracy from 0 to 1, found 99\.0"),
         ({"bound": 0.9, "mode": "rise"}, "no mode 'rise', did you mean 'raise'"),
         ({"bound": 0.9, "to": "32"}, "no width '32'"),
+        ({"bound": 0.9, "weight_bytes": 10}, "a budget is for the mode 'budget', found the mode 'drop'"),
+        ({"mode": "budget"}, "a budget is a number of bytes, or an estimated time, or both: none is given"),
+        ({"mode": "budget", "weight_bytes": 10, "drop": 0.1}, "a search by a budget has no bound"),
+        ({"mode": "budget", "time": 0.0}, r"a budget is above 0, found time of 0\.0"),
+        ({"mode": "budget", "weight_bytes": 5}, "keep the budget: 5 bytes, of which 6 are the fewest"),
+        ({"mode": "budget", "time": 0.5}, r"keep the budget: 0\.5 of the time, of which 1\.000 is the least"),
         ({"bound": 0.9, "labels": LABELS[:7]}, "there are 7 labels for 40 samples"),
         ({"bound": 0.9, "output": "z"}, "there is no output 'z'"),
     ],

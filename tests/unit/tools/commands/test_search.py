@@ -106,11 +106,28 @@ def test_a_folder_of_quantize_brings_its_profile_and_recipe(folder: Path) -> Non
     )  # fmt: skip
 
 
+def test_a_budget(folder: Path) -> None:
+    words = ("--mode", "budget", "--bytes", "10", "-o", folder / "out")
+    code, out, _ = run(folder, *words)
+    assert code == 0
+    assert "10 bytes" in out
+    assert "top-1 on 40 samples: 100.00% in float, 100.00% found; 10 bytes of weights" in out
+    found = json.loads(run(folder, *words, "--json", "--time", "1")[1])
+    assert (found["widths"], found["bound"]) == ({"coarse[0]": "4"}, None)
+    (chosen,) = (each for each in found["allotment"]["front"] if each["is_chosen"])
+    assert (chosen["bytes"], chosen["time"], chosen["accuracy"]) == (10, 1, 1)
+    code, _, err = run(folder, "--mode", "budget", "--bytes", "3", "-o", folder / "small")
+    assert (code, "keep the budget: 3 bytes, of which 6 are the fewest" in err) == (1, True)
+    assert not QuantizedFolder.holds(folder / "small")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (("--bound", "1", "--max-steps", "-1"), 2, "--max-steps is 0 or more, found -1"),
-        ((), 2, "one of the arguments --bound --drop is required"),
+        ((), 1, "a search has a bound: an accuracy, or how far it may drop"),
+        (("--bound", "1", "--drop", "0"), 2, "argument --drop: not allowed with argument --bound"),
+        (("--mode", "budget"), 1, "a budget is a number of bytes, or an estimated time, or both: none is given"),
         (("--bound", "1.5"), 1, "the bound is an accuracy from 0 to 1, found 1.5"),
     ],
 )
