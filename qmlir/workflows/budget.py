@@ -249,9 +249,8 @@ def allot(layered: Layered, batches: Batches, output: str, budget: Budget, figur
     for name, width in kept:
         ways[name].append(width)
     free = Option((0,) * len(counts), 0.0)
-    lowest = least(
-        [[free, *(Option(costs[name, each], 0.0) for each in ways[name] if each)] for name in ways], len(counts)
-    )
+    priced = [[free, *(Option(costs[name, each], 0.0) for each in widths if each)] for name, widths in ways.items()]
+    lowest = least(priced, len(counts))
     if any(each > limit for each, limit in zip(lowest, limits, strict=True)):
         raise _unreachable(budget, size, time, lowest)
     known = predict(layered, batches, output, kept, figures)

@@ -39,7 +39,7 @@ def _layered(*tail: str) -> tuple[Layered, Batches]:
 def _weights(layered: Layered) -> dict[Place, UniformQuantizedType]:
     """The weights alone, in 4 bits."""
     (decisions,) = layered.decisions({"layer": Width.NARROW})
-    return dict(decisions.constants)
+    return {**decisions.constants}
 
 
 def _softmax(scores: F64) -> F64:
