@@ -111,14 +111,17 @@ def ordered(model: Path, archive: Path, samples: int, choices: int, images: int)
     yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=model.stem)
     wanted = _scores(module, port.name, tested)
     predicted: list[float] = []
+    alone: list[float] = []
     measured: list[float] = []
     for widths in _choices(names, choices):
         predicted.append(known.loss(widths))
+        alone.append(sum(known.of(each) for each in widths.items()))
         scores = qmlir.interpret(layered.quantized(widths), {port.name: tested})[output]
         measured.append(divergence(scores.reshape(wanted.shape), wanted, 1.0)[0])
-    correlation = float(np.corrcoef(_ranks(predicted), _ranks(measured))[0, 1])
-    name = f"1 - rank correlation, {len(predicted)} of {1 << len(names)} choices"
-    yield BenchRow(name, 1 - correlation, 0.1, "", subject=model.stem)
+    for what, figures, bar in (("", predicted, 0.1), (", without pairs of layers", alone, None)):
+        correlation = float(np.corrcoef(_ranks(figures), _ranks(measured))[0, 1])
+        name = f"1 - rank correlation, {len(predicted)} of {1 << len(names)} choices{what}"
+        yield BenchRow(name, 1 - correlation, bar, "", subject=model.stem)
     begun = time.perf_counter()
     greedy = search(module, {port.name: tested}, labels=classes, calibration={port.name: data}, drop=0.01, mode="raise")
     yield BenchRow("greedy search", time.perf_counter() - begun, None, "s", subject=model.stem)
