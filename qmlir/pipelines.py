@@ -178,14 +178,14 @@ QUANTIZE = NamedPipeline(
         Stage("target", "<targets>", "the module gets the descriptions of the targets, if any are named"),
         Stage(
             "lower",
-            f"nn-compute-in-f32,canonicalize,cse,nn-recognize<keep>,nn-recognize-masks,nn-decompose<decompose>,{CLEAN},"
-            "nn-share-tables",
+            "<merge>,nn-compute-in-f32,canonicalize,cse<places>,nn-recognize<keep>,nn-recognize-masks,"
+            "nn-decompose<decompose>,<merge>,canonicalize,cse<places>,dce,nn-share-tables",
             "floats become f32; parts of a composite in `keep` become that composite, what masks a softmax its mask; "
             "other composites are decomposed into parts; a head that is the transpose of an embedding table reads the "
             "table",
         ),
         Stage("profile", 'calib-apply-profile{profile="<profile>"}', "recorded ranges become the types of values"),
-        Stage("mask", "nn-recognize-masks,cse,dce", "what masks a softmax by its statistics becomes its mask"),
+        Stage("mask", "nn-recognize-masks,cse<places>,dce", "what masks a softmax by its statistics becomes its mask"),
         Stage(
             "balance",
             "nn-split-columns<rules>,nn-smooth<rules>,dce",
@@ -210,7 +210,16 @@ QUANTIZE = NamedPipeline(
         ),
         Stage("store", "quant-store-states<states>", "states that are named enter and leave as stored integers"),
     ),
-    defaults={"targets": "", "repair": "", "requantize": "", "states": "", "decompose": "<keep>", "rules": "<options>"},
+    defaults={
+        "targets": "",
+        "repair": "",
+        "requantize": "",
+        "states": "",
+        "decompose": "<keep>",
+        "rules": "<options>",
+        "merge": "",
+        "places": "",
+    },
 )
 
 GRADIENT = NamedPipeline(
@@ -304,12 +313,15 @@ def _requantize_text(text: str) -> str:
     return f"{{mode={mode}{f' ties={ties}' if ties else ''}}}"
 
 
+_KEEP_PLACES = "{keep_places}"
+
+
 def pipeline_values(
     settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False
 ) -> dict[str, str]:
     """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
 
-    Where it `is_trained`, constants of floats stay behind their casts.
+    Where it `is_trained`, constants of floats stay behind their casts, and those of several places apart.
 
     Raises `TypeError` for what is not a setting, and `DiagnosticError` for what is not a target.
     """
@@ -323,6 +335,8 @@ def pipeline_values(
         "keep": f"{{keep={','.join(keep)}}}" if keep else "",
         "options": _options(options, f"states={states}" if states else "", "float_constants" if is_trained else ""),
     }
+    if is_trained:  # what is computed of one constant is one constant, so it is merged before it is folded
+        values |= {"merge": f"cse{_KEEP_PLACES}", "places": _KEEP_PLACES}
     if states:
         values["states"] = f"{{states={states}}}"
     # Those who only make rules of the options have none of these.

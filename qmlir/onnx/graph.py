@@ -1,7 +1,7 @@
 """The graph under construction: one block, its constants, what is known of its small integers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,11 +17,12 @@ from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array,
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.dialects.nn.ops.sequence import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
-from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.known import Known, known_results
 from qmlir.onnx.reading import tensor_bytes
@@ -40,11 +41,13 @@ class GraphBuilder:
         self._known: dict[SSAValue, Known] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
         self._stored: dict[tuple[SSAValue, StoredType | UniformFloatType], SSAValue] = {}
+        self._moved: dict[Hashable, Sequence[SSAValue]] = {}
 
     def inside(self, block: Block) -> "GraphBuilder":
         """The builder of a block inside an operation of this one's block, which knows what is known here."""
         builder = GraphBuilder(block, self.directory)
         builder._known, builder._plain, builder._stored = dict(self._known), dict(self._plain), dict(self._stored)
+        builder._moved = dict(self._moved)
         return builder
 
     def append(self, op: OperationT, origins: Sequence[Origin]) -> OperationT:
@@ -140,12 +143,23 @@ class GraphBuilder:
     def settle(self, first: Operation | None, values: Sequence[SSAValue | None]) -> list[SSAValue | None]:
         """Fold what a node added from `first` on where its operands are small constants, or its results known integers.
 
-        Gives the new `values`.
+        What moves one constant alike gives one constant: weights that several nodes read stay one. Gives the new
+        `values`.
         """
         op = first
         moved: dict[SSAValue, SSAValue] = {}
         while op is not None:
             following = op.next_op
+            movement = _movement(op)
+            if (same := self._moved.get(movement)) is not None:
+                for result, constant in zip(op.results, same, strict=True):
+                    if isinstance(constant.owner, Operation):
+                        hand_on((op,), constant.owner)
+                    result.replace_all_uses_with(constant)
+                    moved[result] = constant
+                Rewriter.erase_op(op)
+                op = following
+                continue
             constants: Sequence[ConstantOp | None] | None = folded_constants(op) if isinstance(op, NnOp) else None
             if constants is None:
                 self._known.update(known_results(op, self.known_integers))
@@ -157,6 +171,8 @@ class GraphBuilder:
                     result.replace_all_uses_with(constant.result)
                     moved[result] = constant.result
             if constants and None not in constants:
+                if movement is not None:
+                    self._moved[movement] = [moved[result] for result in op.results]
                 Rewriter.erase_op(op)
             op = following
         return [None if value is None else moved.get(value, value) for value in values]
@@ -180,6 +196,7 @@ class GraphBuilder:
         self._known = {value: known for value, known in self._known.items() if value not in values}
         self._plain = {value: plain for value, plain in self._plain.items() if values.isdisjoint((value, plain))}
         self._stored = {key: stored for key, stored in self._stored.items() if values.isdisjoint((key[0], stored))}
+        self._moved = {key: made for key, made in self._moved.items() if values.isdisjoint(made)}
         for op in reversed(dropped):
             Rewriter.erase_op(op)
 
@@ -215,3 +232,10 @@ class GraphBuilder:
     def type_of(value: SSAValue) -> AnyTensor:
         """The tensor type of a value."""
         return tensor(value.type)
+
+
+def _movement(op: Operation) -> Hashable:
+    """What movements have in common that give one result; `None` for any other operation."""
+    if not isinstance(op, MovementOp):
+        return None
+    return op.name, tuple(op.operands), tuple(op.result_types), frozenset(op.properties.items())

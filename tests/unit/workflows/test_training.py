@@ -143,6 +143,37 @@ def test_every_integer_is_that_of_the_programs() -> None:
     assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
 
 
+def test_equal_constants_are_two_parameters_and_one_that_is_read_twice_is_one() -> None:
+    """Biases begin with zeros in two initializers. One matrix, which both layers read transposed, stays tied."""
+    random = np.random.default_rng(17)
+    net = Net()
+    x, matrix, zeros = random.standard_normal((4, 6)), random.standard_normal((6, 6)), np.zeros(6, np.float32)
+    weight, biases = net.constant(matrix.astype(np.float32)), [net.constant(zeros), net.constant(zeros)]
+    hidden = net.node("Relu", net.node("Gemm", net.input(x.astype(np.float32)), weight, biases[0]))
+    model = qmlir.load(net.model(net.node("Gemm", hidden, weight, biases[1])))
+    trained = qmlir.trainable(model, [net.feeds])
+    learned = {name: array.shape for name, array in trained.parameters.items() if name not in trained.learned_scales}
+    assert learned == {"c1": (6,), "c2": (6,), "Gemm0+Gemm2": (6, 6)}
+    parameters = {**trained.parameters, "c1": zeros + np.float32(0.5), "c2": zeros - np.float32(0.25)}
+    found = qmlir.interpret(trained.module, {**net.feeds, **parameters})
+    wanted = qmlir.interpret(trained.freeze(parameters), net.feeds)
+    assert all(np.array_equal(found[name], array) for name, array in wanted.items())
+    begun = qmlir.interpret(trained.module, {**net.feeds, **trained.parameters})
+    quantized = qmlir.interpret(qmlir.quantize(model, [net.feeds], validate=False).module, net.feeds)
+    assert all(np.array_equal(begun[name], array) for name, array in quantized.items())
+    assert all(not np.array_equal(found[name], array) for name, array in begun.items())
+
+
+def test_gates_whose_biases_begin_alike_are_not_tied() -> None:
+    random = np.random.default_rng(19)
+    net = Net()
+    x, *weights = (random.standard_normal(shape).astype(np.float32) for shape in ((3, 2, 4), (1, 16, 4), (1, 16, 4)))
+    inputs = (net.input(x), *map(net.constant, weights), net.constant(np.zeros((1, 32), np.float32)))
+    trained = qmlir.trainable(qmlir.load(net.model(net.node("LSTM", *inputs, hidden_size=4))), [net.feeds])
+    biases = [name for name in trained.parameters if name.endswith("/bias")]
+    assert sorted(biases) == [f"LSTM0/{gate}_gate/bias" for gate in ("cell", "forget", "input", "output")]
+
+
 def test_what_is_not_trained_freezes_to_what_quantize_gives() -> None:
     random = np.random.default_rng(3)
     net, output = _images(random)
