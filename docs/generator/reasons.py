@@ -37,6 +37,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "it quantizes at run time, by a range that is unknown before": (
             "nn.dynamic_quantize", "nn.dynamic_lstm",
         ),
+        "the statistics of a batch are floats: it is quantized as its parts": ("nn.batch_norm_training",),
     },
     "quantize": _NOT_QUANTIZED,
     "lower": {

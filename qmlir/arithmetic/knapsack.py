@@ -33,7 +33,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """One option of each item: their places, and the sums of their costs and losses."""
 
     picks: tuple[int, ...]
@@ -48,7 +48,7 @@ def least(items: Sequence[Sequence[Option]], kinds: int) -> tuple[int, ...]:
 
 def front(
     items: Sequence[Sequence[Option]], budget: Sequence[int | None], pairs: Mapping[tuple[int, int], F64] | None = None
-) -> list[Choice]:
+) -> list[Selection]:
     """The choices that no other dominates, those that cost least first; none where the budget is too small.
 
     `budget` has the most for each kind of cost, `None` for one that is only weighed against the loss. `pairs` has what
@@ -91,7 +91,7 @@ def front(
         found[:, place] = picked[at]
         at = before[at]
     rows = zip(found.tolist(), costs.tolist(), losses.tolist(), strict=True)
-    return [Choice(tuple(picked), tuple(cost), loss) for picked, cost, loss in rows]
+    return [Selection(tuple(picked), tuple(cost), loss) for picked, cost, loss in rows]
 
 
 def _alike(places: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]]) -> list[npt.NDArray[np.intp]]:

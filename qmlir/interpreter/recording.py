@@ -108,7 +108,7 @@ def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
 
 
 @dataclass
-class Value:
+class ObservedValue:
     """What is known of the values of one key."""
 
     key: str
@@ -244,12 +244,12 @@ class Recorder(Listener):
         module: ModuleOp,
         *,
         bins: int = BINS,
-        kind: Callable[[str, int | None, int, Sequence[str]], Value] = Value,
+        kind: Callable[[str, int | None, int, Sequence[str]], ObservedValue] = ObservedValue,
     ):
         """`kind` makes what keeps the statistics of a key."""
         self._varying = depends_on_data(module)
-        self._values: dict[str, Value] = {}
-        self._slots: dict[Operation, Value] = {}
+        self._values: dict[str, ObservedValue] = {}
+        self._slots: dict[Operation, ObservedValue] = {}
         self._images: Images = {}
         for op in module.walk():
             if isinstance(op, ObserveOp):
@@ -260,7 +260,7 @@ class Recorder(Listener):
                 if unknown := sorted({*op.names} - {*observer_names()}):
                     raise op_error(op, f"has the observer '{unknown[0]}', which no package has")
                 self._slots[op] = value
-        self._parts: dict[Operation, dict[str, Value]] = {
+        self._parts: dict[Operation, dict[str, ObservedValue]] = {
             op: {role: self._values.setdefault(key, kind(key, None, bins, ())) for role, key in keyed_parts(op).items()}
             for op in open_composites(module)
         }
@@ -330,7 +330,7 @@ class Recorder(Listener):
         with np.errstate(all="ignore"):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
 
-    def _add(self, owner: Operation | Block, value: Value, values: Array, ends: F64, repeats: int = 1) -> None:
+    def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, ends: F64, repeats: int = 1) -> None:
         try:
             value.add(values, ends, repeats)
         except (NotANumberError, PackageError) as error:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from qmlir.arithmetic.knapsack import Choice, Option, front, least
+from qmlir.arithmetic.knapsack import Option, Selection, front, least
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.sizes import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -44,7 +44,7 @@ SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Budget:
+class SearchBudget:
     """The most that a model may take; at least one of the two."""
 
     bytes: int | None = None
@@ -218,7 +218,7 @@ def predict(
     return Prediction(matrix, {each: row for row, each in enumerate(wanted, 1)}, weighted)
 
 
-def allot(layered: Layered, batches: Batches, output: str, budget: Budget, figures: Measurements) -> Allotment:
+def allot(layered: Layered, batches: Batches, output: str, budget: SearchBudget, figures: Measurements) -> Allotment:
     """The widths of the layers that lose least within `budget`, by gradients on `batches` of the scores in `output`.
 
     A width that costs as much as the layer does is no candidate: no budget could refuse it. Raises `DiagnosticError`
@@ -265,7 +265,7 @@ def allot(layered: Layered, batches: Batches, output: str, budget: Budget, figur
     best = min(found, key=lambda each: (each.loss, each.costs))
     sizes = {(name, width): constant_bytes(layered, {name: width}) - size for name, width in kept}
 
-    def point(choice: Choice) -> FrontPoint:
+    def point(choice: Selection) -> FrontPoint:
         picked = ((name, each[pick]) for (name, each), pick in zip(ways.items(), choice.picks, strict=True))
         widths = {name: width for name, width in picked if width is not None}
         taken = None if budget.time is None else 1 + choice.costs[-1] / time
@@ -317,7 +317,7 @@ def _time(layered: Layered, widths: Widths, *, figures: Measurements) -> int:
     return int(figures.measured(name, lambda: coverage(layered.quantized(widths)).cost))
 
 
-def _unreachable(budget: Budget, size: int, time: int, lowest: Sequence[int]) -> Exception:
+def _unreachable(budget: SearchBudget, size: int, time: int, lowest: Sequence[int]) -> Exception:
     """What says that a budget is too small, and what each of its parts takes at least."""
     parts: list[str] = []
     if budget.bytes is not None:

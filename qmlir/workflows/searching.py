@@ -46,7 +46,7 @@ from qmlir.text.printing import module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, bytes_text, counted
 from qmlir.workflows.budget import SAMPLES as GRADED_ON
-from qmlir.workflows.budget import Allotment, Budget, allot
+from qmlir.workflows.budget import Allotment, SearchBudget, allot
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import (
     Accuracy,
@@ -315,13 +315,13 @@ def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, as
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budget: Budget) -> None:
+def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budget: SearchBudget) -> None:
     if way is SearchMode.BUDGET:
         if bound is not None or drop is not None:
             raise text_error("a search by a budget has no bound: it loses as little as the budget allows")
         budget.check()
         return
-    if budget != Budget():
+    if budget != SearchBudget():
         raise text_error(f"a budget is for the mode '{SearchMode.BUDGET}', found the mode '{way}'")
     if (bound is None) == (drop is None):
         raise text_error("a search has a bound: an accuracy, or how far it may drop below the float model, one of them")
@@ -398,7 +398,7 @@ def search(
     settings that do not fit.
     """
     way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, to, "width")
-    budget = Budget(weight_bytes, time)
+    budget = SearchBudget(weight_bytes, time)
     _check_bound(way, bound, drop, budget)
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)

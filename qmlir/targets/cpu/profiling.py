@@ -27,7 +27,7 @@ from qmlir.arithmetic.statistics import NotANumberError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way
-from qmlir.interpreter.recording import Images, Ranges, Recorder, Value, depends_on_data
+from qmlir.interpreter.recording import Images, ObservedValue, Ranges, Recorder, depends_on_data
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.builtin_types import sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
@@ -157,7 +157,7 @@ def _batch_of(samples: Samples) -> dict[str, int]:
     return known if is_open else {}
 
 
-class _Recorded(Value):
+class _Recorded(ObservedValue):
     """Statistics of a key, of which those of f32 are added up by compiled code."""
 
     def __init__(self, recording: cpu.Recording, *of: Any) -> None:

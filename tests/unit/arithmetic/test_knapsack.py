@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.knapsack import Choice, Option, front, least
+from qmlir.arithmetic.knapsack import Option, Selection, front, least
 from qmlir.arithmetic.schemes import F64
 
 Pairs = Mapping[tuple[int, int], F64]
@@ -74,7 +74,7 @@ def test_brute_force(kinds: int, is_coarse: bool, reach: int) -> None:
 
 def test_of_equals_the_first_is_taken() -> None:
     same = [Option((1,), 2.0), Option((1,), 2.0)]
-    assert front([same, same], [None]) == [Choice((0, 0), (2,), 4.0)]
+    assert front([same, same], [None]) == [Selection((0, 0), (2,), 4.0)]
 
 
 def test_a_budget_that_is_too_small() -> None:
@@ -84,5 +84,5 @@ def test_a_budget_that_is_too_small() -> None:
 
 
 def test_no_items() -> None:
-    assert front([], [0]) == [Choice((), (0,), 0.0)]
+    assert front([], [0]) == [Selection((), (0,), 0.0)]
     assert front([], [-1]) == []
