@@ -4,21 +4,25 @@ NaN is left out: an operation that rounds gives a whole number, or NaN where it 
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, f32, f64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, f32, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.calib.ops import StraightThroughOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp, CeilOp, ClipOp, FloorOp, MaxOp, MinOp, RoundOp
 from qmlir.dialects.nn.ops.indexing import ScatteringOp
-from qmlir.ir.builtin_types import element_of
+from qmlir.dialects.nn.ops.pooling import GlobalPoolOp, PoolOp
+from qmlir.dialects.nn.ops.reduction import ExtremeOp
+from qmlir.ir.builtin_types import element_of, shape_of
 
 
 class Whole(NamedTuple):
@@ -77,9 +81,34 @@ def _of(op: Operation, found: dict[SSAValue, Whole]) -> Whole | None:
             choose = max if isinstance(op, MaxOp) else min
             is_known = len(known) == len(pair)
             return Whole(choose(x.low for x in known), choose(x.high for x in known)) if is_known else None
+        case _ if _may_choose_of_nothing(op):
+            return None
         case _:
             return _of_moved([found.get(value) for value in moved_values(op)])
     return None
+
+
+def _may_choose_of_nothing(op: Operation) -> bool:
+    """Whether some element may be the largest or the smallest of no elements, which is infinite.
+
+    So it is of a window that lies in the padding, and along an axis of size 0. Where sizes are open it is not known.
+    """
+    match op:
+        case ExtremeOp():
+            return not _are_positive(shape_of(op.input))
+        case GlobalPoolOp():
+            return not _are_positive(shape_of(op.data))
+        case PoolOp():
+            sizes, windows = shape_of(op.data)[2:], op.windows
+            if _are_positive(sizes):
+                return not covered_elements(windows, op.counts(sizes), sizes, False).all()
+            return any(windows.pads) or bool(op.ceil_mode.value.data)
+        case _:
+            return False
+
+
+def _are_positive(sizes: Sequence[int]) -> bool:
+    return all(size != DYNAMIC_INDEX and size > 0 for size in sizes)
 
 
 def _of_constant(op: ConstantOp) -> Whole | None:

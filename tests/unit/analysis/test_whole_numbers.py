@@ -94,3 +94,36 @@ def test_casts_keep_limits_that_the_result_has(most: float, element: str, wanted
     returned = function_of(module, "main").get_return_op()
     assert returned is not None
     assert whole_numbers(function_of(module, "main")).get(returned.operands[0]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("shape", "chosen", "result", "sizes", "is_whole"),
+    [
+        ("1x1x2x2", "nn.max_pool %a {kernel = [2, 2], pads = [1, 1, 1, 1]}", "1x1x3x3", (2, 2), True),
+        ("1x1x2x2", "nn.max_pool %a {kernel = [2, 2], pads = [2, 2, 1, 1]}", "1x1x4x4", (2, 2), False),
+        ("1x1x?x2", "nn.max_pool %a {kernel = [2, 2]}", "1x1x?x1", (3, 2), True),
+        ("1x1x?x2", "nn.max_pool %a {kernel = [2, 2], pads = [2, 2, 1, 1]}", "1x1x?x4", (2, 2), False),
+        ("1x1x2x2", "nn.global_max_pool %a", "1x1x1x1", (2, 2), True),
+        ("1x1x2x2", "nn.reduce_max %a {axes = [2]}", "1x1x1x2", (2, 2), True),
+        ("1x1x?x2", "nn.reduce_max %a {axes = [2]}", "1x1x1x2", (0, 2), False),
+        ("1x1x0x2", "nn.reduce_min %a {axes = [2]}", "1x1x1x2", (0, 2), False),
+    ],
+)
+def test_the_largest_of_nothing_is_no_whole_number(
+    shape: str, chosen: str, result: str, sizes: tuple[int, int], is_whole: bool
+) -> None:
+    """It is infinite: a window in the padding, or an axis that has, or may have, no elements."""
+    module = parse_module(
+        default_environment().new_context(),
+        f"""func.func @main(%x: tensor<{shape}xf32>) -> tensor<{result}xf32> {{
+          %r = nn.round %x : tensor<{shape}xf32>
+          %a = nn.clip %r {{minimum = -3.0, maximum = 9.0}} : tensor<{shape}xf32>
+          %y = {chosen} : (tensor<{shape}xf32>) -> tensor<{result}xf32>
+          func.return %y : tensor<{result}xf32>
+        }}""",
+    )
+    returned = function_of(module, "main").get_return_op()
+    assert returned is not None
+    assert (returned.operands[0] in whole_numbers(function_of(module, "main"))) == is_whole
+    (y,) = qmlir.interpret(module, [np.ones((1, 1, *sizes), np.float32)]).values()
+    assert bool(np.isfinite(y).all()) == is_whole
