@@ -47,9 +47,14 @@ LINES = "\n\t"
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?` if a known name is near, otherwise empty: the end of a message."""
-    folded = {each.lower(): each for each in known}
+    folded: dict[str, list[str]] = {}
+    for each in known:
+        folded.setdefault(each.lower(), []).append(each)
     matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
-    return f", did you mean '{folded[matches[0]]}'?" if matches else ""
+    if not matches:
+        return ""
+    (nearest,) = difflib.get_close_matches(name, folded[matches[0]], n=1, cutoff=0.0)
+    return f", did you mean '{nearest}'?"
 
 
 class Severity(StrEnum):
