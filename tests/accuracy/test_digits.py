@@ -65,7 +65,7 @@ _GRU_STATE = 8 * 3 * 64 * 64 + 640
     ],
 )
 def test_every_product_has_weights_of_i8(name: str, products: int) -> None:
-    """Of all gates of the LSTM and the GRU too; the state of the GRU has 16 bits, and so has what it is multiplied to."""
+    """Of all gates of the LSTM and the GRU, too. The state of the GRU has 16 bits, and enters products with them."""
     assert coverage(digits(name).module).multiply_adds == products
     found = coverage(quantized(name, "channel", "mse"))
     wide = _GRU_STATE if name == "digits_gru" else 0
