@@ -111,20 +111,21 @@ def _linear(node: Node, outputs: int) -> SSAValue:
     return node.add(contraction.FullyConnectedOp, node.cast(value, f32), weight, bias).result
 
 
-def _transformed(node: Node, scores: SSAValue) -> SSAValue:
-    match node.attribute("post_transform"):
+def transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
+    """Scores after the transformation `kind` of ai.onnx.ml."""
+    match kind:
         case "NONE":
             return scores
         case "SOFTMAX":
             return node.add(softmax.SoftmaxOp, scores, axis=1).result
         case "LOGISTIC":
             return node.add(activations.SigmoidOp, scores).result
-        case other:
-            raise node.unsupported(f"transforms its scores by {other}: NONE, SOFTMAX and LOGISTIC have an operation")
+        case _:
+            raise node.unsupported(f"transforms its scores by {kind}: NONE, SOFTMAX and LOGISTIC have an operation")
 
 
 def _linear_regressor(node: Node) -> SSAValue:
-    return _transformed(node, _linear(node, node.attribute("targets")))
+    return transformed(node, _linear(node, node.attribute("targets")), node.attribute("post_transform"))
 
 
 def _linear_classifier(node: Node) -> list[SSAValue]:
@@ -135,7 +136,10 @@ def _linear_classifier(node: Node) -> list[SSAValue]:
     scores = _linear(node, labels.size)
     place = node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result
     table = node.add_constant(labels, i64)
-    return [node.add(indexing.GatherOp, table, place, axis=0).result, _transformed(node, scores)]
+    return [
+        node.add(indexing.GatherOp, table, place, axis=0).result,
+        transformed(node, scores, node.attribute("post_transform")),
+    ]
 
 
 IMPORTERS: dict[str, Importer] = {

@@ -19,11 +19,11 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.interpret.trees import checked_trees
-from qmlir.dialects.nn.ops import activations, elementwise, indexing, movement, reduction, softmax, trees
+from qmlir.dialects.nn.ops import elementwise, indexing, movement, reduction, trees
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.machine_learning import table
+from qmlir.onnx.operators.machine_learning import table, transformed
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 """The comparisons, as TreeEnsemble numbers them."""
@@ -302,18 +302,6 @@ def _divided(node: Node, scores: SSAValue, aggregate: str, count: int) -> SSAVal
     return node.add(elementwise.DivOp, scores, node.scalar(count, scores)).result
 
 
-def _transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
-    match kind:
-        case "NONE":
-            return scores
-        case "SOFTMAX":
-            return node.add(softmax.SoftmaxOp, scores, axis=1).result
-        case "LOGISTIC":
-            return node.add(activations.SigmoidOp, scores).result
-        case _:
-            raise node.unsupported(f"transforms its scores by {kind}: NONE, SOFTMAX and LOGISTIC have an operation")
-
-
 def _regressor(node: Node) -> SSAValue:
     count = node.attribute("n_targets", None) or 1
     kind, aggregate = node.attribute("post_transform"), node.attribute("aggregate_function")
@@ -321,7 +309,7 @@ def _regressor(node: Node) -> SSAValue:
         raise node.unsupported(f"transforms its one score by {kind}")
     model = _classic(node, "target")
     scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
-    return _transformed(node, node.cast(_base(node, scores), f32), kind)
+    return transformed(node, node.cast(_base(node, scores), f32), kind)
 
 
 def _ensemble(node: Node) -> SSAValue:
@@ -334,7 +322,7 @@ def _ensemble(node: Node) -> SSAValue:
     if kind != "NONE" and count == 1:
         raise node.unsupported(f"transforms its one score by {kind}")
     scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
-    return _transformed(node, scores, kind)
+    return transformed(node, scores, kind)
 
 
 def _classifier(node: Node) -> list[SSAValue]:
@@ -350,7 +338,7 @@ def _classifier(node: Node) -> list[SSAValue]:
         raise node.unsupported("leaves some classes without a score, which have no part in the choice then")
     scores = _base(node, scores)
     place = node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result
-    return [_label(node, labels, place), _transformed(node, node.cast(scores, f32), kind)]
+    return [_label(node, labels, place), transformed(node, node.cast(scores, f32), kind)]
 
 
 def _label(node: Node, labels: Array, place: SSAValue) -> SSAValue:
@@ -375,7 +363,7 @@ def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSA
     else:
         other = node.add(elementwise.NegOp, score).result
     both = node.cast(_joined(node, [other, score]), f32)
-    return [_label(node, labels, place), _transformed(node, both, kind)]
+    return [_label(node, labels, place), transformed(node, both, kind)]
 
 
 def _joined(node: Node, values: Sequence[SSAValue]) -> SSAValue:
