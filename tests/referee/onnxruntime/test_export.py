@@ -71,7 +71,7 @@ def quantized(name: str, granularity: str) -> ModuleOp:
 @pytest.mark.parametrize("granularity", ["tensor", "channel"])
 @pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
 def test_digits(name: str, granularity: str) -> None:
-    """All logits are equal; but for those of floats between casts that no session fuses, by one step, in few logits."""
+    """All logits are equal, but a few of floats between casts that no session fuses, which are a step or two off."""
     module, model = quantized(name, granularity), digits(name)
     ours = model.run(module)
     for settings in SETTINGS:
@@ -79,16 +79,17 @@ def test_digits(name: str, granularity: str) -> None:
         for options in SESSIONS:
             theirs = OrtSession(exported, options)({"input": model.test})["logits"]
             if settings == {"form": "qdq"} and options == EXACT:
-                _check_one_step(ours, theirs)
+                _check_few_steps(ours, theirs)
             else:
                 assert np.array_equal(theirs, ours), (settings, options)
     theirs = OrtSession(qmlir.export_onnx(module, exact=False).SerializeToString(), EXACT)({"input": model.test})
-    _check_one_step(ours, theirs["logits"])
+    _check_few_steps(ours, theirs["logits"])
 
 
-def _check_one_step(ours: np.ndarray, theirs: np.ndarray) -> None:
+def _check_few_steps(ours: np.ndarray, theirs: np.ndarray) -> None:
+    """Of which a recurrent layer may add one to another: what its floats round otherwise comes back in its state."""
     step = np.unique(np.abs(ours[ours != theirs] - theirs[ours != theirs]))
-    assert step.size == 0 or step.max() / step.min() < 1.001, step
+    assert step.size == 0 or step.max() / step.min() < 2.001, step
     assert np.mean(ours != theirs) < 0.01
     assert np.mean(ours.argmax(1) != theirs.argmax(1)) < 0.005
 
