@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr, UnregisteredOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 ORIGIN = "origin"
 OP_TYPE = "op_type"
@@ -104,6 +104,16 @@ def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
         return
     strings = [StringAttr(name) for name in names]
     op.attributes[TENSOR] = strings[0] if len(strings) == 1 else ArrayAttr(strings)
+
+
+def name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
+    """Write the names of tensors on the operations that give them."""
+    by_op: dict[Operation, dict[int, str]] = {}
+    for value, name in zip(values, names, strict=False):
+        if isinstance(value, OpResult):
+            by_op.setdefault(value.op, {}).setdefault(value.index, name)
+    for op, found in by_op.items():
+        set_tensor_names(op, [found.get(index, "") for index in range(len(op.results))])
 
 
 def merged_origins(ops: Iterable[Operation]) -> tuple[Origin, ...]:

@@ -24,6 +24,7 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
 from qmlir.onnx.errors import model_error
+from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.known import Known, known_results
 from qmlir.onnx.reading import tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
@@ -239,3 +240,10 @@ def _movement(op: Operation) -> Hashable:
     if not isinstance(op, MovementOp):
         return None
     return op.name, tuple(op.operands), tuple(op.result_types), frozenset(op.properties.items())
+
+
+def suggest_name(value: SSAValue, name: str) -> None:
+    """Let the value print as the model names it, as far as the text allows; the outermost name wins."""
+    hint = hint_of(name)
+    if hint is not None:
+        value.name_hint = hint

@@ -13,14 +13,13 @@ from onnx import (
     NodeProto,
     TensorProto,
     TypeProto,
-    ValueInfoProto,
     helper,
     shape_inference,
     version_converter,
 )
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
@@ -30,7 +29,7 @@ from qmlir.dialects.nn.ops.training import BatchNormTrainingOp, DropoutOp
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.foreign import faults_from_outside
-from qmlir.ir.provenance import Origin, origins_of, set_tensor_names
+from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import export
@@ -47,14 +46,14 @@ from qmlir.onnx.errors import (
     verification_error,
 )
 from qmlir.onnx.export import metadata
-from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
-from qmlir.onnx.graph import GraphBuilder
+from qmlir.onnx.graph import GraphBuilder, suggest_name
 from qmlir.onnx.inference import inferred_types
 from qmlir.onnx.islands import OPEN_RANK, UnknownRankError, add_island
 from qmlir.onnx.missing import (
     Island,
     Operators,
+    Refused,
     chosen_branch,
     domain_of,
     is_structured,
@@ -72,9 +71,9 @@ from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_ten
 from qmlir.onnx.ports import (
     declared_name,
     declared_types,
-    dimension_names,
     input_ports,
     onnx_type,
+    output_port,
     type_name,
 )
 from qmlir.onnx.reading import OnnxModel
@@ -103,35 +102,6 @@ class _Scope:
 
     call: Origin | None = None
     """The call that the function was inlined for."""
-
-
-class _Refused:
-    """The nodes of a graph that importers refused, or that go with one into its island, and the errors about them."""
-
-    def __init__(self) -> None:
-        self._found: dict[int, tuple[NodeProto, RefusedNodeError]] = {}  # by identity: nodes may be equal
-
-    def add(self, node: NodeProto, refusal: RefusedNodeError) -> None:
-        """Note a node, for what is said of it or of one that defines it."""
-        if refusal.node is not node:
-            refusal = RefusedNodeError(node, f"contains the {refusal.diagnostic.message}")
-        self._found[id(node)] = node, refusal
-
-    def places(self, nodes: Iterable[NodeProto]) -> set[int]:
-        """Where in `nodes` they are."""
-        return {place for place, node in enumerate(nodes) if id(node) in self._found}
-
-    def first(self, nodes: Iterable[NodeProto]) -> RefusedNodeError | None:
-        """The error about the first one of `nodes`."""
-        return next((self._found[id(node)][1] for node in nodes if id(node) in self._found), None)
-
-    def reasons(self, nodes: Iterable[NodeProto]) -> Mapping[str, str]:
-        """Why those of `nodes` were refused, one reason for each operator."""
-        found: dict[str, str] = {}
-        for node in nodes:
-            if id(node) in self._found:
-                found.setdefault(operator_key(node), self._found[id(node)][1].reason)
-        return found
 
 
 class _ModelImporter:
@@ -164,7 +134,7 @@ class _ModelImporter:
             each.name: declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
         }
         for port in inputs:
-            _suggest_name(scope.values[port.name], port.name)
+            suggest_name(scope.values[port.name], port.name)
         self._import_nodes(nodes, scope, builder, {each.name for each in graph.output})
         outputs = self._end(function, scope, builder)
         set_ports(function, inputs, outputs)
@@ -224,7 +194,7 @@ class _ModelImporter:
         function.function_type = FunctionType.from_lists(
             function.function_type.inputs.data, [value.type for value in outputs]
         )
-        return [_output_port(each, value) for each, value in zip(self.model.proto.graph.output, outputs, strict=True)]
+        return [output_port(each, value) for each, value in zip(self.model.proto.graph.output, outputs, strict=True)]
 
     def _module(self, function: FuncOp, attributes: Mapping[str, Attribute]) -> ModuleOp:
         module = ModuleOp([function], {**_metadata(self.model), **attributes})
@@ -286,14 +256,14 @@ class _ModelImporter:
 
         What an importer refuses is known when its turn comes: the nodes that are left are ordered again then.
         """
-        waiting, refused = list(nodes), _Refused()
+        waiting, refused = list(nodes), Refused()
         while waiting:
             waiting = self._import_until_refused(waiting, refused, scope, builder, wanted)
 
     def _import_until_refused(
         self,
         nodes: Sequence[NodeProto],
-        refused: "_Refused",
+        refused: Refused,
         scope: _Scope,
         builder: GraphBuilder,
         wanted: Collection[str] | None,
@@ -347,7 +317,7 @@ class _ModelImporter:
             if name and value is not None:
                 self._enter(node, name, value, scope, builder)
         if scope.call is None:
-            _name_results(results, node.output)
+            name_results(results, node.output)
 
     def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> None:
         """Let `name` be `value`, of the type that the model declares too."""
@@ -361,7 +331,7 @@ class _ModelImporter:
                 scope.values.update(dict.fromkeys(aliases, refined))
                 value = refined
         scope.values[name] = value
-        _suggest_name(value, name)
+        suggest_name(value, name)
 
     def _import_structured(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
         """Import a node with graphs: as regions, an If whose condition is known as its branch, the rest as islands."""
@@ -417,7 +387,7 @@ class _ModelImporter:
             if name:
                 self._enter(node, name, value, scope, builder)
         if scope.call is None:
-            _name_results([scope.values.get(name) for name in node.output], node.output)
+            name_results([scope.values.get(name) for name in node.output], node.output)
 
     # Islands
 
@@ -440,7 +410,7 @@ class _ModelImporter:
         origins = [self._origin(node, scope) for node in island.nodes]
         self._add_island(island, reason_text(island, refused), scope, builder, origins)
         if scope.call is None:
-            _name_results([scope.values[name] for name in island.outputs], island.outputs)
+            name_results([scope.values[name] for name in island.outputs], island.outputs)
 
     def _add_island(
         self,
@@ -559,7 +529,7 @@ class _ModelImporter:
             where = "the graph's output" if user is None else describe_node(user)
             raise model_error(f"{where}: nothing gives the tensor '{name}'")
         value = scope.values[name] = builder.initializer(proto, name)
-        _suggest_name(value, name)
+        suggest_name(value, name)
         return value
 
 
@@ -586,32 +556,6 @@ def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
     for op in module.walk():
         if isinstance(op, DynamicQuantizeOp):
             op.zeros = StringAttr("onnxruntime")
-
-
-def _suggest_name(value: SSAValue, name: str) -> None:
-    """Let the value print as the model names it, as far as the text allows; the outermost name wins."""
-    hint = hint_of(name)
-    if hint is not None:
-        value.name_hint = hint
-
-
-def _name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
-    """Write the names of tensors on the operations that give them."""
-    by_op: dict[Operation, dict[int, str]] = {}
-    for value, name in zip(values, names, strict=False):
-        if isinstance(value, OpResult):
-            by_op.setdefault(value.op, {}).setdefault(value.index, name)
-    for op, found in by_op.items():
-        set_tensor_names(op, [found.get(index, "") for index in range(len(op.results))])
-
-
-def _output_port(info: ValueInfoProto, value: SSAValue) -> Port:
-    names = dimension_names(info)
-    type_ = ranked_tensor(value.type)
-    sizes = () if type_ is None else type_.get_shape()
-    is_open = len(names) == len(sizes)
-    dims = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=False))
-    return Port(info.name, value.type, dims if is_open else ())
 
 
 def modernized(model: OnnxModel) -> OnnxModel:

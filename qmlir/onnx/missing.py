@@ -15,7 +15,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.provenance import origins_of
 from qmlir.onnx.checking import opsets
 from qmlir.onnx.control import STRUCTURED
-from qmlir.onnx.errors import model_error, node_name
+from qmlir.onnx.errors import RefusedNodeError, model_error, node_name
 from qmlir.onnx.functions import Functions, fixed_definition, is_defined_by_function
 from qmlir.onnx.order import producers_of, subgraphs, used_tensors
 
@@ -258,3 +258,32 @@ def _has_type(type_: TypeProto) -> bool:
     if type_.HasField("sequence_type"):
         return type_.sequence_type.elem_type.HasField("tensor_type") or not type_.sequence_type.HasField("elem_type")
     return type_.HasField("tensor_type") or type_.WhichOneof("value") is None
+
+
+class Refused:
+    """The nodes of a graph that importers refused, or that go with one into its island, and the errors about them."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[NodeProto, RefusedNodeError]] = {}  # by identity: nodes may be equal
+
+    def add(self, node: NodeProto, refusal: RefusedNodeError) -> None:
+        """Note a node, for what is said of it or of one that defines it."""
+        if refusal.node is not node:
+            refusal = RefusedNodeError(node, f"contains the {refusal.diagnostic.message}")
+        self._found[id(node)] = node, refusal
+
+    def places(self, nodes: Iterable[NodeProto]) -> set[int]:
+        """Where in `nodes` they are."""
+        return {place for place, node in enumerate(nodes) if id(node) in self._found}
+
+    def first(self, nodes: Iterable[NodeProto]) -> RefusedNodeError | None:
+        """The error about the first one of `nodes`."""
+        return next((self._found[id(node)][1] for node in nodes if id(node) in self._found), None)
+
+    def reasons(self, nodes: Iterable[NodeProto]) -> Mapping[str, str]:
+        """Why those of `nodes` were refused, one reason for each operator."""
+        found: dict[str, str] = {}
+        for node in nodes:
+            if id(node) in self._found:
+                found.setdefault(operator_key(node), self._found[id(node)][1].reason)
+        return found

@@ -135,3 +135,13 @@ def onnx_type(value: SSAValue) -> TypeProto:
     is_stored = type_ is not None and isinstance(type_.get_element_type(), StoredType)
     describe_type(proto, TensorType(storage_element(element_of(value)), shape_of(value)) if is_stored else value.type)
     return proto
+
+
+def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
+    """The output of a graph that `value` is, its open sizes by the names that the model has for them."""
+    names = dimension_names(info)
+    type_ = ranked_tensor(value.type)
+    sizes = () if type_ is None else type_.get_shape()
+    is_open = len(names) == len(sizes)
+    dims = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=False))
+    return Port(info.name, value.type, dims if is_open else ())
