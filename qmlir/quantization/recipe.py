@@ -85,14 +85,18 @@ class Rule:
         return _is_among(names, self.origin) and _is_among(names | kinds, self.node)
 
 
+_BUILT_IN = "the built-in rule for "
+
+
 def _wide(named: str, bits: int = 16, **matchers: Any) -> Rule:
-    settings, sources = {"storage": Storage(bits)}, {"storage": f"the built-in rule for {named}"}
+    settings, sources = {"storage": Storage(bits)}, {"storage": f"{_BUILT_IN}{named}"}
     return Rule(settings, slot=Slot.OUTPUT, sources=sources, yields=True, **matchers)
 
 
 WIDE_BY_DEFAULT = (
-    *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
-    *(_wide(f"role '*hidden/{part}'", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
+    _wide("the cell of an LSTM", role="*cell/*"),
+    _wide("what gates read", role="*gate/sum"),
+    *(_wide("the state of a GRU", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
     _wide("residual streams", facts={"residual": True}),
     _wide("probabilities of many elements", facts={"faint": True}),
     _wide("scores that differ much", facts={"coarse": True}),
@@ -111,7 +115,7 @@ large and small parts (see `uneven`), and what depthwise convolutions make too m
 weights stay as they are."""
 
 
-FOR_TABLES = "the built-in rule for embedding tables"
+FOR_TABLES = f"{_BUILT_IN}embedding tables"
 
 _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Scheme.SYMMETRIC_POW2}
 
@@ -195,6 +199,11 @@ class Recipe:
     def yielding(self, op: Operation, slot: Slot) -> set[str]:
         """The fields that a built-in rule says, and that give way."""
         return {name for _, rule in self._matching(op, slot) if rule.yields for name in rule.settings}
+
+    def widened(self, op: Operation, slot: Slot) -> str:
+        """What a built-in rule says more bits for in `slot` of `op`, where it has the last word; empty otherwise."""
+        source = self.sources(op, slot).get("storage", "")
+        return source.removeprefix(_BUILT_IN) if source.startswith(_BUILT_IN) and source != FOR_TABLES else ""
 
     def quantizes(self, op: Operation, slots: Iterable[Slot]) -> bool:
         """Whether no rule leaves one of these `slots` of `op` in float."""

@@ -25,8 +25,10 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.fusion import fusion_refusal
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
+from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import KEEP_FLOAT
 from qmlir.text.readable import Readable
+from qmlir.text.tables import counted
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
@@ -164,6 +166,33 @@ def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
             for origin in origins_of(op):
                 nodes.setdefault(origin.name, reason)
     return nodes | found
+
+
+@dataclass(frozen=True)
+class Widened:
+    """How many values have more bits than the others by a built-in rule."""
+
+    cause: str
+    """What the rule is for: `residual streams`."""
+
+    bits: int
+    values: int
+
+    def text(self) -> str:
+        """For a reader."""
+        return f"{self.bits} bits: {self.cause} ({counted(self.values, 'value')})"
+
+
+def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[Widened, ...]:
+    """What has more bits by built-in rules, the most values first."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for each in decisions:
+        for value, type_ in each.values.items():
+            reason = each.reasons.get(value)
+            cause = "" if reason is None else recipe.widened(reason.op, reason.slot)
+            if cause and reason is not None and reason.choice is not None and reason.choice.storage.bits == type_.bits:
+                counts[cause, type_.bits] += 1
+    return tuple(Widened(cause, bits, values) for (cause, bits), values in counts.most_common())
 
 
 def _element(value: SSAValue) -> Attribute | None:

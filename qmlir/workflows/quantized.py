@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.report import Coverage, coverage
+from qmlir.quantization.report import Coverage, Widened, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.tables import stored_tables
 from qmlir.text.printing import PrintOptions, Weights, save_module
@@ -45,6 +45,9 @@ class Quantized(HoldsModule, Readable):
     float_reasons: Mapping[str, str]
     """Why operations were left in float, by key."""
 
+    widened: tuple[Widened, ...]
+    """What has more bits than the others by built-in rules."""
+
     validation: Validation | None = None
     """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""
 
@@ -69,6 +72,7 @@ class Quantized(HoldsModule, Readable):
             self.validation,
             self.repair,
             tuple(stored_tables(self.module)),
+            self.widened,
         )
 
     def save(self, path: str | PathLike[str], *, stem: str = "model") -> None:

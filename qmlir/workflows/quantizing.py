@@ -18,7 +18,7 @@ from qmlir.quantization.profiles.carried import carried_profile, statistics_of_t
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.report import coverage, float_reasons
+from qmlir.quantization.report import Widened, coverage, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.target import targets_of
 from qmlir.workflows.loading import takes_model
@@ -94,10 +94,12 @@ def _quantized(
     before = lowered.clone()
     used: set[int] = set()
     reasons: dict[str, str] = {}
+    wide: list[Widened] = []
 
     def watch(recipe: Recipe, decided: Sequence[Decisions]) -> None:
         used.update(recipe.used)
         reasons.update(float_reasons(decided))
+        wide[:] = widened(recipe, decided)
 
     run(lowered, "decide", watch=watch)
     run(lowered, "propagate")
@@ -113,7 +115,16 @@ def _quantized(
     validated = None if validation is None else validate(references, lowered, validation, share)
     run(lowered, "store")
     return Quantized(
-        lowered, module, _asked(settings, module), profiled, before, frozenset(used), reasons, validated, repair
+        lowered,
+        module,
+        _asked(settings, module),
+        profiled,
+        before,
+        frozenset(used),
+        reasons,
+        tuple(wide),
+        validated,
+        repair,
     )
 
 

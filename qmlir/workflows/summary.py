@@ -10,7 +10,7 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.report import Coverage
+from qmlir.quantization.report import Coverage, Widened
 from qmlir.quantization.tables import StoredTable
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text
@@ -44,15 +44,19 @@ class QuantizationSummary(Readable):
     tables: tuple[StoredTable, ...] = ()
     """The embedding tables whose rows have scales of their own."""
 
+    widened: tuple[Widened, ...] = ()
+    """What has more bits than the others by built-in rules."""
+
     def text(self) -> str:
         """For a reader: what is wrong first, then the shares, what is left in float, the sizes."""
         before, after = self.float_weight_bytes, self.quantized_weight_bytes
         times = f" ({before / after:.2f} times smaller)" if 0 < after < before else ""
         verdict = "" if self.validation is None else self.validation.text()
         tables = "".join(f"embedding table: {table.text()}\n" for table in self.tables)
+        wide = "".join(f"{each.text()}\n" for each in self.widened)
         is_fault = self.validation is not None and bool(self.validation.fault)
         return (
-            f"{verdict if is_fault else ''}{self.coverage.text()}"
+            f"{verdict if is_fault else ''}{self.coverage.text()}{wide}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
             f"{tables}"
             f"{'' if self.repair is None else self.repair.text()}"
@@ -81,6 +85,7 @@ class QuantizationSummary(Readable):
                 "in_float": [asdict(row) for row in left[:_IN_FLOAT_LISTED]],
                 "in_float_count": len(left),
             },
+            "widened": [asdict(each) for each in self.widened],
             "validation": None if self.validation is None else self.validation.to_dict(),
             "repair": None if self.repair is None else self.repair.to_dict(),
             "settings": {key: _plain_setting(value) for key, value in self.settings.items()},

@@ -1,7 +1,9 @@
-"""Sizes of weights: what each type takes, by hand."""
+"""Sizes of weights: what each type takes, by hand; and what a summary says of values with more bits."""
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+import qmlir
 from qmlir.environment import default_environment
 from qmlir.text.parsing import parse_module
 from qmlir.text.tables import bytes_text
@@ -29,3 +31,28 @@ def test_weight_bytes() -> None:
 def test_bytes_for_a_reader() -> None:
     found = [bytes_text(count) for count in (0, 1023, 1024, 1536, 5 << 20, 3 << 30)]
     assert found == ["0 bytes", "1023 bytes", "1.0 KiB", "1.5 KiB", "5.0 MiB", "3.0 GiB"]
+
+
+RESIDUAL = """
+func.func @main(%x: tensor<?x4xf32> {nn.name = "x"}) -> tensor<?x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %0 = nn.matmul %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+  %1 = nn.matmul %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+  %2 = nn.sqrt %1 : tensor<?x4xf32>
+  %3 = nn.add %0, %2 : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  func.return %3 : tensor<?x4xf32>
+}
+"""
+
+
+def test_the_summary_says_what_has_more_bits_and_why() -> None:
+    """The product below the root has 16 bits; a rule of a recipe has the last word, and is none of the built-in ones."""
+    module = parse_module(default_environment().new_context(), RESIDUAL, "test")
+    data = {"x": np.random.default_rng(1).uniform(0, 1, (8, 4)).astype(np.float32)}
+    given = qmlir.quantize(module, data)
+    assert "16 bits: what roots and logarithms read (1 value)" in given.text()
+    assert given.summary().to_dict()["widened"] == [
+        {"cause": "what roots and logarithms read", "bits": 16, "values": 1}
+    ]
+    narrow = qmlir.quantize(module, data, recipe={"rule": [{"rooted": True, "slot": "output", "storage": "i8"}]})
+    assert narrow.widened == ()
