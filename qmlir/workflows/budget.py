@@ -1,12 +1,14 @@
 """Widths under a budget: what each width of each layer costs and loses, and the choice that loses least.
 
-A layer is as it was quantized, or has weights of 4 bits, or 16 bits. What that costs is counted: the bytes of its
-constants, and the estimated time of `coverage`. What it loses is the divergence of `qmlir.workflows.sensitivity`. Its
-sum over the layers, and over each two of which both have weights and are near each other, is minimized exactly
-(`qmlir.arithmetic.knapsack`).
+A layer is as it was quantized, or has weights of 4 bits, or 16 bits. It costs the bytes of its constants, and time: the
+estimate of `coverage`, or what it takes in compiled programs (`qmlir.workflows.latency`), in one of which all layers
+are as they were quantized, and in one for each width all have it that may. What it loses is the divergence
+of `qmlir.workflows.sensitivity`. Its sum over the layers, and over each two of which both have weights and are near
+each other, is minimized exactly (`qmlir.arithmetic.knapsack`).
 
-The time of a layer is that of its wider operand, so that two layers of 16 bits beside each other are counted as no less
-than they take: what is chosen is within the budget.
+The estimate of a layer is that of its wider operand, so that two layers of 16 bits beside each other are counted as no
+less than they take: what is chosen is within the budget. Measured times do not count what casts between two widths
+take, so the program of the chosen widths is measured, too.
 """
 
 import json
@@ -26,6 +28,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.report import coverage
 from qmlir.text.tables import aligned, bytes_text
 from qmlir.workflows.evaluating import Batches
+from qmlir.workflows.latency import Latency
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.sensitivity import divergences, rounded
 from qmlir.workflows.widths import Layered, Width, Widths
@@ -51,7 +54,7 @@ class SearchBudget:
     """Of its quantized constants, packed."""
 
     time: float | None = None
-    """Estimated, as a multiple of that of the model as it was quantized."""
+    """As a multiple of that of the model as it was quantized, estimated or measured."""
 
     def check(self) -> None:
         """Raise `DiagnosticError` for a budget that has no limit, or one that is not above 0."""
@@ -82,7 +85,7 @@ class FrontPoint:
 
     bytes: int
     time: float | None
-    """Estimated, as a multiple of that of the model as it was quantized; `None` where the budget has none."""
+    """As a multiple of that of the model as it was quantized; `None` where the budget has none."""
 
     loss: float
     """The predicted divergence from the float model in nats."""
@@ -106,6 +109,9 @@ class Allotment:
 
     points: int
     """Of the whole front."""
+
+    measured_time: float | None = None
+    """Of the program of the chosen point, in the unit of `time`; `None` where times are estimated."""
 
     @property
     def chosen(self) -> FrontPoint:
@@ -218,11 +224,19 @@ def predict(
     return Prediction(matrix, {each: row for row, each in enumerate(wanted, 1)}, weighted)
 
 
-def allot(layered: Layered, batches: Batches, output: str, budget: SearchBudget, figures: Measurements) -> Allotment:
+def allot(
+    layered: Layered,
+    batches: Batches,
+    output: str,
+    budget: SearchBudget,
+    figures: Measurements,
+    latency: Latency | None = None,
+) -> Allotment:
     """The widths of the layers that lose least within `budget`, by gradients on `batches` of the scores in `output`.
 
-    A width that costs as much as the layer does is no candidate: no budget could refuse it. Raises `DiagnosticError`
-    for a budget that no choice keeps, and for an operation that has no gradient.
+    Times are measured by `latency`, or estimated without one. A width that costs as much as the layer does is no
+    candidate: no budget could refuse it. Raises `DiagnosticError` for a budget that no choice keeps, and for an
+    operation that has no gradient.
     """
     tried = [
         (name, width)
@@ -237,7 +251,7 @@ def allot(layered: Layered, batches: Batches, output: str, budget: SearchBudget,
         counts.append(partial(constant_bytes, layered))
         limits.append(budget.bytes - size)
     if budget.time is not None:
-        counts.append(partial(_time, layered, figures=figures))
+        counts.append(_estimated(layered, figures) if latency is None else _measured(latency, tried, figures))
         time = counts[-1]({})
         limits.append(int(budget.time * time) - time)
     begun = [count({}) for count in counts]
@@ -277,7 +291,11 @@ def allot(layered: Layered, batches: Batches, output: str, budget: SearchBudget,
     layers = tuple(
         LayerWidth(*each, sizes[each], costs[each][-1] / time if time else 0.0, known.of(each)) for each in kept
     )
-    return Allotment(sum(batch.samples for batch in batches), layers, points, len(found))
+    made = Allotment(sum(batch.samples for batch in batches), layers, points, len(found))
+    if latency is None or budget.time is None:
+        return made
+    taken = sum(_times(latency, made.chosen.widths, figures).values())
+    return replace(made, measured_time=taken / time)
 
 
 def _pairs(known: Prediction, ways: Mapping[str, Sequence[Width | None]]) -> dict[tuple[int, int], F64]:
@@ -312,9 +330,38 @@ def constant_bytes(layered: Layered, widths: Widths) -> int:
     return sum(constants.values())
 
 
-def _time(layered: Layered, widths: Widths, *, figures: Measurements) -> int:
-    name = f"time {_text(widths)}"
-    return int(figures.measured(name, lambda: coverage(layered.quantized(widths)).cost))
+def _estimated(layered: Layered, figures: Measurements) -> Callable[[Widths], int]:
+    """The estimated time of the model with some widths."""
+
+    def count(widths: Widths) -> int:
+        return int(figures.measured(f"time {_text(widths)}", lambda: coverage(layered.quantized(widths)).cost))
+
+    return count
+
+
+def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str, int]:
+    """The nanoseconds of each layer in the program of `widths`."""
+    names = ["", *latency.layered.layers]
+    found = figures.together(
+        [f"nanoseconds {latency.threads} {json.dumps(name, ensure_ascii=False)} {_text(widths)}" for name in names],
+        lambda: [*map(latency.of(widths).__getitem__, names)],
+    )
+    return dict(zip(names, map(int, found), strict=True))
+
+
+def _measured(latency: Latency, tried: Sequence[Alone], figures: Measurements) -> Callable[[Widths], int]:
+    """The measured time of the model, and with one layer in a width of those that are `tried`."""
+    begun = _times(latency, {}, figures)
+    total = sum(begun.values())
+    uniform: dict[Width, dict[str, int]] = {}
+    for width in dict.fromkeys(width for _, width in tried):
+        wanted = latency.layered.supported({name: width for name, each in tried if each is width})
+        uniform[width] = _times(latency, wanted, figures)
+
+    def count(widths: Widths) -> int:
+        return total + sum(uniform[width][name] - begun[name] for name, width in widths.items())
+
+    return count
 
 
 def _unreachable(budget: SearchBudget, size: int, time: int, lowest: Sequence[int]) -> Exception:

@@ -59,6 +59,7 @@ from qmlir.workflows.evaluating import (
     output_name,
     read_labels,
 )
+from qmlir.workflows.latency import Latency
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.quantized import Quantized
@@ -187,12 +188,14 @@ class SearchResult(Readable):
 
     def _allotted(self, allotment: Allotment) -> str:
         chosen = allotment.chosen
+        measured = allotment.measured_time
+        taken = "" if measured is None else f"; its kernels take {measured:.3f} of the time of the model as quantized"
         return (
             f"{allotment.text(self.metric)}"
             f"{self.metric} on {counted(self.samples, 'sample')}: {_percent(self.float_accuracy)} in float, "
             f"{_percent(self.accuracy)} found; {bytes_text(chosen.bytes)} of weights, of "
             f"{counted(allotment.points, 'point')} of the front, predicted on {counted(allotment.samples, 'sample')}\n"
-            f"{counted(len(self.widths), 'layer')} changed\n"
+            f"{counted(len(self.widths), 'layer')} changed{taken}\n"
         )
 
 
@@ -351,6 +354,10 @@ def _bar(candidates: int, progress: IO[str] | None) -> AbstractContextManager[Ad
     return bar("searching", 2 * candidates + 2, progress)
 
 
+def _latency(layered: Layered, batches: Batches, threads: int) -> Latency:
+    return Latency(layered, next(iter(batches)).inputs, threads)
+
+
 @takes_model
 @tells_settings(module="Model", data="Data", labels="Labels | None", calibration="Data | None")
 def search(
@@ -362,6 +369,7 @@ def search(
     drop: float | None = None,
     weight_bytes: int | None = None,
     time: float | None = None,
+    measured: bool = False,
     mode: str = SearchMode.DROP,
     to: str = Width.WIDE,
     calibration: Data | None = None,
@@ -383,9 +391,10 @@ def search(
     that has to hold; or `drop`, how far it may lie below that of the float model. `mode` is `drop`, which gives layers
     16 bits or what `to` says (`float`), or `raise`, which gives weights 4 bits.
 
-    The mode `budget` has no bound. `weight_bytes` is the most that quantized constants may take, `time` the most
-    estimated time (`coverage`), as a multiple of that of the model as it was quantized; one of them or both. Layers get
-    weights of 4 bits, or 16 bits, such that the sum of what gradients predict to be lost is the least that there is.
+    The mode `budget` has no bound. `weight_bytes` is the most that quantized constants may take, `time` the most time,
+    as a multiple of that of the model as it was quantized; one of them or both. The time is estimated (`coverage`), or
+    `measured`: what the kernels of compiled programs take for one sample on so many `threads`. Layers get weights of 4
+    bits, or 16 bits, such that the sum of what gradients predict to be lost is the least that there is.
 
     The model is calibrated by `profiled`, a profile of the lowered model; or on `calibration`, or else on `data`. What
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
@@ -400,6 +409,8 @@ def search(
     way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, to, "width")
     budget = SearchBudget(weight_bytes, time)
     _check_bound(way, bound, drop, budget)
+    if measured and time is None:
+        raise text_error("what is measured is the time of a budget: give a time, as a multiple of that as quantized")
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)
     recipe = RecipeText.of(settings.get("recipe", ""))
@@ -439,7 +450,8 @@ def search(
             allotment = None
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=GRADED_ON, size=1)
-                allotment = allot(layered, graded, scores, budget, measurements)
+                latency = _latency(layered, graded, threads) if measured else None
+                allotment = allot(layered, graded, scores, budget, measurements, latency)
                 allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)
                 widths, is_finished = dict(allotment.chosen.widths), True
             else:

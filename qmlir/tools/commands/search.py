@@ -59,8 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--time", type=float, metavar="R",
-        help="with --mode budget: the most estimated time, as a multiple of that of the model as it is quantized",
+        help="with --mode budget: the most time, as a multiple of that of the model as it is quantized, estimated",
     )  # fmt: skip
+    add("--measured", action="store_true", help="with --time: measure the kernels of compiled programs instead")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--calibration", metavar="PATH", help="samples to calibrate on (default: those of --data)")
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
@@ -132,10 +133,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     with labels_beside_data(arguments):
         found = search(
             source.module, data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
-            weight_bytes=arguments.weight_bytes, time=arguments.time, mode=arguments.mode, to=arguments.to,
-            calibration=calibration, profiled=source.profile, output=arguments.scores, max_steps=arguments.max_steps,
-            state=state, engine=arguments.engine, threads=arguments.threads, progress=session.progress,
-            on_step=lambda step: session.detail(str(step)),
+            weight_bytes=arguments.weight_bytes, time=arguments.time, measured=arguments.measured,
+            mode=arguments.mode, to=arguments.to, calibration=calibration, profiled=source.profile,
+            output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
+            threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(str(step)),
             **source.settings,
         )  # fmt: skip
     if found.is_reached:

@@ -1,9 +1,10 @@
 """Searches on a classifier whose sensitivity follows by hand (`tests/support/classifiers.py`)."""
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,6 +17,10 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnost
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
+from qmlir.workflows.budget import SearchBudget, allot, predict
+from qmlir.workflows.evaluating import Batches
+from qmlir.workflows.latency import Latency
+from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.repairing import Repairing
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.widths import Layered, Width, Widths
@@ -174,6 +179,50 @@ def test_a_budget_of_time() -> None:
     assert made / plain <= chosen.time
 
 
+class KnownLatency(Latency):
+    """Times that do not depend on the machine: of a layer by its width, and of the rest."""
+
+    TIMES: ClassVar[Mapping[Width | None, int]] = {None: 100, Width.NARROW: 60, Width.WIDE: 250}
+
+    def of(self, widths: Widths) -> dict[str, int]:
+        return {"": 40, **{name: self.TIMES[widths.get(name)] for name in self.layered.layers}}
+
+
+@pytest.mark.parametrize("most", [0.9, 1.0, 1.5, 1.7, 3.0])
+def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
+    """The chosen widths lose least, by the same prediction, of all whose times add up to no more."""
+    start = budgeted(weight_bytes=1000).quantized
+    layered = Layered(start.profiled, {"granularity": "channel"})
+    batches = Batches(qmlir.load(classifier()), {"x": X}, size=1)
+    figures = Measurements("test")
+    found = allot(layered, batches, "y", SearchBudget(time=most), figures, KnownLatency(layered, {}))
+    names = list(layered.layers)
+    ways = [
+        [None, *(each for each in (Width.NARROW, Width.WIDE) if layered.layers[name].may_be(each))] for name in names
+    ]
+    wanted = [(name, width) for name, each in zip(names, ways, strict=True) for width in each if width is not None]
+    known = predict(layered, batches, "y", wanted, figures)
+    whole = sum(KnownLatency(layered, {}).of({}).values())
+    best = math.inf
+    for picks in itertools.product(*ways):
+        widths = {name: width for name, width in zip(names, picks, strict=True) if width is not None}
+        if sum(KnownLatency(layered, {}).of(widths).values()) <= most * whole:
+            best = min(best, known.loss(widths))
+    assert known.loss(found.chosen.widths) == pytest.approx(best, rel=1e-9, abs=1e-15)
+    assert found.measured_time == found.chosen.time
+    assert found.measured_time is not None
+    assert found.measured_time <= most
+
+
+def test_measured_times_are_those_of_kernels() -> None:
+    result = budgeted(time=100.0, measured=True)
+    assert result.allotment is not None
+    assert result.allotment.measured_time is not None
+    assert "its kernels take" in result.text()
+    taken = Latency(Layered(result.quantized.profiled, {"granularity": "channel"}), {"x": X[:1]}).of({})
+    assert {name for name, time in taken.items() if time} >= {"fine", "coarse[0]"}
+
+
 def test_points_of_the_front_are_measured() -> None:
     result = budgeted(weight_bytes=1000, max_steps=2)
     assert result.allotment is not None
@@ -233,6 +282,7 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
         ({"bound": 0.9, "weight_bytes": 10}, "a budget is for the mode 'budget', found the mode 'drop'"),
         ({"mode": "budget"}, "a budget is a number of bytes, or an estimated time, or both: none is given"),
         ({"mode": "budget", "weight_bytes": 10, "drop": 0.1}, "a search by a budget has no bound"),
+        ({"mode": "budget", "weight_bytes": 10, "measured": True}, "what is measured is the time of a budget"),
         ({"mode": "budget", "time": 0.0}, r"a budget is above 0, found time of 0\.0"),
         ({"mode": "budget", "weight_bytes": 5}, "keep the budget: 5 bytes, of which 6 are the fewest"),
         ({"mode": "budget", "time": 0.5}, r"keep the budget: 0\.5 of the time, of which 1\.000 is the least"),

@@ -46,7 +46,7 @@ func.func @main(%x: tensor<?x4xf32> {nn.name = "x"}) -> tensor<?x4xf32> {
 
 
 def test_the_summary_says_what_has_more_bits_and_why() -> None:
-    """The product below the root has 16 bits; a rule of a recipe has the last word, and is none of the built-in ones."""
+    """The product below the root has 16 bits; a rule of a recipe has the last word, and is no built-in one."""
     module = parse_module(default_environment().new_context(), RESIDUAL, "test")
     data = {"x": np.random.default_rng(1).uniform(0, 1, (8, 4)).astype(np.float32)}
     given = qmlir.quantize(module, data)
