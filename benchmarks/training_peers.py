@@ -28,7 +28,8 @@ from benchmarks.rows import BenchRow, print_rows
 from benchmarks.training import accuracy, ready, varied
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.optimizers import cosine_share
-from qmlir.workflows.finetuning import CALIBRATION, NARROW, NARROW_RATE, RATE, parted
+from qmlir.workflows.finetuning import CALIBRATION, NARROW, NARROW_RATE, RATE
+from qmlir.workflows.training_samples import parted
 
 SETTINGS: Mapping[str, tuple[int, int, bool]] = {
     "W8A8, powers of two": (8, 8, True),
