@@ -31,7 +31,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.groups import Groups
-from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.retyping import TRAINABLE, mark_parameters
 from qmlir.quantization.simulation import (
     is_bias,
     keeps_sums,
@@ -46,7 +46,7 @@ def float_constants(function: FuncOp) -> None:
     """Make floats behind casts, which are trained, of the constants of `function` that are stored as integers.
 
     The casts give the same integers, of those below 2^22; floats of f32 hold larger ones, such as of a bias, less
-    exactly.
+    exactly. Scales and biases of norms are floats, and are trained.
     """
     for op in [each for each in function.walk() if isinstance(each, ConstantOp)]:
         stored, element = constant_array(op.result), quantized_type(op.result)
@@ -60,6 +60,7 @@ def float_constants(function: FuncOp) -> None:
             set_origins(made, origins_of(op))
         constant.attributes[TRAINABLE] = UnitAttr()
         Rewriter.replace_op(op, [constant, cast], [cast.result])
+    mark_parameters(function)
 
 
 def open_parts(function: FuncOp) -> None:

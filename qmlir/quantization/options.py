@@ -15,6 +15,7 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe, Rule, built_in_rules, make_rule, read_rules
 from qmlir.quantization.recipe_text import RecipeSource, RecipeText
+from qmlir.quantization.retyping import mark_parameters
 from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.states import states_of
 
@@ -112,5 +113,7 @@ def decide_and_insert(
         raise op_error(module, f"has {len(left)} operation{'s' if len(left) > 1 else ''} left in float", notes)
     for function, decisions in zip(functions, decided, strict=True):
         insert_casts(decisions, float_constants=float_constants)
+        if float_constants:
+            mark_parameters(function)
         drop_calibration(function)
     return decided

@@ -8,6 +8,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.normalization import RowNormOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
@@ -120,6 +122,14 @@ def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Att
             return None
     except VerifyException as error:
         return str(error)
+
+
+def mark_parameters(function: Operation) -> None:
+    """Mark the scales and the biases of norms of rows in `function`, constants that stay floats, as trained."""
+    for op in function.walk():
+        for value in op.operands[1:] if isinstance(op, RowNormOp) and op.components is None else ():
+            if isinstance(value.owner, ConstantOp):
+                value.owner.attributes[TRAINABLE] = UnitAttr()
 
 
 def mark_kept_in_float(op: Operation) -> None:

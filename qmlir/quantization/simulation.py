@@ -35,6 +35,7 @@ from qmlir.dialects.nn.ops.contraction import (
 from qmlir.dialects.nn.ops.einsum import EinsumOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonOp, FloorOp, MaxOp, MinOp, RoundOp
 from qmlir.dialects.nn.ops.expansion import TileOp
+from qmlir.dialects.nn.ops.normalization import RowNormOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.ops.reduction import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
@@ -44,6 +45,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
+from qmlir.quantization.simulated_norms import normalized_rows
 
 EXACT_IN_F32 = 1 << 24
 """Up to here f32 holds every integer."""
@@ -351,8 +353,10 @@ class Simulation:
             raise at.error(f"requantizes by {named}, which is not trained: f32, shift:even and shift:up are")
         if op.quantization_slots().shares_parameters:
             self._move(at, op)
-        elif op.quantization_slots().normalizes_rows:
-            raise at.error("normalizes rows on integers, which has no form on floats yet: exclude it")
+        elif isinstance(op, RowNormOp):
+            data = self.found[op.operands[0]]
+            normalized = normalized_rows(at, op, data.floats(at, f32), data.scale)
+            self._keep(op.results[0], self._quantized(normalized, op.results[0]))
         elif isinstance(op, ContractionOp) and _has_blocks(op.operands[1]):
             self._sum_blocks(at, op)
         elif isinstance(op, ComparisonOp | ArgExtremeOp):

@@ -74,6 +74,10 @@ class Steps(Protocol):
         """An integer as f64, rounded once."""
         ...
 
+    def whole(self, x: Value) -> Value:
+        """A whole number in f64 as an integer of 64 bits, which holds it."""
+        ...
+
 
 class FunctionSteps(Steps, Protocol):
     """The steps of formulas: besides those above the functions of `qmlir.arithmetic.functions`."""
@@ -134,6 +138,9 @@ class NumPySteps:
 
     def real(self, x: npt.NDArray[np.int64]) -> Value:
         return x.astype(np.float64)
+
+    def whole(self, x: npt.NDArray[np.float64]) -> Value:
+        return x.astype(np.int64)
 
 
 NUMPY: Steps = NumPySteps()

@@ -7,11 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, StraightThroughOp
+from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, RowNormOp, StraightThroughOp
 from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule
-from qmlir.dialects.nn.ops.elementwise import CeilOp, ClipOp, MaxOp, MinOp, RoundOp
+from qmlir.dialects.nn.ops.elementwise import CeilOp, ClipOp, MaxOp, MinOp, RoundOp, SqrtOp
+from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
 from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 
@@ -118,8 +120,29 @@ def _straight_through(at: Backward, op: StraightThroughOp, gradient: SSAValue) -
     return [None, gradient]
 
 
+def _row_norm(at: Backward, op: RowNormOp, gradient: SSAValue) -> Gradients:
+    """Of `y = c rho` with `rho = 1 / sqrt(mean(c^2) + epsilon / s^2)`: `rho (g - y mean(g y))`, less its mean where `c`
+    is `d` less its own; and for `s` the sum of `g y rho^2 epsilon / s^3`."""
+
+    def mean(term: Term) -> Term:
+        return Term(at, at.add(ReduceMeanOp, term.value, axes=list(op.row), keep_dims=True).result)
+
+    g, d, s, y = (Term(at, value) for value in (gradient, op.input, op.scale, op.result))
+    c = d - mean(d) if op.is_centred else d
+    added = float(np.float32(op.epsilon.value.data)) / (s * s)
+    squared = 1.0 / (mean(c * c) + added)
+    along = mean(g * y)
+    slope = g - y * along
+    of_scale = along * squared * (added / s * float(op.bounds().count))
+    return [
+        (squared.apply(SqrtOp) * (slope - mean(slope) if op.is_centred else slope)).value,
+        at.sum(of_scale.value, range(len(shape_of(op.input)))),
+    ]
+
+
 RULES: dict[type[Operation], Rule] = {
     FakeQuantOp: _fake_quant,
     ObserveOp: _observe,
+    RowNormOp: _row_norm,
     StraightThroughOp: _straight_through,
 }

@@ -6,7 +6,9 @@ import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, StraightThroughOp
+from qmlir.arithmetic.functions.steps import NUMPY
+from qmlir.arithmetic.row_norms import normalized_rows
+from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, RowNormOp, StraightThroughOp
 
 
 def _observe(op: ObserveOp, x: Array) -> tuple[Array]:
@@ -64,8 +66,15 @@ def _straight_through(op: StraightThroughOp, hard: Array, soft: Array) -> tuple[
     return (hard,)
 
 
+def _row_norm(op: RowNormOp, x: Array, scale: Array) -> tuple[Array]:
+    with np.errstate(all="ignore"):  # a scale that has no root gives NaN
+        norm = op.bounds().norm(NUMPY, scale.astype(np.float64))
+    return (normalized_rows(norm, x.astype(np.int64), tuple(op.row)),)
+
+
 EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ObserveOp: _observe,
     FakeQuantOp: _fake_quant,
+    RowNormOp: _row_norm,
     StraightThroughOp: _straight_through,
 }

@@ -7,12 +7,13 @@ formulas of `calib.fake_quant` in the order of the interpreter.
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import f64
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.calib.ops import FakeQuantOp, StraightThroughOp
+from qmlir.dialects.calib.ops import FakeQuantOp, RowNormOp, StraightThroughOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
+from qmlir.dialects.kernel.lowering.row_norms import normalized
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.ir.builtin_types import element_of, shape_of
 
@@ -76,4 +77,19 @@ def _fake_quant(op: FakeQuantOp, at: Lowering) -> Sequence[SSAValue]:
     return (at.compute(readings, shape, element, body),)
 
 
-LOWERINGS: dict[type[Operation], Lower] = {StraightThroughOp: _straight_through, FakeQuantOp: _fake_quant}
+def _row_norm(op: RowNormOp, at: Lowering) -> Sequence[SSAValue]:
+    """The numbers of the scale are made again with each row, like its root."""
+    shape, bounds = shape_of(op.input), op.bounds()
+
+    def body(x: Scalar, scale: Scalar) -> Scalar:
+        return normalized(bounds.norm(STEPS, scale.to(f64)), x.to(i32), bounds.largest, op.row)
+
+    readings = [at.broadcast(at.value(each), shape) for each in (op.input, op.scale)]
+    return (at.compute(readings, shape, f32, body),)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    FakeQuantOp: _fake_quant,
+    RowNormOp: _row_norm,
+    StraightThroughOp: _straight_through,
+}

@@ -1,9 +1,26 @@
-"""What quantization observes and learns: observers, trainable fake quantization, and how gradients pass rounding."""
+"""What quantization observes and learns: observers, trainable fake quantization, and how gradients pass rounding.
 
+Where arithmetic on integers depends on a scale that is learned, an operation takes the integers as floats, and the
+scale beside them.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, f64, i64
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    BoolAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -22,6 +39,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.row_norms import RowBounds
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor
 from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes, Recomputable
@@ -189,3 +207,70 @@ class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         return [reshaped_like(tensor(self.result.type), self.hard.type)]
+
+
+@irdl_op_definition
+class RowNormOp(IRDLOperation, InferResultTypes):
+    """Rows of integers of one scale, held as floats, normalized as a quantized norm does it, to the same bits.
+
+    `input` are whole numbers `d = q - z` with `|d| < 2^bits`; a row is all axes from `axis` on, `n` numbers. The result
+    is `f32(f32(n d - t) * r)`: `t` is the sum of the row where the mean is subtracted (`centred`), else 0, and `r` the
+    root that `qmlir.arithmetic.row_norms` makes of `n`, `scale` and `epsilon`. It is NaN where no root of 62 bits is.
+
+    Its gradients, for `d` and for `scale`, are those of `(d - mean) / sqrt(mean((d - mean)^2) + epsilon / scale^2)`,
+    with 0 for the mean where none is subtracted.
+    """
+
+    name = "calib.row_norm"
+
+    T: ClassVar = VarConstraint("T", base(TensorType[Attribute]))
+
+    input = operand_def(T)
+    scale = operand_def(TensorType)
+    result = result_def(T)
+
+    axis = prop_def(IntegerAttr)
+    bits = prop_def(IntegerAttr)
+    epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
+    centred = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+
+    assembly_format = "$input `by` $scale attr-dict `:` type($input) `,` type($scale)"
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+
+    @property
+    def row(self) -> range:
+        """The axes of a row."""
+        return range(self.axis.value.data, len(tensor(self.input.type).get_shape()))
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether the mean is subtracted."""
+        return bool(self.centred.value.data)
+
+    def bounds(self) -> RowBounds:
+        """What is known of the rows. Raises `ValueError` where no norm of integers is exact."""
+        sizes = tensor(self.input.type).get_shape()[self.axis.value.data :]
+        if DYNAMIC_INDEX in sizes:
+            raise ValueError("rows of no known length")
+        epsilon = float(np.float32(self.epsilon.value.data))
+        return RowBounds(math.prod(sizes), self.bits.value.data, epsilon, self.is_centred)
+
+    def verify_(self) -> None:
+        type_ = tensor(self.input.type)
+        if type_.get_element_type() != f32 or self.scale.type != TensorType(f32, ()):
+            raise VerifyException(
+                f"takes integers held in f32 and one scale, found {self.input.type} and {self.scale.type}"
+            )
+        axis, rank = self.axis.value.data, len(type_.get_shape())
+        if not 0 <= axis < rank:
+            raise VerifyException(f"axis {axis} is out of range for rank {rank}")
+        if not 1 <= self.bits.value.data <= 16:
+            raise VerifyException(f"bits must be 1 to 16, found {self.bits.value.data}")
+        try:
+            self.bounds()
+        except ValueError as error:
+            raise VerifyException(f"is not computed on integers: {error}") from error
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [reshaped_like(tensor(self.result.type), self.input.type)]

@@ -66,7 +66,8 @@ class QuantSimulate(ModulePass):
 
     A value of scale `s` and zero point `z` becomes the exact integers `q - z` in f32, sums of products those in f64
     where f32 does not hold them. What rounds passes gradients on (`calib.straight_through`), so that the module can be
-    differentiated (`nn-gradient`), and gives the integers of the program that is shipped.
+    differentiated (`nn-gradient`), and gives the integers of the program that is shipped. A norm on integers makes the
+    numbers of its root of the scale that its data has (`calib.row_norm`).
 
     Constants that are trained (`quant-assign-types{float_constants}`) become arguments, and by `scales` the scales of
     values do: `lsq` learns them themselves (Esser et al., Learned Step Size Quantization, 2020), `tqt` the base-2

@@ -212,11 +212,12 @@ def _integer_row(d: list[int], bits: int, scale: float, epsilon: float, is_centr
     """One row by the formula of the document."""
     n, total = len(d), sum(d) if is_centred else 0
     reach = n * ((1 << bits) - 1)
-    least = Fraction(float(F32(epsilon))) * n * n / Fraction(scale) ** 2
-    most = (n // 2 * (n - n // 2) * ((1 << bits) - 1) ** 2 if is_centred else reach**2) + math.floor(least) + 2
-    if reach >= 1 << 31 or most >= 1 << 62:
+    least = float(Fraction(float(F32(epsilon))) * n * n) / scale**2
+    most = (n // 2 * (n - n // 2) * ((1 << bits) - 1) ** 2 if is_centred else reach**2) + 2
+    bound = least + (float(most) if float(most) >= most else math.nextafter(most, math.inf))
+    if reach >= 1 << 31 or bound >= 2.0**62:
         raise UnknownError("rows that are too long")
-    k = max(k for k in range(0, 62, 2) if most << k < 1 << 62)
+    k = max(k for k in range(0, 62, 2) if bound * 2.0**k < 2.0**62)
     radicand = (n * sum(each * each for each in d) - total * total << k) + max(1, round(least * 2**k))
     root = F32(math.ldexp(float(nearest_root(radicand)), k // 2))
     return [F32(n * each - total) * root for each in d]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qmlir.arithmetic.functions.roots import ROOT_BITS, reciprocal_roots
-from qmlir.arithmetic.row_norms import RowNorm
+from qmlir.arithmetic.row_norms import RowBounds
 
 LARGEST = (1 << ROOT_BITS) - 1
 
@@ -59,7 +59,7 @@ def test_other_integers_have_no_root(x: int) -> None:
 @pytest.mark.parametrize("is_centred", [True, False])
 def test_the_largest_row_keeps_the_bounds(count: int, bits: int, is_centred: bool) -> None:
     """The extremes: half of a row at either end of the storage, and all of it; also one element that differs."""
-    norm = RowNorm.of(count, bits, 1e-3, 1e-5, is_centred=is_centred)
+    norm = RowBounds(count, bits, 1e-5, is_centred).norm_of(1e-3)
     reach = (1 << bits) - 1
     rows = {0: count, 1: count - 1, count // 2: count - count // 2}
     for ends, others in rows.items():
@@ -71,7 +71,7 @@ def test_the_largest_row_keeps_the_bounds(count: int, bits: int, is_centred: boo
 
 
 def test_epsilon_is_that_of_real_numbers() -> None:
-    norm = RowNorm.of(384, 16, 2.0**-10, 1e-5, is_centred=True)
+    norm = RowBounds(384, 16, 1e-5, True).norm_of(2.0**-10)
     assert norm.epsilon / 2**norm.shift == pytest.approx(384**2 * 1e-5 * 4**10, rel=1e-9)
     assert norm.factor**2 == 2**norm.shift
 
@@ -93,4 +93,4 @@ def test_epsilon_is_that_of_real_numbers() -> None:
 )
 def test_other_rows_stay_in_floats(count: int, bits: int, scale: float, epsilon: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        RowNorm.of(count, bits, scale, epsilon, is_centred=True)
+        RowBounds(count, bits, epsilon, True).norm_of(scale)

@@ -10,11 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
 from qmlir.workflows.training import Trainable
 from tests.support.nets import Net
 
@@ -83,6 +85,28 @@ def _in_blocks(random: np.random.Generator) -> tuple[Net, str]:
     return net, net.node("Gemm", flat, weight(5, 32), bias(5), transB=1)
 
 
+def _norms(random: np.random.Generator) -> tuple[Net, str]:
+    """Norms of rows on integers, of channels, of groups of them, and of the last axis, with attention in between."""
+    net = Net(opset=23)
+
+    def weight(*shape: int) -> str:
+        return net.constant((random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32))
+
+    def near(middle: float, count: int) -> str:
+        return net.constant((middle + random.standard_normal(count) / 8).astype(np.float32))
+
+    x = net.input(random.standard_normal((2, 4, 3, 8)).astype(np.float32))
+    channels = net.node("InstanceNormalization", net.node("MatMul", x, weight(8, 8)), near(1, 4), near(0, 4))
+    first = net.node("MatMul", channels, weight(8, 8))
+    second = net.node("GroupNormalization", first, near(1, 4), near(0, 4), num_groups=2)
+    groups = net.node("MatMul", second, weight(8, 8))
+    rows = net.node("LayerNormalization", groups, near(1, 8), near(0, 8))
+    query, key, value = (net.node("MatMul", rows, weight(8, 8)) for _ in range(3))
+    scores = net.node("MatMul", query, net.node("Transpose", key, perm=[0, 1, 3, 2]))
+    total = net.node("Add", net.node("MatMul", net.node("Softmax", scores), value), groups)
+    return net, net.node("MatMul", net.node("RMSNormalization", total, near(1, 8)), weight(8, 4))
+
+
 def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
     """What training may find: everything a little elsewhere."""
     found: dict[str, Array] = {}
@@ -105,6 +129,9 @@ def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
         (_steps, "lsq", {"weights": "i4"}),
         (_steps, "lsq", {"weights": "i16", "activations": "i16"}),  # sums of wider steps than their products
         (_steps, "tqt", {**POWERS, "requantize": "shift:even"}),
+        (_norms, "lsq", {}),
+        (_norms, "lsq", {"weights": "i4", "activations": "i16"}),
+        (_norms, "tqt", {**POWERS, "activations": "u8"}),
     ],
 )
 def test_every_integer_is_that_of_the_frozen_module(
@@ -140,6 +167,36 @@ def test_every_integer_is_that_of_the_programs() -> None:
     for found in (*(program(given) for program in programs[:2]), programs[2]({"x0": x})):
         assert all(np.array_equal(found[name], array) for name, array in wanted.items())
     shipped = qmlir.compile(trained.freeze(parameters))({"x0": x})
+    assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
+
+
+def test_norms_on_integers_are_fine_tuned() -> None:
+    """Nothing else is in float, and a norm has its root by the scale that training found, in each program."""
+    random = np.random.default_rng(5)
+    net = Net()
+    x = net.input(random.standard_normal((1, 8)).astype(np.float32), ["n", 8])
+    weights = [net.constant((random.standard_normal((8, 8)) / 3).astype(np.float32)) for _ in range(4)]
+    scale, bias = (net.constant(np.full(8, each, np.float32)) for each in (1, 0))
+    first = net.node("MatMul", x, weights[0])
+    hidden = net.node("Relu", net.node("MatMul", net.node("LayerNormalization", first, scale, bias), weights[1]))
+    total = net.node("Add", net.node("MatMul", hidden, weights[2]), first)
+    last = net.node("MatMul", net.node("LayerNormalization", total, scale, bias), weights[3])
+    model = qmlir.load(net.model(last))
+    data = random.standard_normal((128, 8)).astype(np.float32)
+    found = qmlir.finetune(model, data, epochs=4, batch=16, held_out=0.25)
+    assert found.after.loss < found.before.loss
+    begun = found.trained.parameters
+    assert all(not np.array_equal(begun[name], array) for name, array in found.parameters.items())
+    watched = found.trained.watched()
+    frozen, feeds = watched.freeze(found.parameters), {"x0": data[:16]}
+    norms = [op for op in frozen.walk() if op.name == "nn.layer_norm"]
+    assert [quantized_type(op.operands[0]) is None for op in norms] == [False, False]
+    wanted = qmlir.interpret(frozen, feeds)
+    given = {**feeds, **found.parameters}
+    carried = specialize(watched.module, {"x0": (16, 8)})
+    for results in (qmlir.interpret(watched.module, given), qmlir.compile(carried)(given)):
+        assert all(np.array_equal(results[name], array) for name, array in wanted.items())
+    shipped = qmlir.compile(specialize(found.module, {"x0": (16, 8)}))(feeds)
     assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
 
 

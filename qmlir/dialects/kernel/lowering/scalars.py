@@ -365,6 +365,9 @@ class _ScalarSteps:
     def real(self, x: Scalar) -> Scalar:
         return x.to(f64)
 
+    def whole(self, x: Scalar) -> Scalar:
+        return x.to(i64)
+
     def function(self, name: str, *operands: Scalar) -> Scalar:
         first, *others = operands
         return first.apply(_MATH[f"math.{name}"], *others)

@@ -1,46 +1,22 @@
 """Quantized normalizations of rows: one operation whose body sums integers of a row, and takes one root for all of it.
 
-The formulas are those of `qmlir.dialects.nn.interpret.quantized.normalization`, step by step. Sums of integers may be
-taken in any order: the row is divided among lanes, and the root is computed once a row.
+The formulas are those of `qmlir.dialects.nn.interpret.quantized.normalization`, step by step.
 """
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, broadcast_map
+from qmlir.dialects.kernel.lowering.row_norms import normalized
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.kernel.ops import ReciprocalRootOp
-from qmlir.dialects.kernel.rows import RowSumOp
 from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import shape_of
-
-_WORD = 1 << 31
-"""Integers of 32 bits are smaller."""
-
-
-def _sum_of_squares(d: Scalar, largest: int, count: int, row: Sequence[int]) -> Scalar:
-    """`sum(d^2)` of `count` integers up to `largest`, in 64 bits; squares, and their sum, in 32 bits where these do."""
-    narrow = d if largest**2 < _WORD else d.to(i64)
-    squares = narrow * narrow
-    return (squares if count * largest**2 < _WORD else squares.to(i64)).over_row(RowSumOp, row).to(i64)
-
-
-def _normalized(op: ops.RowNormOp, d: Scalar, largest: int, row: Sequence[int]) -> Scalar:
-    """`f32(f32(n d - t) * r)` for an integer `d`, up to `largest`, of a row along the iterators `row`."""
-    norm = op.integer_norm()
-    squares, multiple = norm.count * _sum_of_squares(d, largest, norm.count, row), norm.count * d
-    if norm.is_centred:
-        total = d.over_row(RowSumOp, row)
-        squares, multiple = squares - total.to(i64) * total.to(i64), multiple - total
-    of_row = (squares << norm.shift) + norm.epsilon
-    root = of_row.made(of_row.builder.insert(ReciprocalRootOp(of_row.value)), unsigned=False) * norm.factor
-    return multiple.to(f32) * root
 
 
 def _rows(
@@ -64,7 +40,7 @@ def _rows(
     def body(stored_integer: Scalar, *others: Scalar) -> Scalar:
         integer, left = stored_integer.to(i32), list(others)
         d = integer - zero_point if zero_point else integer
-        x = _normalized(op, d, largest, range(first, len(shape)))
+        x = normalized(op.integer_norm(), d, largest, range(first, len(shape)))
         if scale is not None:
             x = x * left.pop(0)
         if bias is not None:

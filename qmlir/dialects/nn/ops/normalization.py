@@ -33,7 +33,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.row_norms import RowNorm
+from qmlir.arithmetic.row_norms import RowBounds, RowNorm
 from qmlir.dialects.nn.base import (
     KeptOp,
     Kind,
@@ -120,8 +120,8 @@ class RowNormOp(NormOp, ABC):
     def float_reason(self) -> str:
         return "has a float neighbour: it computes on integers where its data and its result are quantized for others"
 
-    def integer_norm(self) -> RowNorm:
-        """How a quantized norm computes on integers. Raises `ValueError` where it does not."""
+    def row_bounds(self) -> RowBounds:
+        """How a quantized norm computes on integers, but for their scale. Raises `ValueError` where it does not."""
         types = [element_of(value) for value in (self.operands[0], self.results[0])]
         for element in types:
             if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
@@ -135,8 +135,13 @@ class RowNormOp(NormOp, ABC):
         sizes = self.row_sizes()
         if DYNAMIC_INDEX in sizes or not sizes:
             raise ValueError("rows of no known length")
-        scale, epsilon = (float(np.float32(each)) for each in (data.scale, self.epsilon.value.data))
-        return RowNorm.of(math.prod(sizes), data.bits, scale, epsilon, is_centred=self.IS_CENTRED)
+        return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTRED)
+
+    def integer_norm(self) -> RowNorm:
+        """How a quantized norm computes on integers. Raises `ValueError` where it does not."""
+        bounds, data = self.row_bounds(), element_of(self.operands[0])
+        assert isinstance(data, UniformQuantizedType)
+        return bounds.norm_of(float(np.float32(data.scale)))
 
     def verify_quantization(self) -> None:
         if self.components is not None:

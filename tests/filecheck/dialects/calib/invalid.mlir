@@ -95,3 +95,33 @@ func.func @straight_through(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   %0 = "calib.straight_through"(%x, %y) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
   func.return
 }
+// -----
+func.func @row_norm_type(%x: tensor<2x4xf64>, %s: tensor<f32>) {
+  // expected-error @+1 {{takes integers held in f32 and one scale, found tensor<2x4xf64> and tensor<f32>}}
+  %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x4xf64>, tensor<f32>
+  func.return
+}
+// -----
+func.func @row_norm_axis(%x: tensor<2x4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{axis 2 is out of range for rank 2}}
+  %0 = calib.row_norm %x by %s {axis = 2 : i64, bits = 8 : i64} : tensor<2x4xf32>, tensor<f32>
+  func.return
+}
+// -----
+func.func @row_norm_bits(%x: tensor<2x4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{bits must be 1 to 16, found 17}}
+  %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 17 : i64} : tensor<2x4xf32>, tensor<f32>
+  func.return
+}
+// -----
+func.func @row_norm_long(%x: tensor<2x32769xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{is not computed on integers: rows of 32769 elements of 16 bits: sums of 32 bits hold 32768 of them}}
+  %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 16 : i64} : tensor<2x32769xf32>, tensor<f32>
+  func.return
+}
+// -----
+func.func @row_norm_open(%x: tensor<2x?xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{is not computed on integers: rows of no known length}}
+  %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x?xf32>, tensor<f32>
+  func.return
+}

@@ -25,6 +25,13 @@ func.func @passes(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %1 : tensor<2xf32>
 }
 
+// A norm of integers, whose root is made of the scale.
+func.func @normalizes(%x: tensor<2x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
+  %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x4xf32>, tensor<f32>
+  %1 = calib.row_norm %0 by %s {axis = 0 : i64, bits = 16 : i64, centred = false, epsilon = 0.5 : f32} : tensor<2x4xf32>, tensor<f32>
+  func.return %1 : tensor<2x4xf32>
+}
+
 // CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:1.000000e+00>>
 // CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.500000e+00, mean = 1.000000e-01, std = 3.000000e-01, count = 12, axis = 1, mins = [-1.000000e+00, 0.000000e+00, 0.000000e+00], maxs = [0.000000e+00, 1.000000e+00, 2.500000e+00]>
 // CHECK: #c1 = #calib.stats<min = 0.000000e+00, max = 0.000000e+00, mean = 0.000000e+00, std = 0.000000e+00, count = 3, exact = "0x01030000000000008010E31000010300">
@@ -39,3 +46,5 @@ func.func @passes(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK: func.func private @kept() -> () attributes {t = #c2}
 // CHECK: calib.observe %x "x" with ["norms", "other"] : tensor<2xf32>
 // CHECK: calib.straight_through %0 for %x : tensor<2xf32>
+// CHECK: calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x4xf32>, tensor<f32>
+// CHECK: calib.row_norm %0 by %s {axis = 0 : i64, bits = 16 : i64, centred = false, epsilon = 5.000000e-01 : f32} : tensor<2x4xf32>, tensor<f32>

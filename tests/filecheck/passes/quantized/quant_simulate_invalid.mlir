@@ -43,14 +43,3 @@ func.func @main(%x: tensor<2xi8>) -> tensor<2xf32> {
   %1 = quant.dcast %0 : tensor<2x!x> to tensor<2xf32>
   func.return %1 : tensor<2xf32>
 }
-
-// -----
-
-!x = !quant.uniform<i8:f32, 0.5>
-func.func @main(%x: tensor<2x4xf32>, %s: tensor<4xf32>) -> tensor<2x4xf32> {
-  %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!x>
-  // expected-error @+1 {{normalizes rows on integers, which has no form on floats yet}}
-  %1 = nn.rms_norm %0 : (tensor<2x4x!x>) -> tensor<2x4x!x>
-  %2 = quant.dcast %1 : tensor<2x4x!x> to tensor<2x4xf32>
-  func.return %2 : tensor<2x4xf32>
-}

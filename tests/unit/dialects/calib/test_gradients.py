@@ -4,13 +4,25 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from xdsl.dialects.builtin import BoolAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType, f64, i64
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 import qmlir
-from qmlir.dialects.calib.ops import METHODS, FakeQuantOp
+from qmlir.dialects.calib.ops import METHODS, FakeQuantOp, RowNormOp
 from tests.support.gradients import gradients_of
 
 Result = tuple[float, float, tuple[float, ...]]
@@ -106,3 +118,35 @@ def test_formulas(method: str) -> None:
         np.testing.assert_allclose(found["input0"], own * g, rtol=1e-12)
         for place, total in enumerate(sums, 1):
             np.testing.assert_allclose(found[f"input{place}"], total, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("is_centred", [True, False])
+def test_row_norm(is_centred: bool) -> None:
+    """What central differences say of the formula in f64; a scale as small as epsilon moves the root."""
+    random, g = np.random.default_rng(7), np.random.default_rng(8).uniform(-1, 1, (3, 2, 4))
+    d, s, epsilon = random.integers(-7, 8, (3, 2, 4)).astype(np.float64), 0.02, float(np.float32(1e-2))
+
+    def normalized(d: npt.NDArray[np.float64], s: float) -> npt.NDArray[np.float64]:
+        c = d - d.mean((1, 2), keepdims=True) if is_centred else d
+        return c / np.sqrt((c * c).mean((1, 2), keepdims=True) + epsilon / s**2)
+
+    block = Block(arg_types=[TensorType(f32, d.shape), TensorType(f32, ())])
+    properties = {
+        "axis": IntegerAttr(1, i64), "bits": IntegerAttr(4, i64), "epsilon": FloatAttr(epsilon, f32),
+        "centred": BoolAttr.from_bool(is_centred),
+    }  # fmt: skip
+    op = RowNormOp.build(operands=list(block.args), result_types=[block.args[0].type], properties=properties)
+    block.add_ops([op, ReturnOp(op.result)])
+    module = ModuleOp([FuncOp("main", FunctionType.from_lists(block.arg_types, op.result_types), Region(block))])
+    module.verify()
+    inputs = {"input0": d.astype(np.float32), "input1": np.float32(s)}
+    np.testing.assert_allclose(qmlir.interpret(module, inputs)["output0"], normalized(d, float(np.float32(s))), 1e-6)
+    found = gradients_of(module, inputs, {"output0": g.astype(np.float32)})
+    wanted = np.zeros_like(d)
+    for place in np.ndindex(d.shape):
+        step = np.zeros_like(d)
+        step[place] = 1e-4
+        wanted[place] = (g * (normalized(d + step, s) - normalized(d - step, s))).sum() / 2e-4
+    np.testing.assert_allclose(found["input0"], wanted, rtol=1e-4, atol=1e-6)
+    slope = (g * (normalized(d, s * 1.0001) - normalized(d, s * 0.9999))).sum() / (2e-4 * s)
+    np.testing.assert_allclose(found["input1"], slope, rtol=1e-4)

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.functions.roots import reciprocal_roots
+from qmlir.arithmetic.row_norms import normalized_rows
 from qmlir.dialects.nn.interpret.quantized.parameters import centred, uniform_of
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.quant.interpret import quantize
@@ -15,13 +15,9 @@ Result = tuple[Array]
 
 
 def _normalized(op: ops.RowNormOp, data: Array, grouped: tuple[int, ...], first: int) -> Array:
-    """`f32(f32(n d - t) * r)` for the integers `d` of the rows of `grouped`, which are its axes from `first` on."""
-    norm, axes = op.integer_norm(), tuple(range(first, len(grouped)))
+    """The integers of the rows of `grouped`, which are its axes from `first` on, normalized."""
     integers = centred(op.operands[0], data).integers.reshape(grouped)
-    total = integers.sum(axes, keepdims=True) if norm.is_centred else np.zeros((), np.int64)
-    squares = norm.count * (integers * integers).sum(axes, keepdims=True) - total * total
-    root = reciprocal_roots((squares << norm.shift) + norm.epsilon) * np.float32(norm.factor)
-    return (norm.count * integers - total).astype(np.float32) * root
+    return normalized_rows(op.integer_norm(), integers, tuple(range(first, len(grouped))))
 
 
 def _result(op: ops.RowNormOp, x: Array, scale: Array | None, bias: Array | None) -> Result:
