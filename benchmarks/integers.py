@@ -1,9 +1,10 @@
 """Whether training computes the integers that are shipped: `python -m benchmarks.integers [--models DIR]`.
 
-Models are made trainable by every scheme of the recipes, and their weights, biases and scales moved as training might.
-On batches of random inputs within the range of the data, the stored integers of every quantized value are compared: of
-the forward of training, which carries them in f32 and f64, interpreted and compiled; of the same with sums of integers
-(`nn-contract-integers`), interpreted and compiled; of the frozen module, interpreted; and of its compiled program.
+Models, among them small transformers, are made trainable by every scheme of the recipes, and their weights, biases and
+scales moved as training might. On batches of random inputs within the range of the data, the stored integers of every
+quantized value are compared: of the forward of training, which carries them in f32 and f64, interpreted and compiled;
+of the same with sums of integers (`nn-contract-integers`), interpreted and compiled; of the frozen module, interpreted;
+and of its compiled program.
 `--model`, `--scheme` and `--batches` narrow it. It ends with 1 where integers differ.
 """
 
@@ -17,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto
 from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp, f64
 
 import qmlir
 from benchmarks.accuracy import MODELS, NAMES
+from benchmarks.models import encoder, vision
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor
@@ -54,7 +57,13 @@ SCHEMES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """How scales are learned, and the settings of `qmlir.quantize`."""
 
-SUBJECTS = (*NAMES, "resnet8_cifar")
+MADE: Mapping[str, Callable[[], ModelProto]] = {
+    "encoder": partial(encoder, layers=1, width=32, heads=2, sequence=8),
+    "vision": partial(vision, layers=1, width=32, heads=2, size=16, patch=4),
+}
+"""Small transformers of random weights: they normalize rows on integers."""
+
+SUBJECTS = (*NAMES, "resnet8_cifar", *MADE)
 BATCH = 4
 
 
@@ -107,7 +116,7 @@ def compare_integers(
     type_ = ranked_tensor(port.type)
     assert type_ is not None
     shape = [BATCH if size < 0 else size for size in type_.get_shape()]
-    low = -2.0 if model.startswith("resnet") else 0.0  # what its images are between
+    low = 0.0 if model in NAMES else -2.0  # what its images are between
 
     def batch() -> dict[str, Array]:
         return {port.name: random.uniform(low, -low or 1.0, shape).astype(np.float32)}
@@ -173,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     rows: list[IntegerRow] = []
     for model in given.model or SUBJECTS:
-        module = qmlir.load(given.models / f"{model}.onnx")
+        module = qmlir.load(MADE[model]() if model in MADE else given.models / f"{model}.onnx")
         for scheme in given.scheme or SCHEMES:
             row = compare_integers(model, scheme, module, given.batches, compiles=not given.interpreted)
             print(row, file=sys.stderr, flush=True)
