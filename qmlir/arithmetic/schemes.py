@@ -27,6 +27,9 @@ SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
 
 LARGEST_SCALE = float(np.finfo(np.float32).max)
 
+_BINARY = "binary"
+"""The text of the storage of weights that are -1 or 1."""
+
 _STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):(?P<high>-?[0-9]+)>)?")
 
 
@@ -106,6 +109,14 @@ class Storage:
     bits: int
     is_signed: bool = True
     limits: tuple[int, int] | None = None
+    has_zero: bool = True
+    """Whether 0 is among them: of `binary` it is not, whose type is `i2<-1:1>`."""
+
+    BINARY: ClassVar["Storage"]
+    """-1 and 1."""
+
+    TERNARY: ClassVar["Storage"]
+    """-1, 0 and 1."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 32:
@@ -116,14 +127,20 @@ class Storage:
 
     @staticmethod
     def parse(text: str) -> "Storage":
-        """`i8`, `u4`, `i2<-1:1>`. Raises `ValueError`."""
+        """`i8`, `u4`, `i2<-1:1>`, `binary`. Raises `ValueError`."""
+        if text == _BINARY:
+            return Storage.BINARY
         found = _STORAGE.fullmatch(text.replace(" ", ""))
         if found is None:
-            raise ValueError(f"'{text}' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>")
+            raise ValueError(
+                f"'{text}' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>, and 'binary'"
+            )
         limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
         return Storage(int(found["bits"]), found["kind"] == "i", limits)
 
     def __str__(self) -> str:
+        if not self.has_zero:
+            return _BINARY
         limits = "" if self.limits is None else f"<{self.minimum}:{self.maximum}>"
         return f"{'i' if self.is_signed else 'u'}{self.bits}{limits}"
 
@@ -144,7 +161,11 @@ class Storage:
     @property
     def levels(self) -> int:
         """How many integers there are."""
-        return self.maximum - self.minimum + 1
+        return self.maximum - self.minimum + self.has_zero
+
+
+Storage.TERNARY = Storage(2, limits=(-1, 1))
+Storage.BINARY = Storage(2, limits=(-1, 1), has_zero=False)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ of codes `C` times steps `S` is `sum((C S - W) H (C S - W)^T)`: that of the prod
 are `[channels, terms]` here, second moments `[terms, terms]`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.few_levels import signs
 
 F64 = npt.NDArray[np.float64]
 
@@ -31,15 +32,22 @@ class CodeGrid:
     steps: F64
     low: F64
     high: F64
+    is_signed: bool = False
+    """Whether the codes are -1 and 1, without 0 between them."""
 
     def nearest(self, weights: Array, terms: slice | Array = slice(None)) -> F64:
         """The nearest codes of the weights of `terms`; half-way cases to even."""
-        low, high = self.low[:, terms], self.high[:, terms]
-        return np.clip(np.rint(weights / self.steps[:, terms]), low, high)
+        return self.rounded(weights / self.steps[:, terms], terms)
+
+    def rounded(self, numbers: Array, terms: slice | Array | int = slice(None)) -> F64:
+        """The nearest codes of `numbers` of steps."""
+        if self.is_signed:
+            return np.asarray(signs(numbers))
+        return np.clip(np.rint(numbers), self.low[:, terms], self.high[:, terms])
 
     def permuted(self, order: Array) -> "CodeGrid":
         """The grid of terms in another order."""
-        return CodeGrid(self.steps[:, order], self.low[:, order], self.high[:, order])
+        return CodeGrid(self.steps[:, order], self.low[:, order], self.high[:, order], self.is_signed)
 
 
 def error(weights: Array, codes: Array, grid: CodeGrid, moments: Array) -> float:
@@ -99,7 +107,7 @@ def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, swe
                 place = first + int(at)
                 steps = grid.steps[:, place]
                 best = found[:, place] - (pull[:, place] / block[at, at]) / steps
-                chosen = np.clip(np.rint(best), grid.low[:, place], grid.high[:, place])
+                chosen = grid.rounded(best, place)
                 change = (chosen - found[:, place]) * steps
                 if np.any(change):
                     is_changed = True
@@ -124,7 +132,7 @@ def scale_shares(weights: Array, grid: CodeGrid, moments: Array, groups: Array, 
     chosen = np.ones(count)
     for share in shares:
         steps = grid.steps * share
-        off = CodeGrid(steps, grid.low, grid.high).nearest(weights) * steps - weights
+        off = replace(grid, steps=steps).nearest(weights) * steps - weights
         own = np.bincount(groups.reshape(-1), ((off @ moments) * off).reshape(-1), count)
         is_better = own < best
         best[is_better], chosen[is_better] = own[is_better], share

@@ -24,6 +24,7 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.attached import PARTS, STATS
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.retyping import TRAINABLE, mark_kept_in_float
+from qmlir.quantization.signed_weights import signed_constant, without_zero
 
 
 def _plain(value: SSAValue) -> AnyTensor:
@@ -35,11 +36,15 @@ def _origins(value: SSAValue) -> Sequence[Origin]:
     return origins_of(value.owner) if isinstance(value.owner, Operation) else ()
 
 
-def quantized_constant(constant: SSAValue, type_: UniformQuantizedType) -> ConstantOp:
-    """`constant` with the integers that `quant.qcast` would give, computed now; its provenance stays."""
+def quantized_constant(constant: SSAValue, type_: UniformQuantizedType, *, is_signed: bool = False) -> ConstantOp:
+    """`constant` with the integers that `quant.qcast` would give, computed now; its provenance stays.
+
+    With `is_signed` none of them is 0.
+    """
     array = constant_array(constant)
     assert array is not None
-    stored = ConstantOp.of(quantize(array, type_), TensorType(type_, shape_of(constant)))
+    held = without_zero(array, type_) if is_signed else array
+    stored = ConstantOp.of(quantize(held, type_), TensorType(type_, shape_of(constant)))
     set_origins(stored, _origins(constant))
     stored.result.name_hint = constant.name_hint
     return stored
@@ -72,13 +77,15 @@ def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[t
         user.operands[place] = dequantized.result
 
 
-def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Operation:
+def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_signed: bool) -> Sequence[Operation]:
     """`constant` quantized now, or where it is trained by a cast."""
     if TRAINABLE not in constant.attributes:
-        return quantized_constant(constant.result, type_)
+        return [quantized_constant(constant.result, type_, is_signed=is_signed)]
+    if is_signed:
+        return signed_constant(constant, type_)
     cast = QuantizeCastOp(constant.result, TensorType(type_, shape_of(constant.result)))
     set_origins(cast, origins_of(constant))
-    return cast
+    return [cast]
 
 
 def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None:
@@ -93,18 +100,19 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
         is_computed = isinstance(value.owner, Operation) and value.owner in quantized
         users = [(use.operation, use.index) for use in value.uses if is_computed or use.operation in quantized]
         _insert_pair(value, type_, users)
-    made: dict[tuple[Operation, UniformQuantizedType], SSAValue] = {}
+    made: dict[tuple[Operation, UniformQuantizedType, bool], SSAValue] = {}
     for (user, place), type_ in decisions.constants.items():
         constant = user.operands[place].owner
         assert isinstance(constant, ConstantOp)
-        key = (constant, type_)
+        is_signed = (user, place) in decisions.signed
+        key = (constant, type_, is_signed)
         if key not in made:
             if float_constants:
                 constant.attributes[TRAINABLE] = UnitAttr()
-            stored = _stored_constant(constant, type_)
-            dequantized = DequantizeCastOp(stored.results[0], _plain(constant.result))
+            stored = _stored_constant(constant, type_, is_signed=is_signed)
+            dequantized = DequantizeCastOp(stored[-1].results[0], _plain(constant.result))
             set_origins(dequantized, origins_of(constant))
-            Rewriter.insert_op([stored, dequantized], InsertPoint.after(constant))
+            Rewriter.insert_op([*stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
         user.operands[place] = made[key]
     taken: dict[tuple[SSAValue, UniformQuantizedType], list[tuple[Operation, int]]] = {}

@@ -44,7 +44,8 @@ class GranularityChoice:
 
 
 BY_BITS = ""
-"""The calibrator of weights where no rule names one: `min_max`, or the smallest error for blocks of few bits."""
+"""The calibrator of weights where no rule names one: `min_max`, or the smallest error for blocks of few bits and for
+ternary weights."""
 
 FEW_BITS = 4
 
@@ -70,7 +71,15 @@ class Choice:
     @property
     def has_least_error(self) -> bool:
         """Whether the ranges are those of the smallest error: of blocks of few bits, where no calibrator is named."""
-        return self.calibrator == BY_BITS and bool(self.granularity.block) and self.storage.bits <= FEW_BITS
+        is_narrow = self.storage.bits <= FEW_BITS and not self.has_best_scale
+        return self.calibrator == BY_BITS and bool(self.granularity.block) and is_narrow
+
+    @property
+    def has_best_scale(self) -> bool:
+        """Whether the scale is that of the least error: of ternary weights, whose calibrator is not named, and binary
+        ones."""
+        is_ternary = self.storage == Storage.TERNARY and self.calibrator == BY_BITS and self.scheme.is_symmetric
+        return self.scheme.place is None and (is_ternary or not self.storage.has_zero)
 
 
 DEFAULTS: Mapping[Slot, Choice] = {

@@ -237,7 +237,10 @@ class _Decider:
 
     def _choice(self, op: Operation, slot: Slot, others: Iterable[Accepted | None] = ()) -> Choice:
         """How the value in `slot` of `op` is quantized: by rules, by its target; `others` are accepted elsewhere."""
-        return self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
+        choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
+        if not choice.storage.has_zero and slot is not Slot.WEIGHT:
+            raise op_error(op, f"has the storage '{choice.storage}' for its {slot}: only weights may have it")
+        return choice
 
     def _accepted_around(self, members: Iterable[SSAValue], place: Operation) -> Iterator[Accepted | None]:
         """What targets accept where `members`, which have one type, are given and taken by others than `place`."""
@@ -463,7 +466,7 @@ class _Decider:
             return None
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its table"):
-            return weight_type(array, choice, 0, lambda scales: scales)
+            return self._of_weights(op, place, choice, weight_type(array, choice, 0, lambda scales: scales))
 
     def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
         choice = self._choice(op, Slot.WEIGHT)
@@ -471,7 +474,18 @@ class _Decider:
         slots = op.quantization_slots()
         with _parameters_of(op, "its weights"):
             fit = partial(self._with_room_for_bias, op, choice=choice)
-            return weight_type(array, choice, slots.weight_channel_axis, fit, slots.weight_sum_axis)
+            type_ = weight_type(array, choice, slots.weight_channel_axis, fit, slots.weight_sum_axis)
+            return self._of_weights(op, place, choice, type_)
+
+    def _of_weights(
+        self, op: Quantizable, place: int, choice: Choice, type_: UniformQuantizedType
+    ) -> UniformQuantizedType:
+        """`type_` of weights, whose codes are noted as signs where they are binary."""
+        if not choice.storage.has_zero:
+            if type_.zero_points.any():
+                raise ValueError(f"binary weights have the zero point 0, and the scheme '{choice.scheme}' another one")
+            self.decisions.signed.add((op, place))
+        return type_
 
     # Bias
 

@@ -31,6 +31,9 @@ class Decisions:
     constants: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
     """The type of each constant operand, by its user and its place there."""
 
+    signed: set[tuple[Operation, int]] = field(default_factory=set[tuple[Operation, int]])
+    """Those of them whose codes are signs: binary weights."""
+
     operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
     """The type in which an operation takes a value of another one, by its user and its place there: a bias that is not
     a constant in that of its sum, a residual stream in that of the data of a product."""

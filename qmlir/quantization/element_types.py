@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
+from qmlir.arithmetic.few_levels import binary_scales, ternary_scales
 from qmlir.arithmetic.schemes import (
     F64,
     Grid,
@@ -92,6 +93,10 @@ def weight_type(
 
 def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     """The range of each row, by the calibrator."""
+    if choice.has_best_scale:
+        best = ternary_scales if choice.storage.has_zero else binary_scales
+        reach = best(rows, is_power_of_two=choice.scheme.is_power_of_two)
+        return -reach, reach
     if choice.calibrator in (BY_BITS, "min_max"):
         low, high = rows.min(axis=1, initial=0.0), rows.max(axis=1, initial=0.0)
         return low.astype(np.float64), high.astype(np.float64)

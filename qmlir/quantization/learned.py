@@ -15,6 +15,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.few_levels import signs
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -32,14 +33,15 @@ from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.retyping import TRAINABLE, mark_parameters
+from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed, restore_signs, unrounded
 from qmlir.quantization.simulation import (
     is_bias,
     keeps_sums,
     products_of,
-    straight_through,
     sums_beside,
     sums_of,
 )
+from qmlir.quantization.straight_through import straight_through
 
 
 def float_constants(function: FuncOp) -> None:
@@ -59,6 +61,8 @@ def float_constants(function: FuncOp) -> None:
         for made in (constant, cast):
             set_origins(made, origins_of(op))
         constant.attributes[TRAINABLE] = UnitAttr()
+        if has_signs_alone(stored, element):
+            cast.attributes[SIGNED] = UnitAttr()
         Rewriter.replace_op(op, [constant, cast], [cast.result])
     mark_parameters(function)
 
@@ -220,10 +224,9 @@ def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedPara
     """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
     names, method = _Names(function), METHODS[scales]
     for op in function.walk():
-        if isinstance(op, ConstantOp) and TRAINABLE in op.attributes:
-            array = constant_array(op.result)
-            if array is not None:
-                yield LearnedParameter(names.of(op.result), array, [op.result])
+        if isinstance(op, ConstantOp) and TRAINABLE in op.attributes and constant_array(op.result) is not None:
+            begun = unrounded(op) if is_signed(op.result) else op.array
+            yield LearnedParameter(names.of(op.result), begun, [op.result])
     for value, members in scale_groups(function).items() if method is not None else ():
         element = quantized_type(value)
         assert element is not None
@@ -237,6 +240,9 @@ class LearnedWeight:
 
     name: str
     element: UniformQuantizedType
+    is_signed: bool
+    """Whether its codes are signs."""
+
     scale: LearnedParameter | None
     """`None` where its scale is not learned."""
 
@@ -247,6 +253,8 @@ class LearnedWeight:
         if self.scale is not None and self.scale.name in parameters:
             scales = self.scale.scales(parameters[self.scale.name])
         parts, zeros = broadcast_parameters(self.element.with_scales(scales), array.shape)
+        if self.is_signed:
+            return signs(array).astype(np.float32), np.asarray(parts, np.float32)
         low, high = self.element.storage_min - zeros, self.element.storage_max - zeros
         steps = np.asarray(parts, np.float32)
         return np.clip(np.rint(array / steps), low, high).astype(np.float32), steps
@@ -261,7 +269,8 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
         types = {quantized_type(cast.result) for cast in casts}
         element = types.pop() if len(types) == 1 else None
         if each.method is None and element is not None and not is_bias(casts[0].result):
-            yield LearnedWeight(each.name, element, by_value.get(casts[0].result))
+            signed = is_signed(casts[0].result)
+            yield LearnedWeight(each.name, element, signed, by_value.get(casts[0].result))
 
 
 def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
@@ -306,6 +315,7 @@ def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = F
         for value in parameter.values:
             scales_of[value] = steps
     set_scales(function, scales_of)
+    restore_signs(function)
 
 
 def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:

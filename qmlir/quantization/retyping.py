@@ -21,6 +21,9 @@ KEEP_FLOAT = "nn.keep_float"
 TRAINABLE = "nn.trainable"
 """On a constant of floats that is trained: it stays one, also where it is quantized. On an argument: its elements."""
 
+UNROUNDED = "quant.unrounded"
+"""On a constant of floats whose codes were chosen: the floats that it had."""
+
 
 def is_float(value: SSAValue) -> bool:
     """Whether a value is a float, or a tensor of floats."""

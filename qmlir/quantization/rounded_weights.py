@@ -22,12 +22,9 @@ from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import as_dense
-from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.retyping import TRAINABLE, UNROUNDED
+from qmlir.quantization.signed_weights import is_signed, unrounded
 from qmlir.quantization.simulation import is_bias
-
-UNROUNDED = "quant.unrounded"
-"""On a constant of floats whose codes were chosen: the floats that it had."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,7 @@ class RoundedConstant:
     @property
     def unrounded(self) -> Array:
         """The floats that it had before any codes were chosen."""
-        held = self.op.attributes.get(UNROUNDED)
-        known = None if held is None else as_dense(held)
-        return self.op.array if known is None else ConstantOp(known).array
+        return unrounded(self.op)
 
     def set(self, array: Array) -> None:
         """Give it the floats `array`."""
@@ -73,7 +68,7 @@ class RoundedWeight(RoundedConstant):
         steps, zeros = (np.broadcast_to(each, shape) for each in broadcast_parameters(self.element, shape))
         low, high = (limit - zeros for limit in (self.element.storage_min, self.element.storage_max))
         parts = (self.rows.of_weights(np.asarray(each, np.float64)) for each in (_in_f32(steps), low, high))
-        return [CodeGrid(*each) for each in zip(*parts, strict=True)]
+        return [CodeGrid(*each, is_signed=is_signed(self.op.result)) for each in zip(*parts, strict=True)]
 
 
 def _in_f32(steps: Array) -> Array:

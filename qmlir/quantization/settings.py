@@ -60,7 +60,9 @@ class QuantizeSettings(TypedDict, total=False):
     activations: Annotated[
         str, SettingRow("the storage of activations: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")
     ]
-    weights: Annotated[str, SettingRow("the storage of weights: i8, i4, …", "i8<-127:127>", "STORAGE", "storage")]
+    weights: Annotated[
+        str, SettingRow("the storage of weights: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")
+    ]
     accumulator: Annotated[
         str, SettingRow("the storage of accumulators before a bias: i32, …", "i32", "STORAGE", "storage")
     ]

@@ -20,7 +20,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
-from qmlir.dialects.calib.ops import StraightThroughOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.infer.windows import covered_elements
@@ -33,7 +32,7 @@ from qmlir.dialects.nn.ops.contraction import (
     WindowedContractionOp,
 )
 from qmlir.dialects.nn.ops.einsum import EinsumOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonOp, FloorOp, MaxOp, MinOp, RoundOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonOp, MaxOp, MinOp
 from qmlir.dialects.nn.ops.expansion import TileOp
 from qmlir.dialects.nn.ops.normalization import RowNormOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
@@ -46,6 +45,8 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
 from qmlir.quantization.simulated_norms import normalized_rows
+from qmlir.quantization.signed_weights import SIGNED
+from qmlir.quantization.straight_through import rounded, signs_of
 
 EXACT_IN_F32 = 1 << 24
 """Up to here f32 holds every integer."""
@@ -190,17 +191,6 @@ def as_type(term: Term, element: Attribute) -> Term:
     return Term(term.at, cast.result)
 
 
-def straight_through(hard: Term, soft: Term) -> Term:
-    """`hard`, with the gradient of `soft`."""
-    op = StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
-    return Term(hard.at, hard.at.append(op).result)
-
-
-def rounded(term: Term, ties: Ties = Ties.EVEN) -> Term:
-    """The nearest integers; gradients pass."""
-    return straight_through(term.apply(RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(FloorOp), term)
-
-
 def _saturated(term: Term, element: UniformQuantizedType) -> Term:
     """Whole numbers inside the limits of `q - z`; gradients pass where they are.
 
@@ -284,7 +274,9 @@ class Simulation:
         at = Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
         match op:
             case QuantizeCastOp():
-                if not is_bias(op.result):
+                if SIGNED in op.attributes:
+                    self._keep(op.result, signs_of(Term(at, op.input), self._own_scale(at, op.result)))
+                elif not is_bias(op.result):
                     self._keep(op.result, self._quantized(Term(at, op.input), op.result))
             case DequantizeCastOp():
                 op.result.replace_all_uses_with(self.found[op.input].real(at).value)

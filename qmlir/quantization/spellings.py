@@ -16,6 +16,8 @@ from qmlir.arithmetic.schemes import scheme_names
 _STORAGE = re.compile(r"q?(u?)int([0-9]+)|s([0-9]+)")
 _BLOCK = re.compile(r"(?:block|group)(?:size)?:?([0-9]+)")
 
+_NAMED_STORAGES = {"ternary": "i2<-1:1>", "binary": "binary", "bipolar": "binary"}
+
 _CALIBRATORS = {"kl": "entropy", "kldivergence": "entropy", "max": "min_max", "minmaxcalibration": "min_max"}
 _SCHEMES = {"sym": "symmetric", "asym": "asymmetric", "affine": "asymmetric"}
 _GRANULARITIES = {
@@ -41,7 +43,7 @@ def _storage(text: str) -> str:
     found = _STORAGE.fullmatch(_plain(text))
     if found is not None:
         return f"u{found[2]}" if found[1] else f"i{found[2] or found[3]}"
-    return text.lower() if re.fullmatch(r"[IU][0-9]+", text) else text
+    return text.lower() if re.fullmatch(r"[IU][0-9]+", text) else _NAMED_STORAGES.get(_plain(text), text)
 
 
 def _granularity(text: str) -> str:

@@ -86,7 +86,7 @@ class QuantSearchScales(SeesMoments):
         known, shape = weight.element.scales, weight.array.shape
         places = np.arange(known.size).reshape(known.shape)
         numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, places), shape))
-        wanted = weight.rows.of_weights(weight.array).astype(np.float64)
+        wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
         scales = known.reshape(-1).copy()
         shares = _HALF if np.all(np.frexp(scales)[0] == 0.5) else SHARES  # a power of two is half of another one
         for place, grid in enumerate(weight.grid()):

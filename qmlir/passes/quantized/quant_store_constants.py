@@ -8,8 +8,7 @@ from xdsl.passes import ModulePass
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.quantization.fusion import QuantizeConstant, rewrite
-from qmlir.quantization.retyping import TRAINABLE
-from qmlir.quantization.rounded_weights import UNROUNDED
+from qmlir.quantization.retyping import TRAINABLE, UNROUNDED
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ class QuantType(Enum):
 
 
 SPELLINGS = [
-    ("weights", "int8", "i8"), ("weights", "QInt4", "i4"), ("activations", "QUInt8", "u8"), ("weights", "s8", "i8"),
+    ("weights", "int8", "i8"), ("weights", "QInt4", "i4"),
+    ("weights", "Ternary", "i2<-1:1>"), ("weights", "BIPOLAR", "binary"),
+    ("activations", "QUInt8", "u8"), ("weights", "s8", "i8"),
     ("activations", QuantType.QUInt8, "u8"), ("activations", np.uint8, "u8"), ("activations", "I16", "i16"),
     ("weights", "i8<-127:127>", "i8<-127:127>"), ("weights", "byte", "byte"),
     ("calibrator", "MinMax", "min_max"), ("calibrator", "minmax", "min_max"), ("calibrator", "Entropy", "entropy"),

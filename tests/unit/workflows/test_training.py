@@ -126,6 +126,7 @@ def _moved(trained: Trainable, random: np.random.Generator) -> dict[str, Array]:
         (_images, "tqt", POWERS),
         (_in_blocks, "lsq", {"weights": "i4", "granularity": "block:4"}),
         (_in_blocks, "tqt", {**POWERS, "granularity": "block:4"}),
+        (_in_blocks, "lsq", {"weights": "binary"}),
         (_steps, "lsq", {"weights": "i4"}),
         (_steps, "lsq", {"weights": "i16", "activations": "i16"}),  # sums of wider steps than their products
         (_steps, "tqt", {**POWERS, "requantize": "shift:even"}),

@@ -1,0 +1,81 @@
+"""Binary weights: constants whose codes are signs, in a type that has a code of 0 between them.
+
+Of `!quant.uniform<i2<-1:1>:f32, s>` they use `-1` and `1`: no type of integers has two values about 0. While such a
+constant is still one of floats, for training or repair, its cast is marked `quant.signed`. Its floats have magnitudes
+of `s` at least, so that the cast gives no 0; the floats that they were stay beside them. What moves the floats, or `s`,
+or chooses codes keeps to that.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, UnitAttr, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.few_levels import beyond_zero
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.ops import QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import as_dense, shape_of
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.quantization.retyping import UNROUNDED
+
+SIGNED = "quant.signed"
+"""On the cast of a constant of floats: its codes are signs."""
+
+
+def unrounded(constant: ConstantOp) -> Array:
+    """The floats that a constant had before any codes were chosen."""
+    held = constant.attributes.get(UNROUNDED)
+    known = None if held is None else as_dense(held)
+    return constant.array if known is None else ConstantOp(known).array
+
+
+def without_zero(array: Array, type_: UniformQuantizedType) -> Array:
+    """Floats of the same signs that `type_` has no code of 0 for."""
+    scales, _ = broadcast_parameters(type_, array.shape)
+    return beyond_zero(array, np.asarray(scales, np.float32))
+
+
+def signed_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Sequence[Operation]:
+    """A constant of the signs of `constant`, which others may read in another type, and its cast to `type_`."""
+    held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
+    held.attributes.update(constant.attributes)
+    held.attributes[UNROUNDED] = constant.value
+    held.result.name_hint = constant.result.name_hint
+    cast = QuantizeCastOp(held.result, TensorType(type_, shape_of(held.result)))
+    set_origins(cast, origins_of(constant))
+    cast.attributes[SIGNED] = UnitAttr()
+    return [held, cast]
+
+
+def is_signed(value: SSAValue) -> bool:
+    """Whether a quantized value, or a constant of floats before its cast, has signs for codes."""
+    casts = [value.owner] if quantized_type(value) is not None else [use.operation for use in value.uses]
+    return any(isinstance(cast, QuantizeCastOp) and SIGNED in cast.attributes for cast in casts)
+
+
+def has_signs_alone(stored: Array, type_: UniformQuantizedType) -> bool:
+    """Whether stored codes are those of binary weights: of -1, 0 and 1, none is 0."""
+    is_ternary = (type_.storage_min, type_.storage_max) == (-1, 1) and not type_.zero_points.any()
+    return is_ternary and bool(stored.size) and bool(stored.all())
+
+
+def restore_signs(function: FuncOp) -> None:
+    """Give constants whose codes are signs, and whose floats or scales are others now, floats without a code of 0."""
+    for constant, type_ in _signed(function):
+        held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
+        constant.properties["value"] = held.value
+
+
+def _signed(function: FuncOp) -> Iterator[tuple[ConstantOp, UniformQuantizedType]]:
+    for cast in function.walk():
+        if isinstance(cast, QuantizeCastOp) and SIGNED in cast.attributes:
+            constant, type_ = cast.input.owner, quantized_type(cast.result)
+            if isinstance(constant, ConstantOp) and type_ is not None and constant_array(constant.result) is not None:
+                yield constant, type_
