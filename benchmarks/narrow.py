@@ -1,10 +1,11 @@
-"""Weights of 4 bits against weights of 8, ours against ours: matrix products of the same numbers, in turns.
+"""Weights of few bits against weights of more, ours against ours: matrix products of the same numbers, in turns.
 
 The models are in ONNX: a product between casts, as quantizers write it. Its parts are raised to a product of integers,
 so that integers come in and go out. Outputs are equal, or it is an error.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,20 +27,46 @@ from qmlir.targets.cpu.compiler import compile_module
 
 Array = npt.NDArray[Any]
 
-_OPSET, _IR_VERSION = 21, 10
-"""The first with integers of 4 bits."""
+_OPSET, _IR_VERSION = 25, 13
+"""The first with integers of 2 bits."""
 
-PRODUCTS: Sequence[tuple[int, int, int, float | None]] = ((1, 4096, 4096, 0.6), (128, 1024, 1024, 1.0))
-"""Rows, terms and columns, and the bar of the time with 4 bits over that with 8."""
 
-_TYPES = {"i8": np.dtype(np.int8), "i4": np.dtype(ml_dtypes.int4)}
+@dataclass(frozen=True)
+class Product:
+    """A product of `rows` by weights `[terms, columns]`, which are some of `values`."""
+
+    rows: int
+    terms: int
+    columns: int
+    values: Sequence[int]
+    types: tuple[str, str] = ("i4", "i8")
+    """What they are stored as, and what that is compared with."""
+
+    bar: float | None = None
+    """Of the time with the one over that with the other."""
+
+    @property
+    def title(self) -> str:
+        """The sizes, and the weights where their type has others."""
+        named = "" if "i8" in self.types else f", weights {', '.join(map(str, self.values))}"
+        return f"matmul {self.rows}x{self.terms}x{self.columns}{named}"
+
+
+PRODUCTS: Sequence[Product] = (
+    Product(1, 4096, 4096, range(-7, 8), bar=0.6),
+    Product(128, 1024, 1024, range(-7, 8), bar=1.0),
+    Product(1, 4096, 4096, (-1, 0, 1), ("i2", "i4"), bar=0.9),
+    Product(1, 4096, 4096, (-1, 1), ("i2", "i4"), bar=0.9),
+)
+
+_TYPES = {"i8": np.dtype(np.int8), "i4": np.dtype(ml_dtypes.int4), "i2": np.dtype(ml_dtypes.int2)}
 
 _SPREAD = 40.0
 """The standard deviation of outputs in their steps: most of them do not saturate."""
 
 
 def product(rows: int, weights: Array, element: str) -> ModuleOp:
-    """A product of i8 by `weights`, whole numbers of 4 bits, that are stored as `element`; integers out."""
+    """A product of i8 by `weights`, whole numbers of few bits, that are stored as `element`; integers out."""
     terms, columns = weights.shape
     dtype = _TYPES[element]
     deviation = np.sqrt(terms) * float(weights.std()) * 256 / np.sqrt(12)
@@ -69,15 +96,16 @@ def product(rows: int, weights: Array, element: str) -> ModuleOp:
     return module
 
 
-def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Contest) -> Iterator[BenchRow]:
-    generator, title = np.random.default_rng(0), f"matmul {rows}x{terms}x{columns}"
-    weights = generator.integers(-7, 8, (terms, columns))
+def _rows(of: Product, contest: Contest) -> Iterator[BenchRow]:
+    generator, title, (few, more) = np.random.default_rng(0), of.title, of.types
+    rows, terms, columns = of.rows, of.terms, of.columns
+    weights = generator.choice(np.array(of.values), (terms, columns))
     inputs = {"x": generator.integers(-128, 128, (rows, terms)).astype(np.int8)}
     contest.say(f"{title}: compiling")
     for isa in ("host", *contest.isas):
         suffix = "" if isa == "host" else f", {isa}"
-        programs = {name: compile_module(product(rows, weights, name), isa=isa) for name in _TYPES}
-        narrow, wide = (programs[name](inputs)["y"] for name in ("i4", "i8"))
+        programs = {name: compile_module(product(rows, weights, name), isa=isa) for name in of.types}
+        narrow, wide = (programs[name](inputs)["y"] for name in of.types)
         np.testing.assert_array_equal(narrow, wide, title)
         found = contest.times({name: partial(program, inputs) for name, program in programs.items()})
         products, peak = rows * terms * columns, contest.peak(1).int8
@@ -86,10 +114,10 @@ def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Conte
             yield with_rate(row, timing.median, products, peak)
         for name, program in programs.items():
             yield kernel_row(title, f"weights of {name}{suffix}", program, inputs, products, peak)
-        yield ratio_row(title, f"i4 over i8{suffix}", found["i4"], [found["i8"]], None if suffix else bar)
+        yield ratio_row(title, f"{few} over {more}{suffix}", found[few], [found[more]], None if suffix else of.bar)
 
 
 def narrow_section(contest: Contest) -> Section:
     """All products, on one thread."""
-    rows = [row for each in PRODUCTS for row in _rows(*each, contest)]
-    return Section("Weights of 4 bits against 8, i8 activations, calls from Python", rows)
+    rows = [row for each in PRODUCTS for row in _rows(each, contest)]
+    return Section("Weights of few bits against more, i8 activations, calls from Python", rows)

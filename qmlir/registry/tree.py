@@ -196,6 +196,8 @@ TREE = Contribution(
         "u8s8_dot": "qmlir.targets.cpu.variants.bytes:U8S8_DOT",
         "u8s4_dot": "qmlir.targets.cpu.variants.narrow:U8S4_DOT",
         "u8s2_dot": "qmlir.targets.cpu.variants.narrow:U8S2_DOT",
+        "s8u2_dot": "qmlir.targets.cpu.variants.narrow:S8U2_DOT",
+        "s8u1_dot": "qmlir.targets.cpu.variants.narrow:S8U1_DOT",
         "u8s4_short": "qmlir.targets.cpu.variants.short_sums:U8S4_SHORT",
         "u8s5_short": "qmlir.targets.cpu.variants.short_sums:U8S5_SHORT",
         "u8s6_short": "qmlir.targets.cpu.variants.short_sums:U8S6_SHORT",

@@ -28,10 +28,11 @@ def _joined(parts: Array, bits: int) -> Array:
     return placed.sum(axis=-2).astype(np.uint8).view(np.int8)
 
 
-def _apart(joined: Array, bits: int) -> Array:
+def _apart(joined: Array, bits: int, *, is_signed: bool) -> Array:
     """The weights `[…, parts, width]` that bytes hold."""
     above = (8 - bits - np.arange(8 // bits) * bits)[:, None]
-    return (joined.view(np.uint8)[..., None, :] << above).astype(np.uint8).view(np.int8) >> (8 - bits)
+    highest = (joined.view(np.uint8)[..., None, :] << above).astype(np.uint8)
+    return highest.view(np.int8) >> (8 - bits) if is_signed else (highest >> (8 - bits)).view(np.int8)
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,15 @@ class WeightLayout:
         border = [(0, after - before) for before, after in zip(self.unpadded, self.padded, strict=True)]
         ordered = np.pad(weights.reshape(self.unpadded), border).reshape(self.split).transpose(self.order)
         if (parts := self.variant.parts) > 1:
+            ordered = ordered // self.variant.weight_step
             ordered = _joined(ordered.reshape(*self.shape[:-1], parts, self.shape[-1]), 8 // parts)
         return np.ascontiguousarray(ordered.reshape(self.shape))
 
     def unpack(self, packed: Array) -> Array:
         """The weights `[groups, channels, taps…, run]` that were packed."""
         if (parts := self.variant.parts) > 1:
-            packed = _apart(packed, 8 // parts)
+            packed = _apart(packed, 8 // parts, is_signed=not self.variant.weight_offset)
+            packed = packed * np.int8(self.variant.weight_step)
         sizes = tuple(self.split[axis] for axis in self.order)
         whole = packed.reshape(sizes).transpose(np.argsort(self.order)).reshape(self.padded)
         return whole[tuple(slice(size) for size in self.unpadded)]
@@ -141,6 +144,15 @@ class Variant:
 
     parts: int = 1
     """How many weights share a byte: those of steps behind each other."""
+
+    weight_step: int = 1
+    """What weights that share bytes are multiples of, which their bits leave out."""
+
+    weight_offset: int = 0
+    """How much more than weights without their zero points those are that share bytes: they have no sign then."""
+
+    sums_apart: bool = False
+    """Whether each of the weights of a byte has sums of its own: they are multiplied where they are in the byte."""
 
     most_terms: int | None = None
     """The most terms of a sum, where its width is not all that limits them."""
@@ -167,6 +179,11 @@ class Variant:
     """Whether a lane has `group` rows of a window: there are as many registers of sums."""
 
     layout: type[WeightLayout] = WeightLayout
+
+    @property
+    def spare(self) -> int:
+        """The bits of a byte beyond those of a weight: so far to the left are the sums, unless they are apart."""
+        return 0 if self.sums_apart else 8 - 8 // self.parts
 
     def offset(self, *, is_unsigned: bool) -> int:
         """What is added to an element of `x` that is read."""

@@ -36,7 +36,9 @@ AVX512_VNNI = replace(
     },
     table_bytes=64,
     rows=(
-        Row(conditions.takes_narrow(2), "u8s2_dot", 4, 4, "Zen 4: 182 GMAC/s at 128x1024x1024, 111 by 6 x 4"),
+        Row(conditions.takes_signs_row, "s8u1_dot", 1, 2, "Zen 4: 82 us at 1x4096x4096, 96 by 1 x 1"),
+        Row(conditions.takes_masked_row, "s8u2_dot", 1, 4, "Zen 4: 84 us at 1x4096x4096, u8s2_dot 116"),
+        Row(conditions.takes_narrow(2), "u8s2_dot", 4, 4, "Zen 4: 230 GMAC/s at 128x1024x1024"),
         Row(conditions.takes_narrow_blocks(4), "u8s4_dot", 1, 4, "Zen 5: 1.21 times reading, by 1 x 8 1.37"),
         Row(conditions.takes_narrow_row(4), "u8s4_dot", 1, 8, "Zen 4: 132 us at 1x4096x4096, 143 by 1 x 4"),
         Row(conditions.takes_narrow(4), "u8s4_dot", 8, 2, "Zen 4: 232 GMAC/s at 128x1024x1024, 204 by 6 x 4", 1),

@@ -136,6 +136,28 @@ def takes_narrow(bits: int) -> Callable[[ContractionOp], bool]:
     return accepts
 
 
+def has_signs(op: ContractionOp) -> bool:
+    """Whether the weights of a matrix are constants of -1 and 1 without their one zero point."""
+    if not isinstance(op, MatMulOp) or op.weight_zero_points is not None or not isinstance(op.w.owner, ConstantOp):
+        return False
+    element, constant = as_integer(shaped(op.w)[1]), as_dense(op.w.owner.properties.get("value", NoneAttr()))
+    if element is None or constant is None or centred_weights(op) != (-1, 1):
+        return False
+    array = integers_of(dense_array(constant), element, is_unsigned=op.weight_unsigned is not None)
+    return bool((array != op.weight_zero_point.value.data).all())
+
+
+def takes_masked_row(op: ContractionOp) -> bool:
+    """Whether it is one row of a matrix by weights of 2 bits, with enough of them to make up for the sum of the row."""
+    is_product = isinstance(op, MatMulOp) and op.channels() * terms_of(op) >= OFFSET_PRODUCTS
+    return is_product and takes_narrow_row(2)(op)
+
+
+def takes_signs_row(op: ContractionOp) -> bool:
+    """Whether it is such a row by -1 and 1."""
+    return takes_masked_row(op) and has_signs(op)
+
+
 def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
     """What adds up the products of a matrix by blocks of terms, each block in f32 by a constant scale for each channel.
 

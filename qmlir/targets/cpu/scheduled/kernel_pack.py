@@ -38,7 +38,7 @@ from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.isa.conditions import centred_weights, summed_over_blocks
+from qmlir.targets.cpu.isa.conditions import centred_weights, has_signs, summed_over_blocks
 from qmlir.targets.cpu.scheduled.block_packing import PackWidened, packed_blocks
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
@@ -293,6 +293,10 @@ def _replacement(
 
 def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raise an error where a variant for weights of few bits is given others."""
+    if variant.weight_step > 1:
+        if not has_signs(op):
+            raise at.error(f"has not only weights of -1 and 1, constants of a matrix: '{variant.name}' takes those")
+        return
     if variant.weight_bits is None:
         return
     low, high = integer_limits(variant.weight_bits)
@@ -316,8 +320,8 @@ class PackContraction(RewritePattern):
         element = variant.element or op.accumulator_type
         if variant.most_terms is not None and layout.terms > variant.most_terms:
             raise at.error(f"has sums of {layout.terms} products: '{variant.name}' adds up to {variant.most_terms}")
-        weights = packed_weights(op, at, element)
         _refuse_wide(op, at, variant)
+        weights = packed_weights(op, at, element, variant.weight_offset)
         epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
         change = correction(op, at, weights, _input_offset(op, variant))
         if change is not None:
@@ -326,8 +330,8 @@ class PackContraction(RewritePattern):
         if by_row is not None:
             epilogue.add(by_row, row_map(op))
         if weights.array is not None:
-            if variant.parts > 1:
-                epilogue.shift(weights.array, 8 - 8 // variant.parts)
+            if variant.spare:
+                epilogue.shift(weights.array, variant.spare)
             packed = at.constant(layout.pack(weights.array), element)
         else:
             assert weights.value is not None

@@ -121,9 +121,14 @@ def _rows(op: ContractionOp, rank: int) -> AffineMap:
     return AffineMap(rank, 0, (AffineExpr.dimension(axis),))
 
 
-def packed_weights(op: ContractionOp, at: Lowering, element: Attribute) -> PackedWeights:
-    """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is none."""
+def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: int = 0) -> PackedWeights:
+    """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is none.
+
+    Each of them is `more` than that.
+    """
     number = op.weight_zero_point.value.data
+    if more:
+        return replace(_less(op, at, element, number - more), offset=more)
     if element == i8 and has_offset_bytes(op):
         taken = 128 if op.weight_unsigned is not None else 0
         return replace(_less(op, at, element, taken), offset=number - taken)

@@ -50,6 +50,14 @@ def test_dots_of_bytes_have_the_terms_of_a_channel_beside_each_other(variant: st
     assert found == [[first + 6 * added, second + 15 * added]]
 
 
+def test_bits_of_weights_of_no_sign_are_what_they_are_less_without_an_offset() -> None:
+    """Of the first channel's 32 terms the first and the last are 2, of the second one's the fifth."""
+    x = np.zeros((1, 32), np.int8)
+    x[0, [0, 4, 31]] = 5, 7, 11
+    bytes_ = [1, 0, 0, -128, 2, 0, 0, 0]
+    assert _run(_product("s8u1_dot", f"[[[{bytes_}]]]", "1x1x1x8xi8"), x, "1x2") == [[10 + 22, 14]]
+
+
 def test_bytes_of_two_weights_hold_those_of_steps_behind_each_other() -> None:
     """The first step's weight is in the low bits."""
     x = np.array([[1, 0, 0, 0, 1, 0, 0, 0]], np.int8)

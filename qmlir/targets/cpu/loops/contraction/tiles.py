@@ -194,10 +194,19 @@ class TileWriter:
         offset = channel if self.variant.is_lanewise else times(emit, group, terms)
         self.ahead = self._ahead(emit, weights, positions)
         initial = self.epilogue.initial(emit, channel, valid)
-        sums = self._sum_taps(emit, [initial] * rows, [], weights, positions, offset, valid)
-        if self.epilogue.start is None:
+        begun = [*initial, *self._zeros(emit, len(initial) * (self._apart - 1))]
+        sums = self._sum_taps(emit, [begun] * rows, [], weights, positions, offset, valid)
+        if self.epilogue.start is None or self._apart > 1:
             sums = self.variant.totals(emit, sums)
         self.epilogue.write(emit, sums, positions, channel, valid)
+
+    @property
+    def _apart(self) -> int:
+        """The sums of each lane: those of the weights that share a byte, one for each, or one for all."""
+        return self.variant.parts if self.variant.sums_apart else 1
+
+    def _zeros(self, emit: VectorEmitter, count: int) -> list[SSAValue]:
+        return [emit.constant(0, self.op.accumulator_type)] * count if count else []
 
     def _weight_row(self, emit: VectorEmitter, group: Index, block: Index, positions: Sequence[Index]) -> list[Index]:
         """The place of the weights of a block: its group, or the batch of the positions."""
@@ -300,14 +309,17 @@ class TileWriter:
         lanes, group = self.schedule.lanes, self.variant.group
         loaded = [
             load(emit, self.geometry.w, [*weights, step, vector * lanes * group], lanes * group)
-            for vector in range(len(sums[0]))
+            for vector in range(len(sums[0]) // self._apart)
         ]
         self._prefetch(emit, [*weights[2:], step], len(sums))
         self._prefetch_rows(emit, window, step, len(sums))
         moved = window.moved(emit, times(emit, step, group * self.variant.parts))
         for part in range(self.variant.parts):
             own = [self.variant.part(emit, each, part) for each in loaded]
-            sums = self._add_part(emit, sums, moved.moved(emit, part * group), own, valid)
+            first = part * len(own) if self._apart > 1 else 0
+            parts = [row[first : first + len(own)] for row in sums]
+            added = self._add_part(emit, parts, moved.moved(emit, part * group), own, valid)
+            sums = [[*row[:first], *new, *row[first + len(own) :]] for row, new in zip(sums, added, strict=True)]
         return sums
 
     def _add_part(
@@ -357,11 +369,6 @@ class TiledVariant(LoopVariant):
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         """A register of sums and the products of a step."""
         raise NotImplementedError
-
-    @property
-    def spare(self) -> int:
-        """The bits of a byte beyond those of a weight: so far to the left are the sums."""
-        return 8 - 8 // self.parts
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
         """The weights of a step out of the bytes that hold those of several."""

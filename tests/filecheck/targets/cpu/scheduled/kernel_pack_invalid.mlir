@@ -47,3 +47,16 @@ func.func @computed(%x: tensor<1x6xi8>, %w: tensor<1x6xi4>) -> tensor<1x1xi32> {
   }
   func.return %0 : tensor<1x1xi32>
 }
+
+// -----
+
+func.func @no_signs(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<[[1, 0, -1, 1]]> : tensor<1x4xi2>
+  // expected-error@+1 {{'kernel.matmul' op has not only weights of -1 and 1, constants of a matrix: 's8u1_dot' takes those}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi2>) -> tensor<1x1xi32> attributes {
+    schedule = #kernel.schedule<variant = "s8u1_dot", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
