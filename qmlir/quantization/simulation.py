@@ -44,8 +44,8 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
-from qmlir.quantization.simulated_norms import normalized_rows
 from qmlir.quantization.signed_weights import SIGNED
+from qmlir.quantization.simulated_norms import normalized_rows
 from qmlir.quantization.straight_through import rounded, signs_of
 
 EXACT_IN_F32 = 1 << 24
