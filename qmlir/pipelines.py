@@ -21,6 +21,7 @@ from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings, setting_rows, understood
+from qmlir.quantization.short_sums import STEPS
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
@@ -290,7 +291,7 @@ def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -
     return {
         name: value if isinstance(value, bool) else str(value)
         for name, value in given.items()
-        if name not in ("keep", "target", "requantize", "states")
+        if name not in ("keep", "target", "requantize", "states", "short_sums")
     }
 
 
@@ -298,6 +299,21 @@ def target_text(settings: QuantizeSettings) -> str:
     """The targets that `settings` name, `npu,cpu`; nothing where they name none."""
     target = settings.get("target") or ""
     return target if isinstance(target, str) else ",".join(target)
+
+
+STORE = "quant-store-constants"
+"""What makes integers of constants that were kept as floats."""
+
+
+def short_sums_text(settings: QuantizeSettings) -> str:
+    """The pass that gives weights short sums, as pipeline text; nothing where `settings` ask for none.
+
+    Raises `DiagnosticError` for a number of pairs that no loops are made for.
+    """
+    steps = settings.get("short_sums") or ""
+    if steps and str(steps) not in map(str, STEPS):
+        raise text_error(f"short sums have {', '.join(map(str, STEPS))} pairs of products, found {steps}")
+    return f"quant-shorten-sums{{steps={steps}}}" if steps else ""
 
 
 def _options(values: Mapping[str, str | bool], *more: str) -> str:
@@ -321,12 +337,14 @@ def pipeline_values(
 ) -> dict[str, str]:
     """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
 
-    Where it `is_trained`, constants of floats stay behind their casts, and those of several places apart.
+    Where it `is_trained`, constants of floats stay behind their casts, and those of several places apart. So they do
+    where weights get short sums, until the stage `repair` stores them.
 
     Raises `TypeError` for what is not a setting, and `DiagnosticError` for what is not a target.
     """
     settings = understood(settings)
-    targets = target_text(settings)
+    targets, shorten = target_text(settings), short_sums_text(settings)
+    is_trained = is_trained or bool(shorten)
     has_targets = has_targets or bool(targets)
     keep = settings.get("keep", () if has_targets else kept_composites())
     options = quantize_options(settings, has_targets=has_targets)
@@ -344,6 +362,8 @@ def pipeline_values(
         values["rules"] = _options(options)
     if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):
         values["decompose"] = f"{{keep={','.join(keep)} {_options(of_parts)[1:]}"
+    if shorten:
+        values["repair"] = f"{shorten},{STORE}"
     if requantize := settings.get("requantize"):
         values["requantize"] = _requantize_text(requantize)
     if targets:

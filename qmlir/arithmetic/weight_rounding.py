@@ -6,6 +6,7 @@ are `[channels, terms]` here, second moments `[terms, terms]`.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,25 +36,53 @@ class CodeGrid:
     is_signed: bool = False
     """Whether the codes are -1 and 1, without 0 between them."""
 
-    def nearest(self, weights: Array, terms: slice | Array = slice(None)) -> F64:
-        """The nearest codes of the weights of `terms`; half-way cases to even."""
-        return self.rounded(weights / self.steps[:, terms], terms)
+    def nearest(self, weights: Array) -> F64:
+        """The nearest codes of weights; half-way cases to even."""
+        numbers = weights / self.steps
+        return np.asarray(signs(numbers)) if self.is_signed else np.clip(np.rint(numbers), self.low, self.high)
 
-    def rounded(self, numbers: Array, terms: slice | Array | int = slice(None)) -> F64:
-        """The nearest codes of `numbers` of steps."""
-        if self.is_signed:
-            return np.asarray(signs(numbers))
-        return np.clip(np.rint(numbers), self.low[:, terms], self.high[:, terms])
+    def limits(self, codes: Array, term: int) -> tuple[F64, F64]:
+        """The lowest and the highest code of `term` in each channel, beside the `codes` of the others."""
+        return self.low[:, term], self.high[:, term]
 
-    def permuted(self, order: Array) -> "CodeGrid":
+    def rounded(self, numbers: Array, codes: Array, term: int) -> F64:
+        """The nearest codes of `term` to `numbers` of steps, one for each channel, beside the `codes` of the others."""
+        return np.asarray(signs(numbers)) if self.is_signed else np.clip(np.rint(numbers), *self.limits(codes, term))
+
+    def scaled(self, share: float) -> Self:
+        """The same codes with other steps."""
+        return replace(self, steps=self.steps * share)
+
+    def permuted(self, order: Array) -> Self:
         """The grid of terms in another order."""
-        return CodeGrid(self.steps[:, order], self.low[:, order], self.high[:, order], self.is_signed)
+        return replace(self, steps=self.steps[:, order], low=self.low[:, order], high=self.high[:, order])
 
 
 def error(weights: Array, codes: Array, grid: CodeGrid, moments: Array) -> float:
     """The squared error of the products of `codes`, a sum over the channels, mean over the rows."""
     off = codes * grid.steps - weights
-    return float(np.sum((off @ moments) * off))
+    return float(np.sum(_pull(off, moments) * off))
+
+
+def _pull(off: Array, moments: Array) -> Array:
+    """`off H`, where second moments may be those of terms that have nothing to do with each other: `[terms]`."""
+    return off * moments if moments.ndim == 1 else off @ moments
+
+
+def settled(
+    weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAMPING, sweeps: int = SWEEPS
+) -> tuple[F64, float, float]:
+    """The codes of GPTQ after a descent, or the nearest ones where these are better; the error of those, and of these.
+
+    Second moments `[terms]` have nothing that makes up for anything: the nearest codes are the best.
+    """
+    nearest = grid.nearest(weights)
+    before = error(weights, nearest, grid, moments)
+    if moments.ndim == 1:
+        return nearest, before, before
+    found = descend(weights, gptq(weights, grid, moments, damping=damping), grid, moments, sweeps=sweeps)
+    after = error(weights, found, grid, moments)
+    return (found, after, before) if after < before else (nearest, before, before)
 
 
 def gptq(weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAMPING) -> F64:
@@ -70,13 +99,13 @@ def gptq(weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAM
     extra = damping * float(diagonal.mean())
     damped[np.diag_indices_from(damped)] += extra if extra > 0 else 1.0
     upper = np.linalg.cholesky(np.linalg.inv(damped)).T
-    codes = np.empty_like(left)
+    codes = np.zeros_like(left)
     terms = len(order)
     for first in range(0, terms, _BLOCK):
         last = min(first + _BLOCK, terms)
         errors = np.empty((len(left), last - first))
         for at in range(first, last):
-            codes[:, at] = ordered.nearest(left[:, at : at + 1], slice(at, at + 1))[:, 0]
+            codes[:, at] = ordered.rounded(left[:, at] / ordered.steps[:, at], codes, at)
             errors[:, at - first] = (left[:, at] - codes[:, at] * ordered.steps[:, at]) / upper[at, at]
             left[:, at + 1 : last] -= np.outer(errors[:, at - first], upper[at, at + 1 : last])
         left[:, last:] -= errors @ upper[first:last, last:]
@@ -107,7 +136,7 @@ def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, swe
                 place = first + int(at)
                 steps = grid.steps[:, place]
                 best = found[:, place] - (pull[:, place] / block[at, at]) / steps
-                chosen = grid.rounded(best, place)
+                chosen = grid.rounded(best, found, place)
                 change = (chosen - found[:, place]) * steps
                 if np.any(change):
                     is_changed = True
@@ -131,9 +160,9 @@ def scale_shares(weights: Array, grid: CodeGrid, moments: Array, groups: Array, 
     best = np.full(count, np.inf)
     chosen = np.ones(count)
     for share in shares:
-        steps = grid.steps * share
-        off = replace(grid, steps=steps).nearest(weights) * steps - weights
-        own = np.bincount(groups.reshape(-1), ((off @ moments) * off).reshape(-1), count)
+        tried = grid.scaled(share)
+        off = tried.nearest(weights) * tried.steps - weights
+        own = np.bincount(groups.reshape(-1), (_pull(off, moments) * off).reshape(-1), count)
         is_better = own < best
         best[is_better], chosen[is_better] = own[is_better], share
     return chosen

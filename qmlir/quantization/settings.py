@@ -105,6 +105,12 @@ class QuantizeSettings(TypedDict, total=False):
             "MODE",
         ),
     ]
+    short_sums: Annotated[
+        int,
+        SettingRow("pairs of products that 16 bits hold, for AVX2 without VNNI: 1, 2 or 4", "any weights", "N"),
+    ]
+    """Weights are rounded so that they prove it (`quant-shorten-sums`): more pairs are faster, and cost more accuracy."""
+
     states: Annotated[
         Mapping[str, str],
         SettingRow("inputs, each with the output that is this input of the next call", on_command_line=False),

@@ -11,7 +11,15 @@ from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, given_recipe, kept_composites, quantize_pipeline, target_text
+from qmlir.pipelines import (
+    GIVEN,
+    STORE,
+    given_recipe,
+    kept_composites,
+    quantize_pipeline,
+    short_sums_text,
+    target_text,
+)
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
@@ -24,7 +32,7 @@ from qmlir.target import targets_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.repairing import EFFORTS, MOST_BESIDE, STORE, JudgesBeside, Repair, Repairing, repair_passes
+from qmlir.workflows.repairing import MOST, MOST_BESIDE, JudgesBeside, Repair, Repairing, repair_passes
 from qmlir.workflows.validating import ENOUGH, References, Share, ValidationOptions, runs_to_compare, validate
 
 
@@ -67,7 +75,8 @@ def _quantized(
         raise text_error("quantize takes samples or a profile, one of them")
     if observers and data is None:
         raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
-    passes = repair_passes(effort or 0)
+    shorten = short_sums_text(understood(settings))
+    passes = repair_passes(effort or 0, shorten)
     if passes and data is None:
         raise text_error(f"effort {effort} repairs by samples, and there are none: give data, or effort 0")
     _warn_of_quantized(module)
@@ -77,10 +86,12 @@ def _quantized(
     share: Share | None = None
     if data is not None and (passes or (validation is not None and validation.data is None)):
         share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
-    repairing = Repairing(passes, lowered, share) if passes and share is not None else None
+    repairing = Repairing(passes, lowered, share, required=shorten) if passes and share is not None else None
     beside: Repairing | None = None
     if effort is None and data is not None:
-        beside = Repairing(EFFORTS[1], lowered, JudgesBeside(runs_to_compare(module), share), MOST_BESIDE)
+        judges = JudgesBeside(runs_to_compare(module), share)
+        most = MOST if shorten else MOST_BESIDE
+        beside = Repairing(repair_passes(1, shorten), lowered, judges, most, required=shorten)
     if data is not None:
         holds_out = repairing or beside or share
         chosen = None if holds_out is None else holds_out.calibrating
@@ -88,7 +99,7 @@ def _quantized(
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", "mask", "balance", taken=profiled)
-    if beside is not None and beside.may_be_worth_it(lowered):
+    if beside is not None and (beside.may_be_worth_it(lowered) or (shorten and beside.is_judged)):
         repairing = beside
         run = stages_of(settings, module, repair=beside.passes)
     before = lowered.clone()
@@ -105,13 +116,13 @@ def _quantized(
     run(lowered, "propagate")
     references = References(module)
     repair: Repair | None = None
-    if beside is not None and repairing is beside and not beside.is_worth_it(before, lowered):
+    if beside is not None and repairing is beside and not shorten and not beside.is_worth_it(before, lowered):
         repairing = None
         run_pipeline(lowered, STORE)
     if repairing is not None:
         lowered, repair = repairing.apply(references, before, lowered, run)
     else:
-        run(lowered, "raise", "rescale")
+        run(lowered, *(("repair",) if shorten else ()), "raise", "rescale")
     validated = None if validation is None else validate(references, lowered, validation, share)
     run(lowered, "store")
     return Quantized(

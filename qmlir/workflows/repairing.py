@@ -19,6 +19,7 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import STORE
 from qmlir.quantization.amplified import amplifying
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
@@ -35,9 +36,6 @@ EFFORTS: Mapping[int, str] = {
     2: "quant-gptq,quant-correct-bias",
 }
 """The passes of each effort, each of which takes more time and repairs more."""
-
-STORE = "quant-store-constants"
-"""What a repair ends with, and what takes its place where it is left out."""
 
 MOST = 256
 """Runs that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
@@ -91,11 +89,18 @@ class Repair(Readable):
         return {**asdict(self), **finite, "is_kept": self.is_kept}
 
 
-def repair_passes(effort: int) -> str:
-    """The passes of an effort; none for 0. Raises `DiagnosticError` for what is no effort."""
+_LAST = "quant-correct-bias"
+"""The pass of all efforts that makes up for what the others have shifted."""
+
+
+def repair_passes(effort: int, required: str = "") -> str:
+    """The passes of an effort, of which the last one makes up for those that are `required`, too; none for 0.
+
+    Raises `DiagnosticError` for what is no effort.
+    """
     if effort not in EFFORTS:
         raise text_error(f"the effort is one of {', '.join(map(str, EFFORTS))}, found {effort}")
-    return EFFORTS[effort]
+    return EFFORTS[effort].replace(_LAST, f"{required},{_LAST}") if required else EFFORTS[effort]
 
 
 def runs_to_repair(module: ModuleOp) -> int:
@@ -160,10 +165,14 @@ class JudgesBeside:
 
 
 class Repairing:
-    """A repair in the course of quantizing: some runs of the calibration are kept for it, others judge it."""
+    """A repair in the course of quantizing: some runs of the calibration are kept for it, others judge it.
 
-    def __init__(self, passes: str, module: ModuleOp, judges: Judges, most: int = MOST):
+    Passes that are `required` run without a repair, too, and then go by no samples.
+    """
+
+    def __init__(self, passes: str, module: ModuleOp, judges: Judges, most: int = MOST, *, required: str = ""):
         self.passes = passes
+        self._required = required
         self._judges = judges
         self._kept = EvenRuns(min(most, runs_to_repair(module)))
 
@@ -174,9 +183,14 @@ class Repairing:
                 self._kept.take(run)
             yield run
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether there are runs that judge it."""
+        return bool(self._judges.runs)
+
     def may_be_worth_it(self, profiled: ModuleOp) -> bool:
         """Whether something amplifies what rounding loses in the module with recorded statistics, and can be judged."""
-        return bool(self._judges.runs) and bool(amplifying(function_of(profiled, ENTRY)))
+        return self.is_judged and bool(amplifying(function_of(profiled, ENTRY)))
 
     def is_worth_it(self, profiled: ModuleOp, decided: ModuleOp) -> bool:
         """Whether that is quantized in `decided`, whose constants are floats still, and a bias can make up for it.
@@ -203,7 +217,7 @@ class Repairing:
         """
         signature = function_of(references.module, ENTRY)
         plain = decided.clone()
-        run_pipeline(plain, STORE)
+        run_pipeline(plain, ",".join(filter(None, (self._required, STORE))))
         samples = [arguments_of(signature, each) for each in self._kept.taken]
         run(decided, "repair", samples=samples, means=mean_rows(profiled, samples))
         for each in (plain, decided):

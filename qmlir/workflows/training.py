@@ -177,6 +177,8 @@ def trainable(
     Raises `DiagnosticError` for data or a profile that do not fit, for a pattern that no parameter has, and, naming it
     with its place in the model, for an operation on integers that has no form on floats.
     """
+    if settings.get("short_sums"):
+        raise text_error("short sums are a matter of rounding: training does not keep them, and takes no short_sums")
     run = stages_of(settings, module, is_trained=True)
     quantized = module.clone()
     is_quantized = computes_quantized(module)

@@ -153,6 +153,10 @@ class Variant:
 
     sums_apart: bool = False
     """Whether each of the weights of a byte has sums of its own: they are multiplied where they are in the byte."""
+    short_steps: int = 0
+    """The steps whose products are added in 16 bits, neighbours together, before 32 bits take them; 0 where none are.
+
+    Where `weight_bits` doesn't prove that they fit, the weights themselves have to (`qmlir.analysis.short_sums`)."""
 
     most_terms: int | None = None
     """The most terms of a sum, where its width is not all that limits them."""

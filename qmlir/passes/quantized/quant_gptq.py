@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, SWEEPS, descend, error, gptq
+from qmlir.arithmetic.weight_rounding import DAMPING, SWEEPS, settled
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
@@ -104,12 +104,9 @@ class QuantGptq(SeesMoments):
         chosen, before, after = np.empty_like(wanted), 0.0, 0.0
         for place, (each, grid) in enumerate(zip(wanted, weight.grid(), strict=True)):
             moments = seen.total[place] / seen.count
-            nearest = grid.nearest(each)
-            found = gptq(each, grid, moments, damping=self.damping)
-            found = descend(each, found, grid, moments, sweeps=self.sweeps)
-            found = min((found, nearest), key=lambda codes: error(each, codes, grid, moments))
-            before += error(each, nearest, grid, moments)
-            after += error(each, found, grid, moments)
+            found, own, nearest = settled(each, grid, moments, damping=self.damping, sweeps=self.sweeps)
+            before += nearest
+            after += own
             chosen[place] = found * grid.steps
         if not after < before:
             return ()

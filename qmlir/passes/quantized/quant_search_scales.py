@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import scale_shares
+from qmlir.arithmetic.weight_rounding import CodeGrid, scale_shares
 from qmlir.dialects.quant.infer import spread
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
@@ -18,10 +18,31 @@ from qmlir.quantization.learned import scale_groups, set_scales
 from qmlir.quantization.rounded_weights import RoundedWeight
 from qmlir.specialization.inputs import function_of
 
-SHARES = np.arange(1.0, 0.39, -0.025)
+SHARES = np.arange(40, 15, -1) / 40
 """The shares of a scale that are tried: with 4 bits or more no layer that was measured is best below .4."""
 
-_HALF = np.array([1.0, 0.5])
+
+def best_scales(weight: RoundedWeight, grids: Sequence[CodeGrid], moments: Sequence[Array], shares: Array) -> Array:
+    """The scales of `weight` times the shares that give the smallest errors of the nearest codes.
+
+    Scales that are powers of two stay such: they get shares that are. `grids` and `moments` are those of each group.
+    """
+    known, shape = weight.element.scales, weight.array.shape
+    places = np.arange(known.size).reshape(known.shape)
+    numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, places), shape))
+    wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
+    scales = known.reshape(-1).copy()
+    if np.all(_are_powers_of_two(scales)):
+        shares = shares[_are_powers_of_two(shares)]
+    for place, (grid, own_moments) in enumerate(zip(grids, moments, strict=True)):
+        own, groups = np.unique(numbers[place], return_inverse=True)
+        scales[own] *= scale_shares(wanted[place], grid, own_moments, groups.reshape(wanted[place].shape), shares)
+    return scales.astype(np.float32).astype(known.dtype).reshape(known.shape)
+
+
+def _are_powers_of_two(numbers: Array) -> Array:
+    """Which are powers of two."""
+    return np.frexp(numbers)[0] == 0.5
 
 
 @dataclass(frozen=True)
@@ -75,22 +96,8 @@ class QuantSearchScales(SeesMoments):
         found: dict[SSAValue, Array] = {}
         for weight, seen in self.seen(module, weights, runs):
             if weight.rows.weight in alone:
-                scales = self._scales(weight, seen)
+                scales = best_scales(weight, weight.grid(), [each / seen.count for each in seen.total], SHARES)
                 if not np.array_equal(scales, weight.element.scales):
                     found[weight.rows.weight] = scales
         count("weights", len(found))
         set_scales(function, found)
-
-    @staticmethod
-    def _scales(weight: RoundedWeight, seen: SecondMoments) -> Array:
-        known, shape = weight.element.scales, weight.array.shape
-        places = np.arange(known.size).reshape(known.shape)
-        numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, places), shape))
-        wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
-        scales = known.reshape(-1).copy()
-        shares = _HALF if np.all(np.frexp(scales)[0] == 0.5) else SHARES  # a power of two is half of another one
-        for place, grid in enumerate(weight.grid()):
-            own, groups = np.unique(numbers[place], return_inverse=True)
-            moments = seen.total[place] / seen.count
-            scales[own] *= scale_shares(wanted[place], grid, moments, groups.reshape(wanted[place].shape), shares)
-        return scales.astype(np.float32).astype(known.dtype).reshape(known.shape)

@@ -28,8 +28,11 @@ AVX2 = InstructionSet(
         # At 120x1024x1024, where pairs of i16 reach 106 GMAC/s.
         Row(conditions.takes_short(4), "u8s4_short", 4, 2, "Zen 4: 147 GMAC/s; 2 x 4 150"),
         Row(conditions.takes_short(5), "u8s5_short", 4, 2, "Zen 4: 143 GMAC/s; 2 x 4 151"),
+        Row(conditions.takes_short_sums("u8s8_short4"), "u8s8_short4", 4, 2, "the tile of 5 bits"),
         Row(conditions.takes_short(6), "u8s6_short", 4, 2, "Zen 4: 137 GMAC/s; 2 x 4 142"),
+        Row(conditions.takes_short_sums("u8s8_short2"), "u8s8_short2", 4, 2, "the tile of 6 bits"),
         Row(conditions.takes_short(7), "u8s7_short", 4, 2, "Zen 4: 111 GMAC/s; 6 x 2 113"),
+        Row(conditions.takes_short_sums("u8s8_short"), "u8s8_short", 4, 2, "the tile of 7 bits"),
         *WIDENED,
     ),
     # Measured on Zen 4 with the 3x3 layers of ResNet-50.

@@ -10,9 +10,11 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.analysis.short_sums import fit_short_sums
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
+from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import F4
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.text.elements import dense_array, integers_of
@@ -224,6 +226,11 @@ def takes_narrow_blocks(bits: int) -> Callable[[ContractionOp], bool]:
 def takes_short(bits: int) -> Callable[[ContractionOp], bool]:
     """Whether, besides, the weights without zero points fit so few bits."""
     return lambda op: takes_bytes(op) and _fits(centred_weights(op), bits)
+
+
+def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:
+    """Whether, besides, the weights are constants that prove that 16 bits hold the sums of the steps of a variant."""
+    return lambda op: takes_bytes(op) and fit_short_sums(op, variant_named(variant))
 
 
 def takes_pairs(op: ContractionOp) -> bool:

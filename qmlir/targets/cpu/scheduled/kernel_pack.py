@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.readings import is_movement
+from qmlir.analysis.short_sums import LARGEST_INPUT, REACH, fit_short_sums, short_sums
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
@@ -53,10 +54,6 @@ from qmlir.targets.cpu.scheduled.packing import (
     weights_of,
 )
 from qmlir.targets.cpu.scheduled.row_groups import group_rows
-
-_LARGEST_INPUT = 255
-"""What loops over such weights read: bytes without a sign."""
-
 
 @dataclass(frozen=True)
 class ScaledSum:
@@ -104,7 +101,7 @@ def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | N
     limit = 1 << (31 - spare)
     for start, channel in zip(bias.astype(np.int64), weights, strict=True):
         terms = channel.astype(np.int64)
-        low, high = (_LARGEST_INPUT * int(part.sum()) for part in (np.minimum(terms, 0), np.maximum(terms, 0)))
+        low, high = (LARGEST_INPUT * int(part.sum()) for part in (np.minimum(terms, 0), np.maximum(terms, 0)))
         if start + low < -limit or start + high >= limit:
             return None
     return (bias.astype(np.int64) << spare).astype(bias.dtype)
@@ -292,12 +289,19 @@ def _replacement(
 
 
 def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
-    """Raise an error where a variant for weights of few bits is given others."""
+    """Raise an error where a variant for weights of few bits, of signs, or of short sums, is given others."""
     if variant.weight_step > 1:
         if not has_signs(op):
             raise at.error(f"has not only weights of -1 and 1, constants of a matrix: '{variant.name}' takes those")
         return
     if variant.weight_bits is None:
+        if variant.short_steps and not fit_short_sums(op, variant):
+            found = short_sums(op, variant)
+            kind = "no constants" if found is None else f"{found[0]} to {found[1]}"
+            raise at.error(
+                f"has {kind} as sums of weights of one sign in {variant.short_steps} steps: '{variant.name}' takes "
+                f"constants with {-REACH} to {REACH}"
+            )
         return
     low, high = integer_limits(variant.weight_bits)
     found = centred_weights(op)

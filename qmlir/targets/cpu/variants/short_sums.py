@@ -1,7 +1,8 @@
-"""`u8s4_short` to `u8s7_short`: bytes by bytes of few bits. Products of some steps are added in 16 bits first.
+"""`u8s4_short` to `u8s7_short`, `u8s8_short`: bytes by bytes. Products of some steps are added in 16 bits first.
 
 One instruction multiplies bytes and adds neighbours to 16 bits, where one of pairs of 16 bits takes half as many
-elements. It would saturate; how many steps fit is known from the bits of the weights (`short_steps`), so it never does.
+elements. It would saturate. How many steps fit (`short_steps`) is known from the bits of the weights, or from constant
+weights themselves: `u8s8_short`, of one step, `u8s8_short2` and `u8s8_short4` take those that prove it. So it never does.
 """
 
 from dataclasses import dataclass
@@ -70,20 +71,23 @@ class ShortSumWriter(TileWriter):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShortSums(ByteDots):
-    """Bytes in the unsigned range, by weights of few bits."""
-
-    short_steps: int
-    """The steps whose pairs of products 16 bits hold: two times 255 times -8 each, with 4 bits, is -32640 for eight."""
+    """Bytes in the unsigned range, by weights of few bits: two times 255 times -8, with 4 bits, is -32640 for eight."""
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         ShortSumWriter(op, self, emit).write(emit)
 
 
-def _of_bits(bits: int) -> ShortSums:
+def _named(name: str, steps: int, bits: int | None = None) -> ShortSums:
     return ShortSums(
-        name=f"u8s{bits}_short", group=4, element=i8, input_element=i8, weight_bits=bits, reads_unsigned=True,
-        short_steps=1 << 7 - bits,
-    )  # fmt: skip
+        name=name, group=4, element=i8, input_element=i8, weight_bits=bits, reads_unsigned=True, short_steps=steps
+    )
+
+
+def _of_bits(bits: int) -> ShortSums:
+    return _named(f"u8s{bits}_short", 1 << 7 - bits, bits)
 
 
 U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = map(_of_bits, (4, 5, 6, 7))
+U8S8_SHORT, U8S8_SHORT2, U8S8_SHORT4 = (
+    _named(f"u8s8_short{steps if steps > 1 else ''}", steps) for steps in (1, 2, 4)
+)
