@@ -31,6 +31,8 @@ from benchmarks.shifts import shift_section
 from benchmarks.starts import STARTED, starts
 from benchmarks.subjects import Subject, prepare
 from qmlir.dialects.kernel.attributes import isa_names
+from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.short_sums import STEPS
 from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
 from qmlir.targets.peers.packages import TITLES, is_installed
 
@@ -101,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", choices=LIMITED, default="",
         help="ours for this instruction set only, OpenVINO limited to it, ONNX Runtime left out: of models",
     )  # fmt: skip
+    add("--short-sums", type=int, choices=STEPS, help="weights of ours in int8 have such sums, where they are prepared")
     add("--rounds", type=int, default=ROUNDS, metavar="N", help=f"turns of each, in random order (default: {ROUNDS})")
     add("--seconds", type=float, default=SECONDS, metavar="S", help=f"a turn takes about (default: {SECONDS})")
     add("--folder", type=Path, metavar="DIR", help="where prepared models are kept; remove it to make them anew")
@@ -159,6 +162,7 @@ def main() -> int:
     head = {
         **machine(),
         **({"limit": arguments.limit} if arguments.limit else {}),
+        **({"short sums": arguments.short_sums} if arguments.short_sums else {}),
         "clock": "processor" if arguments.processor_time else "wall",
         "rounds": arguments.rounds,
     }
@@ -167,8 +171,9 @@ def main() -> int:
         contest = Contest(
             arguments.rounds, arguments.seconds, clock, folder, arguments.isa, progress.print, arguments.limit
         )
+        settings: QuantizeSettings = {"short_sums": arguments.short_sums} if arguments.short_sums else {}
         wanted = names if {"models", "starts"} & set(kinds) else ()
-        subjects = [prepare(name, folder, arguments.models, progress.print) for name in wanted]
+        subjects = [prepare(name, folder, arguments.models, progress.print, settings) for name in wanted]
         if arguments.prepare:
             for subject in subjects:
                 for threads in arguments.threads:

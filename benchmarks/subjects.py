@@ -20,6 +20,7 @@ import qmlir
 from benchmarks.accuracy import Digits
 from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import is_installed
 from qmlir.targets.peers.quantizers import FORMS, PeerForm, modern
@@ -146,8 +147,8 @@ def batch_axis(name: str) -> int:
     return 0 if name.endswith(("cnn", "mlp")) else 1
 
 
-def prepare(name: str, folder: Path, models: Path, say: Say) -> Subject:
-    """The model `name` in a folder of its own in `folder`, made where it isn't there.
+def prepare(name: str, folder: Path, models: Path, say: Say, settings: QuantizeSettings | None = None) -> Subject:
+    """The model `name` in a folder of its own in `folder`, made where it isn't there, ours in int8 by `settings`.
 
     Digit classifiers come from the folder `models`.
     """
@@ -162,7 +163,7 @@ def prepare(name: str, folder: Path, models: Path, say: Say) -> Subject:
         module, samples, inputs = _prepare_random(subject) if is_random else _prepare_digits(subject, models)
         np.savez(subject.inputs_file, allow_pickle=False, **inputs)
         subject.keep(FLOAT, module)
-        subject.keep(INT8, qmlir.quantize(module, samples).module)
+        subject.keep(INT8, qmlir.quantize(module, samples, **(settings or {})).module)
         _write_peer_forms(subject, samples, say)
         subject.ready_file.write_text(json.dumps({"multiply_adds": inspect(module).multiply_adds}))
     return subject

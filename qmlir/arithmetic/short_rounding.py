@@ -67,7 +67,7 @@ class ShortGrid(CodeGrid):
         codes = super().nearest(weights)
         for sign in (1, -1):
             self._shorten(codes, weights / self.steps, sign)
-        return np.clip(codes, self.low, self.high)
+        return np.clip(codes, self.low, self.high) + 0.0  # none is -0
 
     def _shorten(self, codes: F64, wanted: F64, sign: int) -> None:
         """Give each sum whose codes of a sign are too large the nearest ones of that sign that fit, in place."""

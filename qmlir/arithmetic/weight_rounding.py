@@ -5,7 +5,7 @@ of codes `C` times steps `S` is `sum((C S - W) H (C S - W)^T)`: that of the prod
 are `[channels, terms]` here, second moments `[terms, terms]`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -33,7 +33,7 @@ class CodeGrid:
     steps: F64
     low: F64
     high: F64
-    is_signed: bool = False
+    is_signed: bool = field(default=False, kw_only=True)
     """Whether the codes are -1 and 1, without 0 between them."""
 
     def nearest(self, weights: Array) -> F64:

@@ -42,7 +42,7 @@ class QuantShortenSums(SeesMoments):
     with stride 1, which Winograd's algorithms compute in other integers, unless `windows` says so.
 
     The weights are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were. In
-    this example 100 and 60 are 32 too much, and -128 alone fits.
+    this example 66 and 64 are 2 too much.
 
     Before:
 
@@ -51,7 +51,7 @@ class QuantShortenSums(SeesMoments):
     !w = !quant.uniform<i8:f32, 1.0>
     !s = !quant.uniform<i32:f32, 0.25>
     func.func @main(%x: tensor<?x4x!x> {nn.name = "x"}) -> tensor<?x1x!s> {
-      %w = nn.constant dense<[[100.0, 60.0, 3.0, -128.0]]> : tensor<1x4xf32> {nn.trainable}
+      %w = nn.constant dense<[[66.0, 64.0, 3.0, 71.0]]> : tensor<1x4xf32> {nn.trainable}
       %0 = quant.qcast %w : tensor<1x4xf32> to tensor<1x4x!w>
       %1 = nn.matmul %x, %0 {transpose_b = true} : (tensor<?x4x!x>, tensor<1x4x!w>) -> tensor<?x1x!s> {origin = "fc"}
       func.return %1 : tensor<?x1x!s>
@@ -61,7 +61,16 @@ class QuantShortenSums(SeesMoments):
     After:
 
     ```mlir
-    AFTER
+    !x = !quant.uniform<u8:f32, 0.25>
+    !w = !quant.uniform<i8:f32, 1.0>
+    !s = !quant.uniform<i32:f32, 0.25>
+    func.func @main(%x: tensor<?x4x!x> {nn.name = "x"}) -> tensor<?x1x!s> {
+      %w = nn.constant dense<[[65.0, 63.0, 3.0, 71.0]]> : tensor<1x4xf32>
+          {nn.trainable, quant.unrounded = dense<[[66.0, 64.0, 3.0, 71.0]]> : tensor<1x4xf32>}
+      %0 = quant.qcast %w : tensor<1x4xf32> to tensor<1x4x!w>
+      %1 = nn.matmul %x, %0 {transpose_b = true} : (tensor<?x4x!x>, tensor<1x4x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      func.return %1 : tensor<?x1x!s>
+    }
     ```
     """
 
@@ -135,12 +144,9 @@ class QuantShortenSums(SeesMoments):
             return ()
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
-        found = "fit already" if is_short else "fit now"
-        change = 10 * math.log10(after / before) if before and after else 0.0
-        emit_remark(
-            weight.readers[0][0],
-            f"the 16-bit sums of its weights {found}: the error of its products changes by {change:+.1f} dB",
-        )
+        fit = "fitted before" if is_short else "fit now"
+        change = f"changes by {10 * math.log10(after / before):+.1f} dB" if before and after else "was 0"
+        emit_remark(weight.readers[0][0], f"the sums of its weights {fit}: the error of its products {change}")
         return [weight.op]
 
 

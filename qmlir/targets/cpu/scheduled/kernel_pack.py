@@ -25,7 +25,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.readings import is_movement
-from qmlir.analysis.short_sums import LARGEST_INPUT, REACH, fit_short_sums, short_sums
+from qmlir.analysis.short_sums import LARGEST_INPUT, REACH, short_sums
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
@@ -289,25 +289,34 @@ def _replacement(
 
 
 def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
-    """Raise an error where a variant for weights of few bits, of signs, or of short sums, is given others."""
+    """Raise an error where a variant is given weights that it doesn't take."""
     if variant.weight_step > 1:
         if not has_signs(op):
             raise at.error(f"has not only weights of -1 and 1, constants of a matrix: '{variant.name}' takes those")
         return
     if variant.weight_bits is None:
-        if variant.short_steps and not fit_short_sums(op, variant):
-            found = short_sums(op, variant)
-            kind = "no constants" if found is None else f"{found[0]} to {found[1]}"
-            raise at.error(
-                f"has {kind} as sums of weights of one sign in {variant.short_steps} steps: '{variant.name}' takes "
-                f"constants with {-REACH} to {REACH}"
-            )
+        if variant.short_steps:
+            _refuse_long(op, at, variant)
         return
     low, high = integer_limits(variant.weight_bits)
     found = centred_weights(op)
     if found is None or found[0] < low or found[1] > high:
         kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
         raise at.error(f"has weights {kind}: '{variant.name}' takes {low} to {high}")
+
+
+def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
+    """Raise an error where no weights prove that 16 bits hold the sums of a variant."""
+    found = short_sums(op, variant)
+    if found is None:
+        raise at.error(f"has weights that are computed: '{variant.name}' takes constants")
+    low, high = found
+    if low < -REACH or high > REACH:
+        steps = "1 step" if variant.short_steps == 1 else f"{variant.short_steps} steps"
+        raise at.error(
+            f"has weights of one sign that add up to {low} and {high} in {steps}: '{variant.name}' takes {-REACH} to "
+            f"{REACH}"
+        )
 
 
 class PackContraction(RewritePattern):

@@ -47,6 +47,26 @@ func.func @eight(%x: tensor<8x16xi8>) -> tensor<8x16xi32> {
   func.return %0 : tensor<8x16xi32>
 }
 
+// Weights of 8 bits that prove by themselves that 16 bits hold the sums of one step, of two and of four.
+func.func @short(%x: tensor<8x16xi8>) -> (tensor<8x1xi32>, tensor<8x1xi32>, tensor<8x1xi32>) {
+  %w = arith.constant dense<[[127, 1, -128, 0, 2, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]]> : tensor<1x16xi8>
+  %0 = kernel.matmul ins(%x, %w : tensor<8x16xi8>, tensor<1x16xi8>) -> tensor<8x1xi32> {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  %v = arith.constant dense<[[127, 1, -128, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]]> : tensor<1x16xi8>
+  %1 = kernel.matmul ins(%x, %v : tensor<8x16xi8>, tensor<1x16xi8>) -> tensor<8x1xi32> {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  %u = arith.constant dense<[[127, 1, -128, 0, -1, 0, 0, 1, 0, 0, 0, 0, -1, 0, 0, 2]]> : tensor<1x16xi8>
+  %2 = kernel.matmul ins(%x, %u : tensor<8x16xi8>, tensor<1x16xi8>) -> tensor<8x1xi32> {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0, %1, %2 : tensor<8x1xi32>, tensor<8x1xi32>, tensor<8x1xi32>
+}
+
 // A type of four bits: two weights a byte, where a dot product takes bytes.
 func.func @halves(%x: tensor<8x16xi8>) -> tensor<8x16xi32> {
   %w = arith.constant dense<-8> : tensor<16x16xi4>
@@ -140,9 +160,12 @@ func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
 // AVX2-NEXT: #k4 = #kernel.schedule<variant = "u8s7_short", rows = 4, vectors = 2, lanes = 8, k_unroll = 4>
 // AVX2-NEXT: #w4 = dense<-65> : tensor<16x16xi8>
 // AVX2-NEXT: #k5 = #kernel.schedule<variant = "i16_pairs", rows = 4, vectors = 2, lanes = 8, k_unroll = 2>
+// AVX2-NEXT: #k6 = #kernel.schedule<variant = "u8s8_short", rows = 4, lanes = 8, k_unroll = 4>
+// AVX2-NEXT: #k7 = #kernel.schedule<variant = "u8s8_short2", rows = 4, lanes = 8, k_unroll = 4>
+// AVX2-NEXT: #k8 = #kernel.schedule<variant = "u8s8_short4", rows = 4, lanes = 8, k_unroll = 4>
 // AVX2-NEXT: #w5 = dense<-8> : tensor<16x16xi4>
 // AVX2-NEXT: #w6 = #nn.weights<elided> : tensor<1x65794xi4>
-// AVX2-NEXT: #k6 = #kernel.schedule<variant = "u8s4_short", lanes = 8, k_unroll = 4>
+// AVX2-NEXT: #k9 = #kernel.schedule<variant = "u8s4_short", lanes = 8, k_unroll = 4>
 // AVX2-NEXT: builtin.module attributes {kernel.target = #k0} {
 // AVX2-LABEL: @four(
 // AVX2-SAME: [[V0:%.+]]: tensor<8x16xi8>) -> tensor<8x16xi32>
@@ -179,6 +202,21 @@ func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
 // AVX2-NEXT: ^bb0([[V3:%.+]]: i32):
 // AVX2-NEXT: kernel.yield [[V3]] : i32
 // AVX2: func.return [[V2]] : tensor<8x16xi32>
+// AVX2-LABEL: @short(
+// AVX2-SAME: [[V0:%.+]]: tensor<8x16xi8>) -> (tensor<8x1xi32>, tensor<8x1xi32>, tensor<8x1xi32>)
+// AVX2-NEXT: [[V1:%.+]] = arith.constant dense<{{\[\[}}127, 1, -128, 0, 2, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]]> : tensor<1x16xi8>
+// AVX2-NEXT: [[V2:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<8x16xi8>, tensor<1x16xi8>) -> tensor<8x1xi32> attributes {schedule = #k6} {
+// AVX2-NEXT: ^bb0([[V3:%.+]]: i32):
+// AVX2-NEXT: kernel.yield [[V3]] : i32
+// AVX2: [[V4:%.+]] = arith.constant dense<{{\[\[}}127, 1, -128, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]]> : tensor<1x16xi8>
+// AVX2-NEXT: [[V5:%.+]] = kernel.matmul ins([[V0]], [[V4]] : tensor<8x16xi8>, tensor<1x16xi8>) -> tensor<8x1xi32> attributes {schedule = #k7} {
+// AVX2-NEXT: ^bb0([[V6:%.+]]: i32):
+// AVX2-NEXT: kernel.yield [[V6]] : i32
+// AVX2: [[V7:%.+]] = arith.constant dense<{{\[\[}}127, 1, -128, 0, -1, 0, 0, 1, 0, 0, 0, 0, -1, 0, 0, 2]]> : tensor<1x16xi8>
+// AVX2-NEXT: [[V8:%.+]] = kernel.matmul ins([[V0]], [[V7]] : tensor<8x16xi8>, tensor<1x16xi8>) -> tensor<8x1xi32> attributes {schedule = #k8} {
+// AVX2-NEXT: ^bb0([[V9:%.+]]: i32):
+// AVX2-NEXT: kernel.yield [[V9]] : i32
+// AVX2: func.return [[V2]], [[V5]], [[V8]] : tensor<8x1xi32>, tensor<8x1xi32>, tensor<8x1xi32>
 // AVX2-LABEL: @halves(
 // AVX2-SAME: [[V0:%.+]]: tensor<8x16xi8>) -> tensor<8x16xi32>
 // AVX2-NEXT: [[V1:%.+]] = arith.constant #w5
@@ -189,7 +227,7 @@ func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
 // AVX2-LABEL: @long(
 // AVX2-SAME: [[V0:%.+]]: tensor<1x65794xi8>) -> tensor<1x1xi32>
 // AVX2-NEXT: [[V1:%.+]] = arith.constant #w6
-// AVX2-NEXT: [[V2:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<1x65794xi8>, tensor<1x65794xi4>) -> tensor<1x1xi32> attributes {schedule = #k6} {
+// AVX2-NEXT: [[V2:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<1x65794xi8>, tensor<1x65794xi4>) -> tensor<1x1xi32> attributes {schedule = #k9} {
 // AVX2-NEXT: ^bb0([[V3:%.+]]: i32):
 // AVX2-NEXT: kernel.yield [[V3]] : i32
 // AVX2: func.return [[V2]] : tensor<1x1xi32>

@@ -38,6 +38,46 @@ func.func @computed_wide(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1xi
 
 // -----
 
+// The positive weights of the first pair add up to 129.
+func.func @pair(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<[[127, 2, -128, 0]]> : tensor<1x4xi8>
+  // expected-error@+1 {{'kernel.matmul' op has weights of one sign that add up to -128 and 129 in 1 step: 'u8s8_short' takes -128 to 128}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s8_short", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+
+// -----
+
+// Of two steps the first places are added, and the last ones.
+func.func @steps(%x: tensor<1x8xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<[[0, 0, -128, 0, 0, 0, 0, -1]]> : tensor<1x8xi8>
+  // expected-error@+1 {{'kernel.matmul' op has weights of one sign that add up to -129 and 0 in 2 steps: 'u8s8_short2' takes -128 to 128}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s8_short2", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+
+// -----
+
+func.func @computed_pairs(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1xi32> {
+  // expected-error@+1 {{'kernel.matmul' op has weights that are computed: 'u8s8_short' takes constants}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s8_short", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+
+// -----
+
 func.func @computed(%x: tensor<1x6xi8>, %w: tensor<1x6xi4>) -> tensor<1x1xi32> {
   // expected-error@+1 {{'kernel.matmul' op has weights that are computed: 'u8s4_dot' packs constants only}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x6xi8>, tensor<1x6xi4>) -> tensor<1x1xi32> attributes {
