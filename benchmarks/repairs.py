@@ -4,6 +4,8 @@ An archive has `x_train`, `x_test` and `y_test`. Images of u8 are given as `(x /
 The first training images calibrate; a row has the top-1 of the compiled program on the test images, the signal-to-noise
 ratio of its scores against the float model's, and the seconds that quantizing took.
 
+With `--short-sums` the rows are those of weights whose sums never saturate in 16 bits, beside 8 bits without that.
+
 With `--choices N` the rows are of a search by a budget instead (`qmlir search --mode budget`): how well the predicted
 loss orders choices of 4 and 8 bits for the weights of each layer, against the divergence of their executed integers on
 test images, all choices or N that are drawn; and the models that the search evaluates, against those of the greedy one.
@@ -11,7 +13,7 @@ test images, all choices or N that are drawn; and the models that the search eva
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from qmlir.arithmetic.losses import divergence
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.short_sums import STEPS
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.budget import SAMPLES, constant_bytes, predict
 from qmlir.workflows.comparison.errors import ErrorSums
@@ -54,8 +57,16 @@ def _scores(module: ModuleOp, name: str, images: Array) -> Array:
     return np.asarray(found)
 
 
-def measured(model: Path, archive: Path, samples: int) -> Iterator[BenchRow]:
-    """The rows of one model."""
+_SHORT: dict[str, QuantizeSettings] = {
+    "W8A8": {},
+    **{f"W8A8, sums of {steps} pairs in 16 bits": {"short_sums": steps} for steps in STEPS},
+}
+
+
+def measured(
+    model: Path, archive: Path, samples: int, chosen: Mapping[str, QuantizeSettings] = _SETTINGS
+) -> Iterator[BenchRow]:
+    """The rows of one model, quantized by each of the `chosen` settings."""
     module = qmlir.load(model)
     (port,) = inputs_of(function_of(module, "main"))
     shape = tensor(port.type).get_shape()
@@ -65,7 +76,7 @@ def measured(model: Path, archive: Path, samples: int) -> Iterator[BenchRow]:
     wanted = _scores(module, port.name, images)
     right = float((wanted.argmax(1) == classes).mean())
     yield BenchRow("float", 100 * right, None, "%", subject=model.stem)
-    for what, settings in _SETTINGS.items():
+    for what, settings in chosen.items():
         for effort in EFFORTS:
             begun = time.perf_counter()
             quantized = qmlir.quantize(module, {port.name: data}, effort=effort, validate=False, **settings).module
@@ -147,6 +158,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", metavar="FILE", help="a model and its archive of images, in turn")
     parser.add_argument("--samples", type=int, default=512, help="training images that calibrate (default: 512)")
+    parser.add_argument("--short-sums", action="store_true", help="measure weights whose sums fit 16 bits")
     parser.add_argument("--choices", type=int, metavar="N", help="measure a search by a budget, on N choices of widths")
     parser.add_argument("--images", type=int, default=128, help="test images of such a search (default: 128)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -158,7 +170,7 @@ def main() -> None:
         row
         for model, archive in zip(files[::2], files[1::2], strict=True)
         for row in (
-            measured(model, archive, arguments.samples)
+            measured(model, archive, arguments.samples, _SHORT if arguments.short_sums else _SETTINGS)
             if arguments.choices is None
             else ordered(model, archive, arguments.samples, arguments.choices, arguments.images)
         )

@@ -1,10 +1,10 @@
 """Whether sums of some products of bytes fit 16 bits: by the constant weights, in the order in which they are packed.
 
-One instruction (`vpmaddubsw`) multiplies bytes without a sign by bytes with one and adds neighbours to 16 bits, where it
-saturates. With `x` from 0 to 255 a sum is largest where `x` is 255 at every positive weight and 0 at every negative one.
-So it never saturates, whatever `x` is, if the positive weights of each sum add up to at most 128 (255 * 128 is 32640)
-and the negative ones to at least -128. Of all 65,536 pairs of weights 75% are such, and of some steps that are added
-before they are widened each partial sum is: it has fewer weights.
+One instruction (`vpmaddubsw`) multiplies bytes without a sign by bytes with one and adds neighbours to 16 bits, where
+it saturates. With `x` from 0 to 255 a sum is largest where `x` is 255 at every positive weight and 0 at every negative
+one. So it never saturates, whatever `x` is, if the positive weights of each sum add up to at most 128 (255 * 128 is
+32640) and the negative ones to at least -128. Of all 65,536 pairs of weights 75% are such. Of some steps that are added
+before they are widened every partial sum fits, too: it has fewer weights.
 """
 
 import numpy as np
@@ -61,7 +61,7 @@ def _added(runs: Array) -> Array:
 
 
 def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
-    """What `largest_sums` says of the constant weights of `op` in the steps of `variant`; `None` where nothing is known."""
+    """The `largest_sums` of the constant weights of `op` in the steps of `variant`; `None` where there are none."""
     layout, known = runs_of(op), known_weights(op)
     if layout is None or known is None or layout.fault or not known.size:
         return None
@@ -71,4 +71,4 @@ def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
 def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
     """Whether 16 bits hold the sums of `short_steps` steps of `variant`, by constant weights."""
     found = short_sums(op, variant)
-    return found is not None and -REACH <= found[0] and found[1] <= REACH
+    return found is not None and found[0] >= -REACH and found[1] <= REACH

@@ -96,9 +96,9 @@ def _with_total(numbers: F64, total: int) -> F64:
     ICML 2008). Rounded, they are off by less than one for each: those that were rounded the furthest go back.
     """
     ordered = -np.sort(-numbers, axis=1)
-    count = np.arange(1, numbers.shape[1] + 1)
+    count: Array = np.arange(1, numbers.shape[1] + 1)
     with np.errstate(invalid="ignore"):  # behind the last number are infinite ones, of which none is above 0
-        less = (np.cumsum(ordered, axis=1) - total) / count
+        less: Array = (np.cumsum(ordered, axis=1) - total) / count
         last = np.sum(ordered > less, axis=1) - 1
     exact = numbers - np.maximum(less[np.arange(len(numbers)), last], 0)[:, None]
     found = np.maximum(np.rint(exact), 0)

@@ -109,7 +109,7 @@ class QuantizeSettings(TypedDict, total=False):
         int,
         SettingRow("pairs of products that 16 bits hold, for AVX2 without VNNI: 1, 2 or 4", "any weights", "N"),
     ]
-    """Weights are rounded so that they prove it (`quant-shorten-sums`): more pairs are faster, and cost more accuracy."""
+    """Weights are rounded so that they prove it (`quant-shorten-sums`); more pairs are faster and less exact."""
 
     states: Annotated[
         Mapping[str, str],

@@ -1,9 +1,9 @@
 """Which terms of a contraction are one sum in 16 bits, in the order in which loops over bytes read them.
 
-A step of such loops takes four terms that lie beside each other, of which two neighbours are one sum; the same places of
-some steps may be added to it before it is widened. Data is channels-last: the terms of a convolution are the channels of
-one tap after the other, and taps along the last axis lie beside each other where nothing is between them. What is packed
-in another order after all is not proven to fit, and takes other loops (`qmlir.analysis.short_sums`).
+A step of such loops takes four terms that lie beside each other, of which two neighbours are one sum; the same places
+of some steps may be added to it before it is widened. Data is channels-last: the terms of a convolution are the
+channels of one tap after the other, and taps along the last axis lie beside each other where nothing is between them.
+What is packed in another order after all is not proven to fit, and takes other loops (`qmlir.analysis.short_sums`).
 """
 
 import math

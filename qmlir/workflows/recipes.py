@@ -29,7 +29,7 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
 def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
     """The recipe that decides what `settings` decided, of which the rules at the places `used` were of use.
 
-    `settings` are those of `quantize`, by name; `target`, `keep` and `short_sums`, which are no matter of rules, stand in comments.
+    `settings` are those of `quantize`, by name; those that are no matter of rules, such as `target`, stand in comments.
     """
     recipe = RecipeText.of(settings.get("recipe") or "")
     lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]

@@ -13,7 +13,7 @@ from qmlir.arithmetic.weight_rounding import CodeGrid, scale_shares
 from qmlir.dialects.quant.infer import spread
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.quantized.quant_gptq import SecondMoments, SeesMoments
+from qmlir.passes.quantized.quant_gptq import SeesMoments
 from qmlir.quantization.learned import scale_groups, set_scales
 from qmlir.quantization.rounded_weights import RoundedWeight
 from qmlir.specialization.inputs import function_of

@@ -96,9 +96,7 @@ class QuantShortenSums(SeesMoments):
         seen = self.seen(module, self._short(module), runs)
         given = self._scale(module, [(weight, _damped(each)) for weight, each in seen])
         short = [each for each in self._short(module) if each.op in given]
-        self.in_turn(
-            module, short, runs, lambda weight, each: self._settle(weight, _damped(each), given[weight.op])
-        )
+        self.in_turn(module, short, runs, lambda weight, each: self._settle(weight, _damped(each), given[weight.op]))
 
     def _short(self, module: ModuleOp) -> list[RoundedWeight]:
         function = function_of(module, self.function)
@@ -116,11 +114,11 @@ class QuantShortenSums(SeesMoments):
         each could have before."""
         function = function_of(module, self.function)
         alone = {value for value, members in scale_groups(function).items() if len(members) == 1}
-        given = {weight.op: weight.grid() for weight, _ in weights}
+        given: dict[Operation, Sequence[CodeGrid]] = {weight.op: weight.grid() for weight, _ in weights}
         found: dict[SSAValue, Array] = {}
         for weight, moments in weights:
             if weight.rows.weight in alone:
-                shares = _SHARES[_SHARES <= 2 * self.steps]
+                shares = _SHARES[: np.searchsorted(_SHARES, 2 * self.steps, side="right")]
                 scales = best_scales(weight, self._grids(weight), moments, shares)
                 if not np.array_equal(scales, weight.element.scales):
                     found[weight.rows.weight] = scales

@@ -19,6 +19,7 @@ from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import STORE
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
@@ -28,7 +29,7 @@ from qmlir.text.printing import module_text
 from qmlir.workflows import validating
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize, stages_of
-from qmlir.workflows.repairing import EFFORTS, STORE, JudgesBeside, Repair, Repairing, mean_rows, noise_ratios
+from qmlir.workflows.repairing import EFFORTS, JudgesBeside, Repair, Repairing, mean_rows, noise_ratios
 from qmlir.workflows.validating import HELD_OUT, References, Share
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"

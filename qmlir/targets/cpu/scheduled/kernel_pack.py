@@ -55,6 +55,7 @@ from qmlir.targets.cpu.scheduled.packing import (
 )
 from qmlir.targets.cpu.scheduled.row_groups import group_rows
 
+
 @dataclass(frozen=True)
 class ScaledSum:
     """The beginning of an epilogue: a bias is added to the sum, and what a float says is multiplied by a scale."""

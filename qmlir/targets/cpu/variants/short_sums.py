@@ -1,8 +1,8 @@
 """`u8s4_short` to `u8s7_short`, `u8s8_short`: bytes by bytes. Products of some steps are added in 16 bits first.
 
 One instruction multiplies bytes and adds neighbours to 16 bits, where one of pairs of 16 bits takes half as many
-elements. It would saturate. How many steps fit (`short_steps`) is known from the bits of the weights, or from constant
-weights themselves: `u8s8_short`, of one step, `u8s8_short2` and `u8s8_short4` take those that prove it. So it never does.
+elements. It would saturate. How many steps fit (`short_steps`) is known from the bits of the weights, so it never does;
+`u8s8_short`, of one step, `u8s8_short2` and `u8s8_short4` take constant weights that prove it by what they are.
 """
 
 from dataclasses import dataclass
@@ -88,6 +88,4 @@ def _of_bits(bits: int) -> ShortSums:
 
 
 U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = map(_of_bits, (4, 5, 6, 7))
-U8S8_SHORT, U8S8_SHORT2, U8S8_SHORT4 = (
-    _named(f"u8s8_short{steps if steps > 1 else ''}", steps) for steps in (1, 2, 4)
-)
+U8S8_SHORT, U8S8_SHORT2, U8S8_SHORT4 = (_named(f"u8s8_short{steps if steps > 1 else ''}", steps) for steps in (1, 2, 4))

@@ -205,8 +205,9 @@ def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pyte
 
 
 def test_all_variants_are_chosen() -> None:
-    """The cases above go through every variant but Winograd's, of another operation, and depthwise dot products, of
-    larger windows (`variants/test_interleaved.py`), and those for one row by 2 bits (`variants/test_narrow.py`)."""
+    """The cases above go through every variant but Winograd's, of another operation, depthwise dot products, of larger
+    windows (`variants/test_interleaved.py`), sums of few steps in 16 bits (`variants/test_short_sums.py`), and those for
+    one row by 2 bits (`variants/test_narrow.py`)."""
     chosen = set[str]()
     for seed in range(50):
         for make in (convolution, product):
@@ -216,5 +217,6 @@ def test_all_variants_are_chosen() -> None:
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
                 chosen |= {schedule.variant for schedule in schedules if schedule is not None}
     others = {"winograd", "winograd_f4", "winograd_f4_bytes", "depthwise_dot", "s8u2_dot", "s8u1_dot"}
+    others |= {"u8s6_short", "u8s8_short", "u8s8_short2"}
     others |= {name for name in variant_names() if variant_named(name).widens_weights}  # which kernel-pack chooses
     assert chosen == set(variant_names()) - others
