@@ -89,16 +89,16 @@ def _negative(numbers: Array, most: int) -> Array:
     return most - np.minimum(numbers, most)
 
 
-def _with_total(numbers: F64, total: int) -> F64:
+def _with_total(numbers: Array, total: int) -> Array:
     """The nearest integers of 0 and more to each row of `numbers`, whose nearest integers add up to more than `total`.
 
     The nearest numbers with this sum are all the same amount smaller, or 0 (the projection on a simplex: Duchi et al.,
     ICML 2008). Rounded, they are off by less than one for each: those that were rounded the furthest go back.
     """
     ordered = -np.sort(-numbers, axis=1)
-    count: Array = np.arange(1, numbers.shape[1] + 1)
+    count = 1 + np.arange(int(numbers.shape[1]))
     with np.errstate(invalid="ignore"):  # behind the last number are infinite ones, of which none is above 0
-        less: Array = (np.cumsum(ordered, axis=1) - total) / count
+        less = (np.cumsum(ordered, axis=1) - total) / count
         last = np.sum(ordered > less, axis=1) - 1
     exact = numbers - np.maximum(less[np.arange(len(numbers)), last], 0)[:, None]
     found = np.maximum(np.rint(exact), 0)

@@ -233,6 +233,20 @@ def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:
     return lambda op: takes_bytes(op) and fit_short_sums(op, variant_named(variant))
 
 
+NEAR_TERMS, NEAR_CHANNELS = 1024, 32
+"""Bytes of weights that a first cache of 32 KB holds: sums of so many terms for the channels of four registers."""
+
+
+def stays_near(accepts: Callable[[ContractionOp], bool]) -> Callable[[ContractionOp], bool]:
+    """Whether, besides, blocks of its weights stay in the first cache: a tile may be one row, and fit the registers."""
+
+    def is_near(op: ContractionOp) -> bool:
+        groups = op.group_count if isinstance(op, ConvOp) else 1
+        return terms_of(op) <= NEAR_TERMS and op.channels() // groups >= NEAR_CHANNELS and accepts(op)
+
+    return is_near
+
+
 def takes_pairs(op: ContractionOp) -> bool:
     """Whether both operands without zero points fit 16 bits and are summed in 32."""
     fit = _fits(centred_input(op), 16) and _fits(centred_weights(op), 16)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.interpreter.run import interpret
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.lowering import constants_of
@@ -140,7 +141,7 @@ func.func @main(%x: tensor<1x6x9x9xf32> {nn.name = "x"}) -> (tensor<1x5xf32> {nn
   %w0 = nn.constant dense<"0xW0"> : tensor<10x6x1x1xf32>
   %w1 = nn.constant dense<"0xW1"> : tensor<8x5x3x3xf32>
   %w2 = nn.constant dense<"0xW2"> : tensor<9x8x2x3xf32>
-  %w3 = nn.constant dense<"0xW3"> : tensor<5x27xf32>
+  %w3 = nn.constant dense<"0xW3"> : tensor<5x18xf32>
   %0 = nn.conv %x, %w0 : (tensor<1x6x9x9xf32>, tensor<10x6x1x1xf32>) -> tensor<1x10x9x9xf32> {origin = "a"}
   %1 = nn.relu %0 : tensor<1x10x9x9xf32>
   %2 = nn.conv %1, %w1 {strides = array<i64: 2, 2>, groups = 2 : i64}
@@ -153,30 +154,46 @@ func.func @main(%x: tensor<1x6x9x9xf32> {nn.name = "x"}) -> (tensor<1x5xf32> {nn
   %7 = nn.matmul %6, %w3 {transpose_b = true} : (tensor<1x18xf32>, tensor<5x18xf32>) -> tensor<1x5xf32> {origin = "d"}
   func.return %7 : tensor<1x5xf32>
 }
-""".replace("27", "18")
+"""
 
 
-@pytest.mark.parametrize("steps", [1, 2, 4])
-def test_weights_with_short_sums_get_these_loops(steps: int) -> None:
-    """The order in which the pass adds terms is that of the kernels, for windows of every kind."""
-    rng = np.random.default_rng(steps)
+def _model(rng: np.random.Generator) -> ModuleOp:
     text = _MODEL
     for name, count in (("W0", 60), ("W1", 360), ("W2", 432), ("W3", 90)):
         text = text.replace(name, rng.normal(size=count).astype(np.float32).tobytes().hex())
-    module = parse_module(ENVIRONMENT.new_context(), text)
-    data = [{"x": rng.normal(size=(1, 6, 9, 9)).astype(np.float32)} for _ in range(4)]
-    found = qmlir.quantize(module, data, short_sums=steps, effort=0, validate=False).module
+    return parse_module(ENVIRONMENT.new_context(), text)
+
+
+def _lowered_variants(quantized: ModuleOp) -> list[str]:
+    lowered = quantized.clone()
+    run(lowered, COMPILE.text("lower", "fuse") + ',kernel-assign-schedule{isa="avx2"}')
+    return _variants(lowered)
+
+
+@pytest.mark.parametrize(("steps", "count"), [(1, 1), (2, 1), (2, 8), (4, 1)])
+def test_weights_with_short_sums_get_these_loops(steps: int, count: int) -> None:
+    """The order in which the pass adds terms is that of the kernels, for windows of every kind, whatever chooses the
+    codes: the error of weights, or with enough samples to judge it that of products."""
+    rng = np.random.default_rng(steps)
+    module = _model(rng)
+    data = [{"x": rng.normal(size=(1, 6, 9, 9)).astype(np.float32)} for _ in range(count)]
+    found = qmlir.quantize(module, data, short_sums=steps, validate=False)
     plain = qmlir.quantize(module, data, effort=0, validate=False).module
-    names = {steps: "" if steps == 1 else str(steps) for steps in (1, 2, 4) if steps >= 1}
-    accepted = {f"u8s8_short{names[each]}" for each in names if each >= steps}
-
-    def variants(quantized: ModuleOp) -> list[str]:
-        lowered = quantized.clone()
-        run(lowered, COMPILE.text("lower", "fuse") + ',kernel-assign-schedule{isa="avx2"}')
-        return _variants(lowered)
-
-    assert len(variants(found)) == 4
-    assert set(variants(found)) <= accepted
-    assert "i16_pairs" in variants(plain)
-    (signal,), (noisy,) = (qmlir.interpret(each, data[0]).values() for each in (module, found))
+    accepted = {f"u8s8_short{each if each > 1 else ''}" for each in (1, 2, 4) if each >= steps}
+    chosen = _lowered_variants(found.module)
+    assert len(chosen) == 4
+    assert set(chosen) <= accepted
+    assert "i16_pairs" in _lowered_variants(plain)
+    assert (found.repair is not None) == (count > 1)
+    if found.repair is not None:
+        assert found.repair.passes == f"quant-shorten-sums{{steps={steps}}},quant-correct-bias"
+    (signal,), (noisy,) = (qmlir.interpret(each, data[0]).values() for each in (module, found.module))
     assert np.sum((noisy - signal) ** 2) < {1: 1e-3, 2: 1e-2, 4: 4e-2}[steps] * np.sum(signal**2)
+
+
+def test_other_numbers_of_pairs_are_refused() -> None:
+    module, data = _model(np.random.default_rng(0)), [{"x": np.zeros((1, 6, 9, 9), np.float32)}]
+    with pytest.raises(DiagnosticError, match="short sums have 1, 2, 4 pairs of products, found 3"):
+        qmlir.quantize(module, data, short_sums=3)
+    with pytest.raises(DiagnosticError, match="training does not keep them"):
+        qmlir.trainable(module, data, short_sums=2)
