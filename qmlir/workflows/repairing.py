@@ -1,23 +1,17 @@
 """Passes that repair what rounding lost, and the verdict on them by samples that they have not seen."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.interpret.rows import ContractionRows, rows_of
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.interpreter.machine import RunsInStep
-from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.interpreter.samples import Run
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
-from qmlir.ir.provenance import Origin, origins_of
+from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
 from qmlir.quantization.amplified import amplifying
@@ -219,39 +213,13 @@ class Repairing:
         plain = decided.clone()
         run_pipeline(plain, ",".join(filter(None, (self._required, STORE))))
         samples = [arguments_of(signature, each) for each in self._kept.taken]
-        run(decided, "repair", samples=samples, means=mean_rows(profiled, samples))
+        run(decided, "repair", samples=samples, floats=profiled)
         for each in (plain, decided):
             run(each, "raise", "rescale")
         judging, source = self._judges.runs, self._judges.source
         before, after = noise_ratios(*(_decibels(references, each, judging, source) for each in (plain, decided)))
         found = Repair(self.passes, sum(each.samples for each in judging), source, before, after)
         return (decided if found.is_kept else plain), found
-
-
-def mean_rows(module: ModuleOp, samples: Data) -> Mapping[tuple[Origin, ...], Array]:
-    """The mean row that each product of constant weights in the float `module` reads, `[groups, terms]`, by origins.
-
-    Products that share their origins, such as the steps of a recurrent layer, are left out.
-    """
-    function = function_of(module, ENTRY)
-    known = ((op, rows_of(op)) for op in function.walk())
-    read = {op: rows for op, rows in known if rows is not None and constant_array(rows.weight) is not None}
-    counts = Counter(map(origins_of, read))
-    found: dict[tuple[Origin, ...], Array] = {}
-    steps = RunsInStep(module, ENTRY, [run.arguments for run in Samples(function, samples)])
-    for op in steps:
-        if op in read and counts[origins_of(op)] == 1:
-            found[origins_of(op)] = _mean_row(read[op], steps.values(read[op].data))
-    return found
-
-
-def _mean_row(rows: ContractionRows, runs: Iterable[Array]) -> Array:
-    """The mean of the rows of all runs, of which no more than those of one are held: they are many times the data."""
-    total, count = np.float64(0), 0
-    for data in runs:
-        seen = rows.of_data(data)
-        total, count = total + seen.sum(1, dtype=np.float64), count + seen.shape[1]
-    return np.asarray(total / count)
 
 
 def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:

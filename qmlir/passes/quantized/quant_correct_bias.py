@@ -1,6 +1,6 @@
 """`quant-correct-bias`: a bias makes up for the mean error of its layer's products."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,20 +9,59 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.provenance import Origin, origins_of
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.repairs import RepairsWeights
-from qmlir.quantization.rounded_weights import RoundedWeight, bias_beside
+from qmlir.quantization.rounded_weights import RoundedWeight
 
 
 @dataclass(frozen=True)
 class Means:
-    """The sum of rows, `[groups, terms]`, and how many they are."""
+    """The sums of rows, `[groups, terms]`, and how many they are."""
 
     total: Array
+    exact: Array
+    """Those of the float program."""
+
     count: int
+
+    @classmethod
+    def of(cls, rows: Array, exact: Array) -> "Means":
+        """Those of `[groups, rows, terms]`."""
+        total = rows.sum(1, dtype=np.float64)
+        return cls(total, total if exact is rows else exact.sum(1, dtype=np.float64), rows.shape[1])
+
+    def __add__(self, other: "Means") -> "Means":
+        return Means(self.total + other.total, self.exact + other.exact, self.count + other.count)
+
+    @property
+    def mean(self) -> Array:
+        """The mean row."""
+        return self.total / self.count
+
+    @property
+    def exact_mean(self) -> Array:
+        """That of the float program."""
+        return self.exact / self.count
+
+
+def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Operation]:
+    """Let the bias beside `weight` make up for the mean error of its products: the constant that this changes.
+
+    `mean` is the mean row `[groups, terms]` of the quantized program, `exact` that of the float one. The bias becomes
+    what it was at first, less this error: earlier corrections make no difference.
+    """
+    bias = weight.bias
+    if bias is None:
+        return []
+    given, wanted = (weight.rows.of_weights(each.astype(np.float64)) for each in (weight.rounded, weight.unrounded))
+    errors = (given @ mean[:, :, None] - wanted @ exact[:, :, None]).reshape(bias.array.shape)
+    corrected = (bias.unrounded - errors).astype(np.float32)
+    if np.array_equal(corrected, bias.array):
+        return []
+    bias.set(corrected)
+    count("biases")
+    return [bias.op]
 
 
 @dataclass(frozen=True)
@@ -32,8 +71,8 @@ class QuantCorrectBias(RepairsWeights[Means]):
     `x` is what the samples in `data` give in the quantized program, behind layers that are corrected already (Nagel et
     al., Data-Free Quantization, ICCV 2019, 4.2; here the mean is measured). A layer without a bias stays as it is.
 
-    A caller that knows the means of the float model gives them as `means`. Then it is `E[W~ x~] - E[W x]`: the bias
-    makes up for what rounding has shifted in the data, too.
+    A caller that has the float program gives it as `floats`. Then it is `E[W~ x~] - E[W x]`: the bias makes up for what
+    rounding has shifted in the data, too.
 
     The biases are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were. In
     this example 0.75 is rounded to 1, and the mean of its column is 0.5.
@@ -78,42 +117,19 @@ class QuantCorrectBias(RepairsWeights[Means]):
     """
 
     name = "quant-correct-bias"
-    VALUES: ClassVar[tuple[str, ...]] = ("samples", "means")
-    means: ClassVar[Mapping[tuple[Origin, ...], Array] | None] = None
-    """The mean row of the float data of products, `[groups, terms]`, by their origins."""
-
     preserves: ClassVar[Preservation] = MEANING
 
-    def see(self, rows: Array) -> Means:
-        """The mean of rows."""
-        return Means(rows.sum(1, dtype=np.float64), rows.shape[1])
+    def see(self, rows: Array, exact: Array) -> Means:
+        """The sums of rows."""
+        return Means.of(rows, exact)
 
     def add(self, one: Means, other: Means) -> Means:
-        """The mean of both."""
-        return Means(one.total + other.total, one.count + other.count)
+        """The sums of both."""
+        return one + other
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Correct the biases beside `weights`."""
         self.in_turn(module, weights, runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
-        first, *others = (bias_beside(reader) for reader, _ in weight.readers)
-        if first is None or any(each is None or each.op is not first.op for each in others):
-            return ()
-        rounded = dequantize(quantize(weight.array, weight.element), weight.element)
-        given, wanted = (weight.rows.of_weights(each.astype(np.float64)) for each in (rounded, weight.unrounded))
-        mean = seen.total / seen.count
-        exact = self._exact_mean(weight, mean)
-        errors = (given @ mean[:, :, None] - wanted @ exact[:, :, None]).reshape(-1)
-        if errors.size != first.array.size or not errors.any():  # one number for all channels
-            return ()
-        first.set(first.array - errors.reshape(first.array.shape))
-        count("biases")
-        return [first.op]
-
-    def _exact_mean(self, weight: RoundedWeight, mean: Array) -> Array:
-        """The mean row in the float model, `mean` where it is not known."""
-        if self.means is None or len(weight.readers) != 1:
-            return mean
-        found = self.means.get(origins_of(weight.readers[0][0]))
-        return mean if found is None or found.shape != mean.shape else found
+        return correct_bias(weight, seen.mean, seen.exact_mean)

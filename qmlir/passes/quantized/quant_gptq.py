@@ -11,33 +11,64 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, SWEEPS, settled
+from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, compensated, settled
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
+from qmlir.passes.quantized.quant_correct_bias import Means, correct_bias
 from qmlir.passes.quantized.repairs import RepairsWeights
 from qmlir.quantization.rounded_weights import RoundedWeight
 
 
 @dataclass(frozen=True)
 class SecondMoments:
-    """The sum of `x x^T` of rows, `[groups, terms, terms]`, and how many they are."""
+    """Sums over rows, and how many they are."""
 
     total: Array
-    count: int
+    """That of `x~ x~^T`, `[groups, terms, terms]`."""
+
+    cross: Array
+    """That of `x x~^T`, with the rows `x` of the float program."""
+
+    means: Means
+
+    @classmethod
+    def of(cls, rows: Array, exact: Array) -> "SecondMoments":
+        """Those of `[groups, rows, terms]`."""
+        total = (rows.swapaxes(1, 2) @ rows).astype(np.float64)
+        cross = total if exact is rows else (exact.swapaxes(1, 2) @ rows).astype(np.float64)
+        return cls(total, cross, Means.of(rows, exact))
+
+    def __add__(self, other: "SecondMoments") -> "SecondMoments":
+        total = self.total + other.total
+        is_same = self.cross is self.total and other.cross is other.total
+        return SecondMoments(total, total if is_same else self.cross + other.cross, self.means + other.means)
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.means.count
+
+    def of_group(self, group: int, *, is_centred: bool) -> tuple[Array, Array]:
+        """The means of `x~ x~^T` and `x x~^T`, less the products of the means where they are centred."""
+        found = self.total[group] / self.means.count, self.cross[group] / self.means.count
+        if not is_centred:
+            return found
+        mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
+        return found[0] - np.outer(mean, mean), found[1] - np.outer(exact, mean)
 
 
 @dataclass(frozen=True)
 class SeesMoments(RepairsWeights[SecondMoments], ABC):
     """A pass that settles weights by the second moments of what they are multiplied by."""
 
-    def see(self, rows: Array) -> SecondMoments:
-        """The second moments of rows."""
-        return SecondMoments((rows.swapaxes(1, 2) @ rows).astype(np.float64), rows.shape[1])
+    def see(self, rows: Array, exact: Array) -> SecondMoments:
+        """The sums over rows."""
+        return SecondMoments.of(rows, exact)
 
     def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
-        """The second moments of both."""
-        return SecondMoments(one.total + other.total, one.count + other.count)
+        """The sums over both."""
+        return one + other
 
 
 @dataclass(frozen=True)
@@ -49,6 +80,10 @@ class QuantGptq(SeesMoments):
     `sweeps` times (coordinate descent, which makes no error larger). `damping` is the share of their mean that is added
     to the second moments of the data. Layers are settled in the order of the program, each behind those that are
     settled; the data is that of the quantized program. Only weights of at most `bits` bits are changed.
+
+    Where a bias stands beside the weights, it makes up for the mean of the error at once (`quant-correct-bias`), and
+    the codes for what is left. A caller that has the float program gives it as `floats`: then the products come nearer
+    to those of the float program with its own data, `floats_share` of the way (GPTAQ, Li et al., ICML 2025).
 
     The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
     and keep beside them what they were. In this example both columns of the data are alike, so that one weight is
@@ -94,6 +129,7 @@ class QuantGptq(SeesMoments):
     bits: int = 8
     damping: float = DAMPING
     sweeps: int = SWEEPS
+    floats_share: float = FLOATS_SHARE
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Choose the codes of `weights`."""
@@ -101,10 +137,12 @@ class QuantGptq(SeesMoments):
 
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
         wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
+        is_centred = weight.bias is not None
         chosen, before, after = np.empty_like(wanted), 0.0, 0.0
         for place, (each, grid) in enumerate(zip(wanted, weight.grid(), strict=True)):
-            moments = seen.total[place] / seen.count
-            found, own, nearest = settled(each, grid, moments, damping=self.damping, sweeps=self.sweeps)
+            moments, cross = seen.of_group(place, is_centred=is_centred)
+            aim = compensated(each, moments, cross, damping=self.damping, share=self.floats_share)
+            found, own, nearest = settled(aim, grid, moments, damping=self.damping, sweeps=self.sweeps)
             before += nearest
             after += own
             chosen[place] = found * grid.steps
@@ -114,4 +152,4 @@ class QuantGptq(SeesMoments):
         count("weights")
         gain = f"{10 * math.log10(before / after):.1f} dB less" if after > 0 else "none is left"
         emit_remark(weight.readers[0][0], f"codes of its weights are chosen by the error of its sums: {gain}")
-        return [weight.op]
+        return [weight.op, *correct_bias(weight, seen.means.mean, seen.means.exact_mean)]

@@ -2,6 +2,7 @@
 
 A layer is settled when the runs come to it, so that it makes up for what the layers before it have become. Weights that
 several operations read, such as those of the steps of a recurrent layer, are settled before, by a run of their own.
+Where the caller has the float program, a layer also sees what that one multiplies the weights by.
 """
 
 from abc import abstractmethod
@@ -22,6 +23,8 @@ from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.given import TakesValues
+from qmlir.ir.provenance import origins_of
+from qmlir.passes.quantized.float_data import FloatData
 from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
 from qmlir.specialization.inputs import function_of
 
@@ -35,13 +38,19 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
     data: str = ""
     function: str = "main"
 
-    VALUES: ClassVar[tuple[str, ...]] = ("samples",)
+    VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats")
     samples: ClassVar[Data | None] = None
     """Samples that the caller has, in place of the file."""
 
+    floats: ClassVar[ModuleOp | None] = None
+    """The float program that was decided about; its products have the origins of those of the quantized one."""
+
     @abstractmethod
-    def see(self, rows: Array) -> _Seen:
-        """What is kept of the rows that weights are multiplied by: floats `[groups, rows, terms]`."""
+    def see(self, rows: Array, exact: Array) -> _Seen:
+        """What is kept of the rows that weights are multiplied by: floats `[groups, rows, terms]`.
+
+        `exact` are the same rows in the float program, where it is known, and otherwise `rows` themselves.
+        """
 
     @abstractmethod
     def add(self, one: _Seen, other: _Seen) -> _Seen:
@@ -74,9 +83,11 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
             settle(weight, seen)
         single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
         steps = RunsInStep(module, self.function, runs)
+        exact = None if self.floats is None or not single else FloatData(self.floats, self.function, runs)
         for reader in steps if single else ():
             if (weight := single.get(reader)) is not None:
-                for changed in settle(weight, self._of_all(steps, weight.rows)):
+                known = None if exact is None else exact.of(origins_of(reader))
+                for changed in settle(weight, self._of_all(steps, weight.rows, known)):
                     steps.again(changed)
 
     def seen(
@@ -93,13 +104,13 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
                 found[weight.op] = weight, self.add(found[weight.op][1], seen) if weight.op in found else seen
         return list(found.values())
 
-    def _of_all(self, steps: RunsInStep, rows: ContractionRows) -> _Seen:
-        """What is kept of the rows of all runs."""
+    def _of_all(self, steps: RunsInStep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
+        """What is kept of the rows of all runs; `exact` is the data of the float program."""
         element = quantized_type(rows.data)
-        return reduce(
-            self.add,
-            (
-                self.see(rows.of_data(stored if element is None else dequantize(stored, element)))
-                for stored in steps.values(rows.data)
-            ),
-        )
+
+        def seen(stored: Array, known: Array | None) -> _Seen:
+            laid_out = rows.of_data(stored if element is None else dequantize(stored, element))
+            return self.see(laid_out, laid_out if known is None else rows.of_data(known))
+
+        runs = steps.values(rows.data)
+        return reduce(self.add, map(seen, runs, [None] * len(runs) if exact is None else exact))

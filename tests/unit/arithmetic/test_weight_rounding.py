@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, CodeGrid, descend, error, gptq, scale_shares
+from qmlir.arithmetic.weight_rounding import DAMPING, CodeGrid, compensated, descend, error, gptq, scale_shares
 
 
 def _problem(seed: int, channels: int, terms: int, bits: int, rows: int = 200) -> tuple[Array, CodeGrid, Array]:
@@ -74,6 +74,21 @@ def test_what_was_always_0_has_its_nearest_code() -> None:
     assert np.array_equal(found[:, 2], grid.nearest(weights)[:, 2])
     nothing = np.zeros_like(moments)
     assert np.array_equal(gptq(weights, grid, nothing), grid.nearest(weights))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_compensated_weights_are_those_of_least_squares(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    exact = random.standard_normal((50, 6))
+    noisy = exact + 0.3 * random.standard_normal((50, 6))
+    weights = random.standard_normal((3, 6))
+    moments, cross = noisy.T @ noisy / 50, exact.T @ noisy / 50
+    expected = np.linalg.lstsq(noisy, exact @ weights.T)[0].T
+    found = compensated(weights, moments, cross, damping=1e-12, share=1.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    half = compensated(weights, moments, cross, damping=1e-12, share=0.5)
+    np.testing.assert_allclose(half, (weights + expected) / 2, rtol=1e-8)
+    assert np.array_equal(compensated(weights, moments, moments), weights)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,16 +12,18 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.quant.interpret import quantize as to_codes
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
+from qmlir.quantization.rounded_weights import RoundedWeight, bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
@@ -29,7 +31,7 @@ from qmlir.text.printing import module_text
 from qmlir.workflows import validating
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize, stages_of
-from qmlir.workflows.repairing import EFFORTS, JudgesBeside, Repair, Repairing, mean_rows, noise_ratios
+from qmlir.workflows.repairing import EFFORTS, JudgesBeside, Repair, Repairing, noise_ratios
 from qmlir.workflows.validating import HELD_OUT, References, Share
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -182,13 +184,7 @@ def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, 
         qmlir.quantize(model, profiled=profiled, effort=1)
 
 
-# 0.75 is rounded to 1, and the data has the mean 0.5 in both columns: 1 * 0.5 + 0.5 * 0.5 is what the products of codes
-# are on average. Where the float data has the mean 0.25, theirs are 0.75 * 0.25 + 0.5 * 0.25.
-@pytest.mark.parametrize(("known", "expected"), [(None, -0.125), (0.25, -(0.75 - 0.3125))])
-def test_a_bias_makes_up_for_a_shift_of_the_data_where_the_mean_of_floats_is_known(
-    known: float | None, expected: float
-) -> None:
-    text = """
+_TWO_COLUMNS = """
         !x = !quant.uniform<i8:f32, 0.25>
         !w = !quant.uniform<i4:f32, 0.5>
         !s = !quant.uniform<i32:f32, 0.125>
@@ -204,35 +200,91 @@ def test_a_bias_makes_up_for_a_shift_of_the_data_where_the_mean_of_floats_is_kno
           %5 = quant.dcast %4 : tensor<1x1x!s> to tensor<1x1xf32>
           func.return %5 : tensor<1x1xf32>
         }"""
-    module = parse_module(default_environment().new_context(), text, "net")
+
+
+def _floats(factor: float) -> ModuleOp:
+    """The float program, in which the data of the product is `factor` times what it is in the quantized one."""
+    text = f"""
+        func.func @main(%x: tensor<1x2xf32> {{nn.name = "x"}}) -> tensor<1x1xf32> {{
+          %f = nn.constant dense<{factor:e}> : tensor<f32>
+          %0 = nn.mul %x, %f : (tensor<1x2xf32>, tensor<f32>) -> tensor<1x2xf32>
+          %w = nn.constant dense<[[0.75, 0.5]]> : tensor<1x2xf32>
+          %1 = nn.matmul %0, %w {{transpose_b = true}} : (tensor<1x2xf32>, tensor<1x2xf32>)
+            -> tensor<1x1xf32> {{origin = "fc"}}
+          func.return %1 : tensor<1x1xf32>
+        }}"""
+    return parse_module(default_environment().new_context(), text, "floats")
+
+
+# 0.75 is rounded to 1, and the data has the mean 0.5 in both columns: 1 * 0.5 + 0.5 * 0.5 is what the products of codes
+# are on average. Where the float data has half of that, theirs are 0.75 * 0.25 + 0.5 * 0.25. A second time nothing is
+# corrected any more.
+@pytest.mark.parametrize(("factor", "expected"), [(None, -0.125), (0.5, -(0.75 - 0.3125))])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_bias_makes_up_for_a_shift_of_the_data_where_the_float_program_is_known(
+    factor: float | None, expected: float, times: int
+) -> None:
+    module = parse_module(default_environment().new_context(), _TWO_COLUMNS, "net")
     product = next(op for op in module.walk() if isinstance(op, MatMulOp))
-    means = None if known is None else {origins_of(product): np.full((1, 2), known)}
+    floats = None if factor is None else _floats(factor)
     samples = {"x": np.array([[0.5, 0.25], [0.5, 0.75]], np.float32)}
-    run_pipeline(module, EFFORTS[1], samples=samples, means=means)
+    run_pipeline(module, ",".join([EFFORTS[1]] * times), samples=samples, floats=floats)
     bias = bias_beside(product)
     assert bias is not None
     assert bias.array.tolist() == [expected]
 
 
+# The products with the quantized data come near those with the float data, which is 2/3 of it: 0.75 becomes 0.5.
+def test_codes_make_up_for_a_change_of_the_data_where_the_float_program_is_known() -> None:
+    samples = {"x": np.array([[1.0, 0.0], [-1.0, 0.0]], np.float32)}
+    for share, expected in (("0.0", [[1.0, 0.5]]), ("1.0", [[0.5, 0.5]])):
+        module = parse_module(default_environment().new_context(), _TWO_COLUMNS, "net")
+        text = f"quant-gptq{{damping=1e-9 floats_share={share}}}"
+        run_pipeline(module, text, samples=samples, floats=_floats(2 / 3))
+        (weight,) = rounded_weights(function_of(module, "main"))
+        assert weight.rounded.tolist() == expected
+
+
 # 4x4 windows of 16x16 places have 16 * 169 numbers for 256 of the data: 1.4 MB of all 64 runs.
-def test_the_mean_rows_of_many_runs_take_the_memory_of_one() -> None:
-    weights = ", ".join(["1"] * 32)
+def test_a_bias_is_corrected_by_many_runs_in_the_memory_of_one() -> None:
+    weights = ", ".join(map(str, np.random.default_rng(0).normal(size=32)))
     model = qmlir.load(
         parser.parse_model(f"""
         <ir_version: 10, opset_import: ["": 21]>
-        g (float[1, 2, 16, 16] x) => (float[1, 2, 13, 13] y) <float[2, 1, 4, 4] w = {{{weights}}}> {{
-            y = Conv <group = 2> (x, w)
+        g (float[1, 2, 16, 16] x) => (float[1, 2, 13, 13] y)
+        <float[2, 1, 4, 4] w = {{{weights}}}, float[2] b = {{0, 0}}> {{
+            y = Conv <group = 2> (x, w, b)
         }}""")
     )
     samples = np.random.default_rng(0).normal(size=(64, 2, 16, 16)).astype(np.float32)
-    mean_rows(model, {"x": samples[:2]})
+    run = stages_of({}, model, repair=EFFORTS[1])
+    floats = model.clone()
+    run(floats, "target", "lower")
+    run(floats, "profile", "mask", "balance", taken=profile(floats, {"x": samples}))
+    decided = floats.clone()
+    run(decided, "decide", "propagate")
+    run_pipeline(decided.clone(), EFFORTS[1], samples={"x": samples[:2]}, floats=floats)
     tracemalloc.start()
-    (found,) = mean_rows(model, {"x": samples}).values()
+    run_pipeline(decided, EFFORTS[1], samples={"x": samples}, floats=floats)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
+    (weight,) = rounded_weights(function_of(decided, "main"))
     windows = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), (4, 4), axis=(2, 3))
-    np.testing.assert_allclose(found, windows.mean((0, 2, 3)).reshape(2, 16), rtol=1e-12)
+    data = _data(samples, weight)
+    given = np.lib.stride_tricks.sliding_window_view(data.astype(np.float64), (4, 4), axis=(2, 3))
+    errors = (weight.rounded[:, 0] * given.mean((0, 2, 3)) - weight.unrounded[:, 0] * windows.mean((0, 2, 3))).sum(
+        (1, 2)
+    )
+    assert weight.bias is not None
+    np.testing.assert_allclose(weight.bias.array.reshape(-1), -errors, rtol=1e-3, atol=1e-7)
     assert peak < 64 * 2 * 169 * 16 * 4 / 2
+
+
+def _data(samples: Array, weight: RoundedWeight) -> Array:
+    """The data of a product as it is in the quantized program."""
+    element = quantized_type(weight.rows.data)
+    assert element is not None
+    return dequantize(to_codes(samples, element), element)
 
 
 _INF = math.inf
