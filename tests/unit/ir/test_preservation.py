@@ -27,14 +27,14 @@ def test_a_pass_that_says_nothing_keeps_every_bit() -> None:
 
 _ROUNDED = {
     "canonicalize", "convert-kernel-to-loops", "convert-nn-to-kernel", "kernel-pack", "kernel-propagate-layout",
-    "nn-contract-integers", "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks", "nn-smooth",
-    "nn-split-columns",
+    "nn-contract-integers", "nn-decompose", "nn-raise", "nn-recognize", "nn-recognize-masks",
+    "nn-smooth", "nn-split-columns",
 }  # fmt: skip
 _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
     "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-open-composites",
-    "quant-propagate-types", "quant-search-scales", "quant-set-requantize", "quant-shorten-sums", "quant-simulate", "quant-store-states",
-    "strip-training",
+    "quant-propagate-types", "quant-round", "quant-search-scales", "quant-set-requantize", "quant-shorten-sums",
+    "quant-simulate", "quant-store-states", "strip-training",
 }  # fmt: skip
 
 

@@ -1,0 +1,161 @@
+"""Codes of weights by AdaRound: whether each weight is rounded up or down is learned from the error of what it is for.
+
+A layer computes `f(W x + b)`, with an activation `f` that is linear in pieces. Its weights become those of the codes
+`floor(W / S) + h` with `h = clip(1.2 sigmoid(v) - .1, 0, 1)` for a number `v` each, which goes down the gradient of
+
+    E |f(W~ x~ + b~) - f(W x + b)|^2 + lambda sum(1 - |2 h - 1|^beta)
+
+where `beta` falls from 20 to 2, so that each `h` ends as 0 or 1 (Nagel et al., Up or Down? Adaptive Rounding for
+Post-Training Quantization, ICML 2020, equations 21 to 25). `x~` is what the quantized program before the layer gives,
+and `x` what the float one gave. Without an activation the error depends on `W~` and second moments alone.
+
+Nothing is drawn: batches are rows at equal distances. Weights are `[groups, channels, terms]`, rows of data
+`[groups, rows, terms]`. Channels are independent of each other, so each has the best of the codes known for it.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.weight_rounding import F64, CodeGrid
+
+F32 = npt.NDArray[np.float32]
+
+STEPS = 500
+"""Steps of the descent."""
+
+_RATE = 0.05
+"""What Adam's steps begin with, of numbers that are 2.4 where a weight is rounded to an end."""
+
+_BATCH = 1024
+"""Rows of one step."""
+
+_WARM = 0.2
+"""The share of the steps before anything draws `h` to 0 or 1, as in the paper."""
+
+_PULL = 8.0
+"""The `lambda`, where the error is a share of that of the known codes, times the number of weights."""
+
+_BETAS = 20.0, 2.0
+
+
+@dataclass(frozen=True)
+class Activation:
+    """`z` between two ends, `low + slope (z - low)` below, and `high` above."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    slope: float = 0.0
+
+    def of(self, sums: Array) -> Array:
+        """Its values."""
+        below = np.minimum(sums - self.low, 0) * self.slope if self.slope else 0
+        return np.clip(sums, self.low, self.high) + below
+
+    def slopes(self, sums: Array) -> Array:
+        """Its derivative."""
+        inside = ((sums > self.low) & (sums < self.high)).astype(sums.dtype)
+        return inside + (sums <= self.low) * sums.dtype.type(self.slope) if self.slope else inside
+
+
+class Objective(Protocol):
+    """The error of what a layer gives with some weights, channel by channel."""
+
+    def errors(self, weights: F64) -> F64:
+        """The error of each channel."""
+        ...
+
+    def gradient(self, weights: F64, step: int) -> F64:
+        """Its derivative by the weights, on the batch of a step."""
+        ...
+
+
+@dataclass(frozen=True)
+class ByMoments:
+    """The error of a layer without an activation: that of the products, by second moments `[groups, terms, terms]`."""
+
+    wanted: F64
+    """Weights of floats whose error is 0."""
+
+    moments: F64
+
+    def errors(self, weights: F64) -> F64:
+        """The mean squared error of each channel."""
+        off = weights - self.wanted
+        return np.sum((off @ self.moments) * off, -1)
+
+    def gradient(self, weights: F64, step: int) -> F64:
+        """Of all rows, whatever the step."""
+        return 2 * (weights - self.wanted) @ self.moments
+
+
+@dataclass(frozen=True)
+class ByRows:
+    """The error of a layer with an activation, on rows of its data."""
+
+    rows: F32
+    """`[groups, rows, terms]`."""
+
+    sums: F32
+    """What the float layer gives before its activation, `[groups, rows, channels]`."""
+
+    bias: F32
+    """What the quantized layer adds, `[groups, 1, channels]`."""
+
+    activation: Activation
+
+    def _sums(self, weights: F64, rows: F32) -> F32:
+        return rows @ weights.astype(np.float32).swapaxes(1, 2) + self.bias
+
+    def errors(self, weights: F64) -> F64:
+        """The mean squared error of each channel."""
+        off = self.activation.of(self._sums(weights, self.rows)) - self.activation.of(self.sums)
+        return np.square(off, dtype=np.float64).mean(1)
+
+    def gradient(self, weights: F64, step: int) -> F64:
+        """Of every n-th row."""
+        stride = max(1, self.rows.shape[1] // _BATCH)
+        rows, sums = (each[:, step % stride :: stride] for each in (self.rows, self.sums))
+        found = self._sums(weights, rows)
+        off = (self.activation.of(found) - self.activation.of(sums)) * self.activation.slopes(found)
+        return ((off.swapaxes(1, 2) @ rows) * (2 / rows.shape[1])).astype(np.float64)
+
+
+def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
+    """Codes around the floats `wanted` with a small error by `objective`; those of `known` where these have less.
+
+    `v` begins where `h` gives each weight itself (equation 23 without rounding).
+    """
+    low = np.clip(np.floor(wanted / grid.steps), grid.low, grid.high)
+    width = np.minimum(low + 1, grid.high) - low  # 0 where the largest code is reached
+    share = np.clip(wanted / grid.steps - low, 0.01, 0.99)
+    v = -np.log(1.2 / (share + 0.1) - 1)
+    unit = float(np.sum(objective.errors(known * grid.steps)))
+    scale = wanted.size / unit if unit > 0 else 0.0
+    first, second = np.zeros_like(v), np.zeros_like(v)
+    for step in range(steps):
+        sigmoid = 1 / (1 + np.exp(-v))
+        h = np.clip(1.2 * sigmoid - 0.1, 0, 1)
+        pull = scale * objective.gradient((low + h * width) * grid.steps, step) * grid.steps * width
+        done = (step / steps - _WARM) / (1 - _WARM)
+        if done > 0:
+            beta = _BETAS[1] + (_BETAS[0] - _BETAS[1]) * 0.5 * (1 + math.cos(math.pi * done))
+            side = 2 * h - 1
+            pull = pull - _PULL * 2 * beta * np.sign(side) * np.abs(side) ** (beta - 1)
+        gradient = np.where((h > 0) & (h < 1), pull * 1.2 * sigmoid * (1 - sigmoid), 0)
+        first += 0.1 * (gradient - first)
+        second += 0.001 * (np.square(gradient) - second)
+        corrected = first / (1 - 0.9 ** (step + 1)), second / (1 - 0.999 ** (step + 1))
+        v -= _RATE * corrected[0] / (np.sqrt(corrected[1]) + 1e-8)
+    found = np.where(1.2 / (1 + np.exp(-v)) - 0.1 >= 0.5, low + width, low)
+    return best_of((known, found), grid, objective)
+
+
+def best_of(codes: tuple[F64, ...], grid: CodeGrid, objective: Objective) -> F64:
+    """For each channel the codes with the smallest error, the first of several."""
+    errors = np.stack([objective.errors(each * grid.steps) for each in codes])
+    return np.take_along_axis(np.stack(codes), errors.argmin(0)[None, ..., None], 0)[0]
