@@ -55,6 +55,7 @@ PASSES: Mapping[str, str] = {
     "nn-compute-in-f32": "qmlir.passes.primitive.nn_compute_in_f32:NnComputeInF32",
     "nn-contract-integers": "qmlir.passes.quantized.nn_contract_integers:NnContractIntegers",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
+    "nn-equalize": "qmlir.passes.primitive.nn_equalize:NnEqualize",
     "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",

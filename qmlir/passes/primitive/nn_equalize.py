@@ -1,0 +1,276 @@
+"""`nn-equalize`: the channels between two products get factors by which the weights of both are alike."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.activations import LeakyReluOp, PReluOp, ReluOp
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.statistics import count
+from qmlir.quantization.columns import constant_like, exchange, named
+from qmlir.quantization.observed import observed
+
+_SWEEPS = 32
+"""Chains of pairs, such as those around a depthwise convolution, need several: each pair changes what others see."""
+
+_ALIKE = 0.01
+"""Factors that differ from 1 by less change nothing."""
+
+Product = ConvOp | FullyConnectedOp | MatMulOp
+
+_POOLS = AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """How a product with constant weights reads them: where its outputs and its inputs are."""
+
+    place: int
+    """The operand that the weights are."""
+
+    output: int
+    """The axis of the weights that is the channels of the result."""
+
+    input: int
+    groups: int = 1
+    """Groups of channels, by which the outputs are divided; the inputs are those of one group."""
+
+    def outputs(self, array: Array) -> F64:
+        """The largest absolute weight of each output channel."""
+        return np.abs(array).max(tuple(axis for axis in range(array.ndim) if axis != self.output))
+
+    def inputs(self, array: Array) -> F64:
+        """The largest absolute weight of each input channel."""
+        by_group = np.stack(np.split(np.abs(array), self.groups, self.output))
+        return by_group.max(tuple(axis for axis in range(1, by_group.ndim) if axis != self.input + 1)).reshape(-1)
+
+    def beside_outputs(self, factors: F64, rank: int) -> F64:
+        """A factor for each output channel, in a shape that broadcasts to the weights."""
+        return np.moveaxis(factors.reshape(-1, *(1,) * (rank - 1)), 0, self.output)
+
+    def beside_inputs(self, factors: F64, array: Array) -> F64:
+        """A factor for each input channel, likewise."""
+        if self.groups == 1:
+            return np.moveaxis(factors.reshape(-1, *(1,) * (array.ndim - 1)), 0, self.input)
+        outputs = array.shape[0] // self.groups
+        rows = np.repeat(factors.reshape(self.groups, -1), outputs, axis=0)
+        return rows.reshape(*rows.shape, *(1,) * (array.ndim - 2))
+
+
+def _sides(op: Operation) -> _Sides | None:
+    """How `op` reads constant weights that nothing else reads; `None` where it does not."""
+    if isinstance(op, ConvOp):
+        found = _Sides(1, 0, 1, op.group_count)
+    elif isinstance(op, FullyConnectedOp):
+        found = _Sides(1, 0, 1)
+    elif isinstance(op, MatMulOp) and len(shape_of(op.rhs)) == 2:
+        found = _Sides(1, 0, 1) if op.is_rhs_transposed else _Sides(1, 1, 0)
+    else:
+        return None
+    return found if all(_is_own(value) for value in op.operands[found.place :]) else None
+
+
+def _is_own(value: SSAValue) -> bool:
+    """Whether a value is a constant of f32 that one operation reads."""
+    array = constant_array(value)
+    if array is None or not isinstance(value.owner, ConstantOp):
+        return False
+    return array.dtype == np.float32 and len(list(value.uses)) == 1
+
+
+@dataclass
+class _Pair:
+    """Two products, and what is computed channel by channel in between."""
+
+    first: Operation
+    biases: Sequence[tuple[Operation, int, int]]
+    """Operations between them that add a constant, its place, and the axis of the channels from its end."""
+
+    last: Operation
+    repeats: int
+    """So many inputs of the last product are one channel of the first one."""
+
+    factors: F64
+
+    def largest_bias(self) -> F64:
+        """The absolute bias of each channel."""
+        found = np.zeros(len(self.factors))
+        for op, place, _ in self.biases:
+            found = np.maximum(found, np.abs(_array(op, place)).reshape(-1))
+        return found
+
+
+def _array(op: Operation, place: int) -> Array:
+    array = constant_array(op.operands[place])
+    assert array is not None
+    return array
+
+
+@dataclass(frozen=True)
+class NnEqualize(ModulePass):
+    """Give the channels between two products factors, so that the weights of both products are alike for each channel.
+
+    `relu(s x) = s relu(x)` for `s > 0`: what gives a channel may be divided by a factor that what reads it is
+    multiplied by. With `s = sqrt(r1 / r2)` both have the largest absolute weight `sqrt(r1 r2)`, where it was `r1` in
+    the first product, or its bias if that is larger, and `r2` in the second one (Nagel et al., Data-Free Quantization,
+    ICCV 2019, 4.1). Then one scale for a tensor suits all channels. A depthwise convolution is the second product of
+    one pair and the first one of another: pairs are equalized in turn until nothing changes.
+
+    Between the products are biases, `nn.relu`, `nn.leaky_relu`, `nn.prelu`, pools of maxima and of means, and a
+    flattening reshape; nothing else reads the values between, and the weights belong to one product. What clips at a
+    number, as ReLU6 does, stays as it is. The pass runs before a profile is recorded: ranges are those of the scaled
+    channels. Values with recorded ranges stay as they are.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<?x1xf32>) -> tensor<?x1xf32> {
+      %w = nn.constant dense<[[4.0, 1.0]]> : tensor<1x2xf32>
+      %v = nn.constant dense<[[1.0], [4.0]]> : tensor<2x1xf32>
+      %0 = nn.matmul %x, %w : (tensor<?x1xf32>, tensor<1x2xf32>) -> tensor<?x2xf32> {origin = "up"}
+      %1 = nn.relu %0 : tensor<?x2xf32>
+      %2 = nn.matmul %1, %v : (tensor<?x2xf32>, tensor<2x1xf32>) -> tensor<?x1xf32> {origin = "down"}
+      func.return %2 : tensor<?x1xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<?x1xf32>) -> tensor<?x1xf32> {
+      %w = nn.constant dense<[[2.0, 2.0]]> : tensor<1x2xf32>
+      %0 = nn.matmul %x, %w : (tensor<?x1xf32>, tensor<1x2xf32>) -> tensor<?x2xf32> {origin = "up"}
+      %1 = nn.relu %0 : tensor<?x2xf32>
+      %v = nn.constant dense<[[2.0], [2.0]]> : tensor<2x1xf32>
+      %2 = nn.matmul %1, %v : (tensor<?x2xf32>, tensor<2x1xf32>) -> tensor<?x1xf32> {origin = "down"}
+      func.return %2 : tensor<?x1xf32>
+    }
+    ```
+    """
+
+    name = "nn-equalize"
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, FuncOp):
+                _equalize(list(_pairs(function)))
+
+
+def _pairs(function: FuncOp) -> Iterator[_Pair]:
+    for op in function.walk():
+        sides = _sides(op)
+        if sides is not None and (pair := _pair(op, sides)) is not None:
+            yield pair
+
+
+def _pair(first: Operation, sides: _Sides) -> _Pair | None:
+    """What reads the channels of `first`, where they stay apart up to it, and nothing else reads them."""
+    value = first.results[0]
+    axis = 1 if isinstance(first, ConvOp) else len(shape_of(value)) - 1
+    channels, repeats = shape_of(value)[axis], 1
+    biases = [(first, place, 1) for place in range(sides.place + 1, len(first.operands))]
+    while channels != DYNAMIC_INDEX:
+        uses = list(value.uses)
+        if len(uses) != 1 or observed(value) is not None:
+            return None
+        op, place = uses[0].operation, uses[0].index
+        last = _sides(op)
+        if last is not None and place == 0:
+            own = 1 if isinstance(op, ConvOp) else len(shape_of(value)) - 1
+            return _Pair(first, biases, op, repeats, np.ones(channels)) if axis == own else None
+        if isinstance(op, AddOp) and repeats == 1:
+            if not _is_by_channel(op.operands[1 - place], channels, len(shape_of(value)) - axis):
+                return None
+            biases.append((op, 1 - place, len(shape_of(value)) - axis))
+        elif isinstance(op, ReshapeOp) and repeats == 1 and _flattens(op, axis):
+            repeats = shape_of(op.results[0])[1] // channels
+        elif not (isinstance(op, ReluOp | LeakyReluOp) or _keeps_channels(op, place, axis)):
+            return None
+        value = op.results[0]
+    return None
+
+
+def _is_by_channel(value: SSAValue, channels: int, from_end: int) -> bool:
+    """Whether `value` is a constant with one element for each channel, whose axis is the `from_end`-th last one."""
+    if not _is_own(value):
+        return False
+    shape = shape_of(value)
+    return len(shape) >= from_end and shape[-from_end] == channels == np.prod(shape)
+
+
+def _keeps_channels(op: Operation, place: int, axis: int) -> bool:
+    if isinstance(op, PReluOp):
+        return place == 0
+    return isinstance(op, _POOLS) and axis == 1
+
+
+def _flattens(op: ReshapeOp, axis: int) -> bool:
+    given, found = shape_of(op.operands[0]), shape_of(op.results[0])
+    sizes = given[1:]
+    is_flat = axis == 1 and len(found) == 2 and found[0] == given[0]
+    return is_flat and DYNAMIC_INDEX not in sizes and found[1] == int(np.prod(sizes))
+
+
+def _equalize(pairs: Sequence[_Pair]) -> None:
+    """Find the factors of all pairs, and put them into weights and biases."""
+    sides: Mapping[Operation, _Sides | None] = {op: _sides(op) for pair in pairs for op in (pair.first, pair.last)}
+    arrays = {op: _array(op, own.place).astype(np.float64) for op, own in sides.items() if own is not None}
+    for _ in range(_SWEEPS):
+        largest = 0.0
+        for pair in pairs:
+            first, last = sides[pair.first], sides[pair.last]
+            assert first is not None
+            assert last is not None
+            given = np.maximum(first.outputs(arrays[pair.first]), pair.largest_bias() / pair.factors)
+            taken = last.inputs(arrays[pair.last]).reshape(-1, pair.repeats).max(1)
+            is_used = (given > 0) & (taken > 0)
+            factors = np.sqrt(np.where(is_used, given, 1) / np.where(is_used, taken, 1))
+            pair.factors *= factors
+            by_input = np.repeat(factors, pair.repeats)
+            arrays[pair.first] /= first.beside_outputs(factors, arrays[pair.first].ndim)
+            arrays[pair.last] *= last.beside_inputs(by_input, arrays[pair.last])
+            largest = max(largest, float(np.abs(np.log(factors)).max(initial=0.0)))
+        if largest < _ALIKE / 10:
+            break
+    changed = [pair for pair in pairs if np.abs(pair.factors - 1).max(initial=0.0) > _ALIKE]
+    for pair in changed:
+        _scale(pair)
+        low, high = pair.factors.min(), pair.factors.max()
+        text = f"is equalized with {named([pair.last])}: its channels are divided by {low:.3g} to {high:.3g}"
+        emit_remark(pair.first, text)
+        count("pairs equalized")
+
+
+def _scale(pair: _Pair) -> None:
+    """Put the factors of a pair into its weights and biases."""
+    first, last = _sides(pair.first), _sides(pair.last)
+    assert first is not None
+    assert last is not None
+    weights, others = _array(pair.first, first.place), _array(pair.last, last.place)
+    _exchange(pair.first, first.place, weights / first.beside_outputs(pair.factors, weights.ndim))
+    _exchange(pair.last, last.place, others * last.beside_inputs(np.repeat(pair.factors, pair.repeats), others))
+    for op, place, from_end in pair.biases:
+        known = _array(op, place)
+        _exchange(op, place, (known / pair.factors.reshape(-1, *(1,) * (from_end - 1))).reshape(known.shape))
+
+
+def _exchange(op: Operation, place: int, array: Array) -> None:
+    exchange(op, place, constant_like(op.operands[place], array.astype(np.float32)))
