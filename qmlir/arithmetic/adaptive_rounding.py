@@ -44,7 +44,7 @@ _BETAS = 20.0, 2.0
 
 
 @dataclass(frozen=True)
-class Activation:
+class PiecewiseLinear:
     """`z` between two ends, `low + slope (z - low)` below, and `high` above."""
 
     low: float = -math.inf
@@ -106,7 +106,7 @@ class ByRows:
     bias: F32
     """What the quantized layer adds, `[groups, 1, channels]`."""
 
-    activation: Activation
+    activation: PiecewiseLinear
 
     def _sums(self, weights: F64, rows: F32) -> F32:
         return rows @ weights.astype(np.float32).swapaxes(1, 2) + self.bias

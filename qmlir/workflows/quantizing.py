@@ -80,7 +80,11 @@ def _quantized(
     if passes and data is None:
         raise text_error(f"effort {effort} repairs by samples, and there are none: give data, or effort 0")
     _warn_of_quantized(module)
-    run = stages_of(settings, module, repair=passes)
+
+    def repairs_by(text: str) -> Callable[..., None]:
+        return stages_of(settings, module, repair=text)
+
+    run = repairs_by(passes[-1] if passes else "")
     lowered = module.clone()
     run(lowered, "target", "lower")
     share: Share | None = None
@@ -101,7 +105,7 @@ def _quantized(
     run(lowered, "profile", "mask", "balance", taken=profiled)
     if beside is not None and (beside.may_be_worth_it(lowered) or (shorten and beside.is_judged)):
         repairing = beside
-        run = stages_of(settings, module, repair=beside.passes)
+        run = repairs_by(beside.candidates[-1])
     before = lowered.clone()
     used: set[int] = set()
     reasons: dict[str, str] = {}
@@ -120,7 +124,7 @@ def _quantized(
         repairing = None
         run_pipeline(lowered, STORE)
     if repairing is not None:
-        lowered, repair = repairing.apply(references, before, lowered, run)
+        lowered, repair = repairing.apply(references, before, lowered, repairs_by)
     else:
         run(lowered, *(("repair",) if shorten else ()), "raise", "rescale")
     validated = None if validation is None else validate(references, lowered, validation, share)
@@ -196,7 +200,8 @@ def quantize(
     for a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on
     integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
     of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
-    their products (GPTQ), too. Every fourth sample is held out then, and a repair that does not help there is left out.
+    their products (GPTQ), too, and 3 learns them behind activations (AdaRound). Every fourth sample is held out then;
+    of an effort and those below it the repair is kept that helps most there, and none where none helps.
     Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
     that helps on samples that the correction has not used; all of them calibrate.
     A terminal as `progress` gets a bar, any other stream a line every ten seconds.

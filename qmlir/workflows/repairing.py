@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.samples import Run
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import printable, text_error
 from qmlir.ir.provenance import origins_of
+from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
 from qmlir.quantization.amplified import amplifying
@@ -28,8 +29,9 @@ EFFORTS: Mapping[int, str] = {
     0: "",
     1: "quant-correct-bias",
     2: "quant-gptq,quant-correct-bias",
+    3: "quant-gptq,quant-round,quant-correct-bias",
 }
-"""The passes of each effort, each of which takes more time and repairs more."""
+"""The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
 
 MOST = 256
 """Runs that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
@@ -39,6 +41,9 @@ MOST_BESIDE = 16
 
 _EXACT_BITS = 16
 """Those of codes whose rounding shifts no mean: with 16 bits the means of channels stay."""
+
+_SHOWN = 12
+"""Layers that are listed; a summary stays short."""
 
 _LOST = -3000.0
 """Decibels below which noise is no number of f64."""
@@ -64,6 +69,12 @@ class Repair(Readable):
     after_db: float
     """The same with it."""
 
+    layers: tuple[LayerGain, ...] = ()
+    """What it did to each layer; none where it is left out."""
+
+    others: tuple[tuple[str, float], ...] = ()
+    """The passes of lesser or larger efforts that were tried and left out, each with the SQNR that they gave."""
+
     @property
     def is_kept(self) -> bool:
         """Whether the module has it: only what gains does."""
@@ -74,27 +85,50 @@ class Repair(Readable):
         figures = f"{self.before_db:.1f} dB without, {self.after_db:.1f} dB with"
         lost = "which would lose" if self.after_db < self.before_db else "no gain"
         verdict = "repaired" if self.is_kept else f"not repaired, {lost}"
-        return f"{verdict} ({self.passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
+        head = f"{verdict} ({self.passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
+        others = "".join(f"  not taken ({passes}): {found:.1f} dB\n" for passes, found in self.others)
+        return f"{head}{others}{self._layers_text()}"
+
+    def _layers_text(self) -> str:
+        """The layers that gained most, each with its repairs."""
+        told: dict[str, list[str]] = {}
+        gains: dict[str, float] = {}
+        for each in self.layers:
+            figure = "" if each.gain_db is None else f" {each.gain_db:.1f} dB"
+            told.setdefault(each.layer, []).append(f"{each.repair}{figure}")
+            gains[each.layer] = gains.get(each.layer, 0.0) + (each.gain_db or 0.0)
+        shown = sorted(told, key=lambda name: -gains[name])[:_SHOWN]
+        lines = [f"  {printable(name)}: {', '.join(told[name])}\n" for name in shown]
+        left = len(told) - len(shown)
+        return "".join([*lines, *([f"  and {counted(left, 'layer')} more\n"] if left else [])])
 
     def to_dict(self) -> dict[str, Any]:
         """For machines: plain values; an infinite ratio, of equal values, is null."""
-        ratios = {"before_db": self.before_db, "after_db": self.after_db}
-        finite = {name: value if math.isfinite(value) else None for name, value in ratios.items()}
-        return {**asdict(self), **finite, "is_kept": self.is_kept}
+        found = asdict(self)
+        layers = [{**each, "gain_db": _finite(each["gain_db"])} for each in found["layers"]]
+        others = [{"passes": passes, "after_db": _finite(ratio)} for passes, ratio in self.others]
+        ratios = {"before_db": _finite(self.before_db), "after_db": _finite(self.after_db)}
+        return {**found, **ratios, "layers": layers, "others": others, "is_kept": self.is_kept}
 
 
 _LAST = "quant-correct-bias"
 """The pass of all efforts that makes up for what the others have shifted."""
 
 
-def repair_passes(effort: int, required: str = "") -> str:
-    """The passes of an effort, of which the last one makes up for those that are `required`, too; none for 0.
+def _finite(ratio: float | None) -> float | None:
+    """What JSON can say of a ratio."""
+    return ratio if ratio is not None and math.isfinite(ratio) else None
+
+
+def repair_passes(effort: int, required: str = "") -> tuple[str, ...]:
+    """The passes of the efforts up to `effort`; none for 0. Passes that are `required` come before the last one of each.
 
     Raises `DiagnosticError` for what is no effort.
     """
     if effort not in EFFORTS:
         raise text_error(f"the effort is one of {', '.join(map(str, EFFORTS))}, found {effort}")
-    return EFFORTS[effort].replace(_LAST, f"{required},{_LAST}") if required else EFFORTS[effort]
+    known = (passes for other, passes in EFFORTS.items() if 0 < other <= effort)
+    return tuple(each.replace(_LAST, f"{required},{_LAST}") if required else each for each in known)
 
 
 def runs_to_repair(module: ModuleOp) -> int:
@@ -164,8 +198,10 @@ class Repairing:
     Passes that are `required` run without a repair, too, and then go by no samples.
     """
 
-    def __init__(self, passes: str, module: ModuleOp, judges: Judges, most: int = MOST, *, required: str = ""):
-        self.passes = passes
+    def __init__(
+        self, candidates: Sequence[str], module: ModuleOp, judges: Judges, most: int = MOST, *, required: str = ""
+    ):
+        self.candidates = tuple(candidates)
         self._required = required
         self._judges = judges
         self._kept = EvenRuns(min(most, runs_to_repair(module)))
@@ -202,24 +238,41 @@ class Repairing:
         return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in amplified for each in readers)
 
     def apply(
-        self, references: References, profiled: ModuleOp, decided: ModuleOp, run: Callable[..., None]
+        self,
+        references: References,
+        profiled: ModuleOp,
+        decided: ModuleOp,
+        runs: Callable[[str], Callable[..., None]],
     ) -> tuple[ModuleOp, Repair]:
-        """`decided` with its repair, if it is nearer to the float module of `references` then, and what that gave.
+        """`decided` with the repair that brings it nearest to the float module of `references`, and what that gave.
 
-        `profiled` is what was decided about: its operations are those of `decided`, on floats. `run` runs stages of the
-        pipeline. Both have their stages up to `rescale` behind them.
+        `profiled` is what was decided about: its operations are those of `decided`, on floats. `runs` gives for passes
+        what runs stages of a pipeline that repairs by them. Both have their stages up to `rescale` behind them.
         """
         signature = function_of(references.module, ENTRY)
+        samples = [arguments_of(signature, each) for each in self._kept.taken]
+
+        def judged(module: ModuleOp) -> Mapping[str, float]:
+            return _decibels(references, module, self._judges.runs, self._judges.source)
+
         plain = decided.clone()
         run_pipeline(plain, ",".join(filter(None, (self._required, STORE))))
-        samples = [arguments_of(signature, each) for each in self._kept.taken]
-        run(decided, "repair", samples=samples, floats=profiled)
-        for each in (plain, decided):
-            run(each, "raise", "rescale")
-        judging, source = self._judges.runs, self._judges.source
-        before, after = noise_ratios(*(_decibels(references, each, judging, source) for each in (plain, decided)))
-        found = Repair(self.passes, sum(each.samples for each in judging), source, before, after)
-        return (decided if found.is_kept else plain), found
+        runs(self.candidates[-1])(plain, "raise", "rescale")
+        best, known, chosen, layers = plain, judged(plain), self.candidates[-1], tuple[LayerGain, ...]()
+        unrepaired, found = known, dict[str, Mapping[str, float]]()
+        for passes in self.candidates:
+            repaired, gains = decided.clone(), list[LayerGain]()
+            run = runs(passes)
+            run(repaired, "repair", samples=samples, floats=profiled, gained=gains.append)
+            run(repaired, "raise", "rescale")
+            found[passes] = judged(repaired)
+            before, after = noise_ratios(known, found[passes])
+            if after > before:
+                best, known, chosen, layers = repaired, found[passes], passes, tuple(gains)
+        ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
+        others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
+        count = sum(each.samples for each in self._judges.runs)
+        return best, Repair(chosen, count, self._judges.source, *ratios[chosen], layers, others)
 
 
 def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:

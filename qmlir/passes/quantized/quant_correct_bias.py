@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.quantized.repairs import RepairsWeights
+from qmlir.passes.quantized.repairs import LayerGain, RepairsWeights, layer_of
 from qmlir.quantization.rounded_weights import RoundedWeight
 
 
@@ -132,4 +132,7 @@ class QuantCorrectBias(RepairsWeights[Means]):
         self.in_turn(module, weights, runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
-        return correct_bias(weight, seen.mean, seen.exact_mean)
+        changed = correct_bias(weight, seen.mean, seen.exact_mean)
+        if changed and self.gained is not None:
+            self.gained(LayerGain(self.name, layer_of(weight)))
+        return changed

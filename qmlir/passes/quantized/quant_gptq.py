@@ -1,6 +1,5 @@
 """`quant-gptq`: codes of weights that make up for each other's errors."""
 
-import math
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, compensated, settled
-from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.quant_correct_bias import Means, correct_bias
@@ -150,6 +148,5 @@ class QuantGptq(SeesMoments):
             return ()
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
-        gain = f"{10 * math.log10(before / after):.1f} dB less" if after > 0 else "none is left"
-        emit_remark(weight.readers[0][0], f"codes of its weights are chosen by the error of its sums: {gain}")
+        self.tell(weight, "codes of its weights are chosen by the error of its sums", before, after)
         return [weight.op, *correct_bias(weight, seen.means.mean, seen.means.exact_mean)]

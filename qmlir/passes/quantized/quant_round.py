@@ -9,12 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.adaptive_rounding import STEPS, Activation, ByMoments, ByRows, Objective, adaround, best_of
+from qmlir.arithmetic.adaptive_rounding import STEPS, ByMoments, ByRows, Objective, PiecewiseLinear, adaround, best_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.weight_rounding import DAMPING, F64, FLOATS_SHARE, SWEEPS, CodeGrid, compensated, descend
 from qmlir.dialects.nn.ops.activations import LeakyReluOp, ReluOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp
-from qmlir.ir.diagnostics import emit_remark
+from qmlir.dialects.nn.ops.elementwise import ClipOp
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.quant_correct_bias import correct_bias
@@ -30,27 +29,26 @@ _LEAST = 1e-6
 """The share of the error that is a gain: sums of other order differ by less."""
 
 
-def _of_clip(op: Operation) -> Activation:
+def _of_clip(op: Operation) -> PiecewiseLinear:
     clip = cast(ClipOp, op)
     low, high = (None if each is None else each.value.data for each in (clip.minimum, clip.maximum))
-    return Activation(-math.inf if low is None else low, math.inf if high is None else high)
+    return PiecewiseLinear(-math.inf if low is None else low, math.inf if high is None else high)
 
 
-_ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], Activation]] = {
-    ReluOp: lambda op: Activation(low=0.0),
-    LeakyReluOp: lambda op: Activation(low=0.0, slope=cast(LeakyReluOp, op).alpha.value.data),
+_ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], PiecewiseLinear]] = {
+    ReluOp: lambda op: PiecewiseLinear(low=0.0),
+    LeakyReluOp: lambda op: PiecewiseLinear(low=0.0, slope=cast(LeakyReluOp, op).alpha.value.data),
     ClipOp: _of_clip,
 }
 
 
-def activation_behind(weight: RoundedWeight) -> Activation | None:
+def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
     """What a layer's sums go through next, behind its bias; `None` where it is not one of those known, or several."""
     if len(weight.readers) > 1:
         return None
-    value = weight.readers[0][0].results[0]
-    if weight.bias is not None:
-        value = next(use.operation for use in value.uses if isinstance(use.operation, AddOp)).results[0]
-    users = [use.operation for use in value.uses]
+    users = [use.operation for use in weight.readers[0][0].results[0].uses]
+    if weight.bias is not None and len(users) == 1:  # the sum with the bias
+        users = [use.operation for use in users[0].results[0].uses]
     made = _ACTIVATIONS.get(type(users[0])) if len(users) == 1 else None
     return None if made is None else made(users[0])
 
@@ -190,12 +188,13 @@ class QuantRound(RepairsWeights[EvenRows]):
             return ()
         weight.set(weight.rows.to_weights(found * grid.steps))
         count("weights")
-        gain = f"{10 * math.log10(before / after):.1f} dB less" if after > 0 else "none is left"
         what = "of its sums" if activation is None else "behind its activation"
-        emit_remark(weight.readers[0][0], f"codes of its weights are learned from the error {what}: {gain}")
+        self.tell(weight, f"codes of its weights are learned from the error {what}", before, after)
         return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
 
-    def _by_rows(self, unrounded: F64, seen: EvenRows, activation: Activation, bias: RoundedConstant | None) -> ByRows:
+    def _by_rows(
+        self, unrounded: F64, seen: EvenRows, activation: PiecewiseLinear, bias: RoundedConstant | None
+    ) -> ByRows:
         """The error behind the activation. The bias makes up for the mean of the error before it, for all codes."""
         rows, exact = seen.joined()
         weights = unrounded.astype(np.float32).swapaxes(1, 2)

@@ -5,6 +5,7 @@ several operations read, such as those of the steps of a recurrent layer, are se
 Where the caller has the float program, a layer also sees what that one multiplies the weights by.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.interpret import dequantize
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.samples import Data, Samples
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.given import TakesValues
 from qmlir.ir.provenance import origins_of
 from qmlir.passes.quantized.float_data import FloatData
@@ -32,18 +33,47 @@ _Seen = TypeVar("_Seen")
 
 
 @dataclass(frozen=True)
+class LayerGain:
+    """What a repair did to a layer."""
+
+    repair: str
+    """The name of the pass."""
+
+    layer: str
+    gain_db: float | None = None
+    """The ratio of the errors of the layer before and after, by the samples of the repair; `None` where it has none."""
+
+
+def layer_of(weight: RoundedWeight) -> str:
+    """The name of the layer of weights: that of the first operation that reads them."""
+    op = weight.readers[0][0]
+    return "+".join(dict.fromkeys(each.name or str(each) for each in origins_of(op))) or op.name
+
+
+@dataclass(frozen=True)
 class RepairsWeights(TakesValues, Generic[_Seen]):
     """A pass that settles weights by what they are multiplied by in samples: those of the file or the folder `data`."""
 
     data: str = ""
     function: str = "main"
 
-    VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats")
+    VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats", "gained")
     samples: ClassVar[Data | None] = None
     """Samples that the caller has, in place of the file."""
 
     floats: ClassVar[ModuleOp | None] = None
     """The float program that was decided about; its products have the origins of those of the quantized one."""
+
+    gained: ClassVar[Callable[[LayerGain], None] | None] = None
+    """What is told of each layer that is changed."""
+
+    def tell(self, weight: RoundedWeight, what: str, before: float, after: float) -> None:
+        """Say what was done to `weight`, and how far its error went down."""
+        gain = 10 * math.log10(before / after) if after > 0 else math.inf
+        text = f"{gain:.1f} dB less" if after > 0 else "none is left"
+        emit_remark(weight.readers[0][0], f"{what}: {text}")
+        if self.gained is not None:
+            self.gained(LayerGain(self.name, layer_of(weight), gain))
 
     @abstractmethod
     def see(self, rows: Array, exact: Array) -> _Seen:

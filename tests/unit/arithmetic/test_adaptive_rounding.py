@@ -6,11 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.adaptive_rounding import Activation, ByMoments, ByRows, Objective, adaround, best_of
+from qmlir.arithmetic.adaptive_rounding import ByMoments, ByRows, Objective, PiecewiseLinear, adaround, best_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.weight_rounding import CodeGrid, descend, gptq
 
-_RELU, _RELU6, _LEAKY = Activation(low=0.0), Activation(0.0, 6.0), Activation(low=0.0, slope=0.1)
+_RELU, _RELU6, _LEAKY = PiecewiseLinear(low=0.0), PiecewiseLinear(0.0, 6.0), PiecewiseLinear(low=0.0, slope=0.1)
 
 
 def _data(seed: int, groups: int, channels: int, terms: int, bits: int) -> tuple[Array, CodeGrid, Array]:
@@ -113,6 +113,6 @@ def test_activations_are_the_functions_that_they_stand_for() -> None:
     assert _RELU.of(sums).tolist() == [0, 0, 0, 3, 9]
     assert _RELU6.of(sums).tolist() == [0, 0, 0, 3, 6]
     assert _LEAKY.of(sums).tolist() == [-2, -0.1, 0, 3, 9]
-    assert Activation(high=6.0).of(sums).tolist() == [-20, -1, 0, 3, 6]
+    assert PiecewiseLinear(high=6.0).of(sums).tolist() == [-20, -1, 0, 3, 6]
     assert _LEAKY.slopes(sums).tolist() == [0.1, 0.1, 0.1, 1, 1]
-    assert math.isinf(Activation().high)
+    assert math.isinf(PiecewiseLinear().high)

@@ -95,7 +95,7 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
     data = data[:32]
     decided = _decided(model, data, _W4)
     share = Share(4, enough=0)
-    repairing = Repairing("spoils", decided, share)
+    repairing = Repairing(["spoils"], decided, share)
     assert len(list(repairing.calibrating(Run(at, 1, (row[None],)) for at, row in enumerate(data)))) == 28
     finish = stages_of(_W4, model)
 
@@ -109,13 +109,24 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
         else:
             finish(module, *stages)
 
-    found, repair = repairing.apply(References(model), model, decided.clone(), run)
+    found, repair = repairing.apply(References(model), model, decided.clone(), lambda _: run)
     assert not repair.is_kept
     assert repair.after_db < repair.before_db
     assert repair.text().startswith("not repaired, which would lose (spoils): ")
+    assert not repair.layers
+    # Beside it stands a repair that gains, whose layers are told.
+    repairing.candidates = (EFFORTS[1], "spoils")
+    runs = {"spoils": run, EFFORTS[1]: stages_of(_W4, model, repair=EFFORTS[1])}
+    better, repair = repairing.apply(References(model), model, decided.clone(), runs.__getitem__)
+    assert repair.is_kept
+    assert repair.passes == EFFORTS[1]
+    assert [passes for passes, _ in repair.others] == ["spoils"]
+    assert {each.repair for each in repair.layers} == {EFFORTS[1]}
+    assert "/stem/stem.0/Conv" in {each.layer for each in repair.layers}
+    assert "  /stem/stem.0/Conv: quant-correct-bias\n" in repair.text()
     run_pipeline(decided, STORE)
     finish(decided, "raise", "rescale")
-    assert module_text(found) == module_text(decided)
+    assert module_text(found) == module_text(decided) != module_text(better)
 
 
 def test_every_fourth_sample_is_held_out() -> None:
@@ -175,8 +186,8 @@ def test_runs_in_step_are_runs(model: ModuleOp, data: Array) -> None:
 
 def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, data: Array) -> None:
     given = {"input": data[:4]}
-    with pytest.raises(DiagnosticError, match="the effort is one of 0, 1, 2, found 3"):
-        qmlir.quantize(model, given, effort=3)
+    with pytest.raises(DiagnosticError, match="the effort is one of 0, 1, 2, 3, found 4"):
+        qmlir.quantize(model, given, effort=4)
     lowered = model.clone()
     stages_of({}, model)(lowered, "target", "lower")
     profiled: Profile = profile(lowered, given)
