@@ -6,7 +6,7 @@ operations can take part. `fusion` then lets an operation compute on the quantiz
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -23,7 +23,7 @@ from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.attached import PARTS, STATS
 from qmlir.quantization.profiles.given import given_type
-from qmlir.quantization.retyping import TRAINABLE, mark_kept_in_float
+from qmlir.quantization.retyping import REPAIR, TRAINABLE, mark_kept_in_float
 from qmlir.quantization.signed_weights import signed_constant, without_zero
 
 
@@ -109,6 +109,8 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
         if key not in made:
             if float_constants:
                 constant.attributes[TRAINABLE] = UnitAttr()
+                if (repair := decisions.repairs.get((user, place))) is not None:
+                    constant.attributes[REPAIR] = StringAttr(repair)
             stored = _stored_constant(constant, type_, is_signed=is_signed)
             dequantized = DequantizeCastOp(stored[-1].results[0], _plain(constant.result))
             set_origins(dequantized, origins_of(constant))

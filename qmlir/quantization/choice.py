@@ -1,8 +1,9 @@
-"""How one value is quantized, as a recipe chooses: storage, scheme, granularity, scale, calibrator and arithmetic."""
+"""How one value is quantized, as a recipe chooses: storage, scheme, granularity, scale, calibrator, rule, repair."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from qmlir.arithmetic.calibrators import Option
 from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage
@@ -19,6 +20,22 @@ def parse_scale(text: str) -> str:
     """`range` or `sum`. Raises `ValueError`."""
     if text not in SCALES:
         raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
+    return text
+
+
+REPAIRS = ("quant-correct-bias", "quant-gptq", "quant-round", "quant-search-scales")
+"""The passes that repair weights and biases (`quantize --effort`)."""
+
+ALL_REPAIRS, NO_REPAIR = "*", "none"
+
+
+def parse_repair(text: str) -> str:
+    """`none`, or globs of the passes in `REPAIRS`, `quant-gptq,quant-correct-bias`. Raises `ValueError`."""
+    for glob in () if text == NO_REPAIR else text.split(","):
+        if not any(fnmatchcase(name, glob) for name in REPAIRS):
+            near = nearest_name(glob, REPAIRS)
+            known = ", ".join((*REPAIRS, NO_REPAIR))
+            raise ValueError(f"'{glob}' is not a repair{near}: {known} are accepted, and globs")
     return text
 
 
@@ -67,6 +84,8 @@ class Choice:
     calibrator: str = "min_max"
     calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     rule: Arithmetic = Arithmetic.ONNXRUNTIME
+    repair: str = ALL_REPAIRS
+    """Of weights: the passes that may repair them, and the bias beside them (`parse_repair`)."""
 
     @property
     def has_least_error(self) -> bool:

@@ -31,7 +31,7 @@ from qmlir.ir.provenance import describe
 from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
-from qmlir.quantization.choice import Choice
+from qmlir.quantization.choice import ALL_REPAIRS, Choice
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
@@ -271,6 +271,8 @@ class _Decider:
             for place, array in arrays.items():
                 if slots[place] is wanted:
                     self.decisions.constants[op, place] = self._constant_type(op, place, wanted, array)
+                    if (repair := self.recipe.wish(op, wanted).repair) != ALL_REPAIRS:
+                        self.decisions.repairs[op, place] = repair
         self._decide_bias(op)
 
     def _is_wide(self, value: SSAValue) -> bool:

@@ -34,6 +34,9 @@ class Decisions:
     signed: set[tuple[Operation, int]] = field(default_factory=set[tuple[Operation, int]])
     """Those of them whose codes are signs: binary weights."""
 
+    repairs: dict[tuple[Operation, int], str] = field(default_factory=dict[tuple[Operation, int], str])
+    """The passes that may repair weights, where a rule says which, by their user and their place there."""
+
     operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
     """The type in which an operation takes a value of another one, by its user and its place there: a bias that is not
     a constant in that of its sum, a residual stream in that of the data of a product."""

@@ -30,7 +30,7 @@ from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_scale
+from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
 from qmlir.quantization.facts import FACTS
 from qmlir.quantization.recipe_text import RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
@@ -41,6 +41,7 @@ _READERS: Mapping[str, Any] = {
     "granularity": GranularityChoice.parse,
     "scale": parse_scale,
     "rule": Arithmetic,
+    "repair": parse_repair,
 }
 _MATCHERS = ("origin", "role", "op", "node", "slot")
 _CALIBRATOR = "calibrator"
@@ -312,6 +313,8 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         matchers["slot"] = slots[matchers["slot"]]
     if "granularity" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
         raise _rule_error(name, f"granularity is for weights, slot '{matchers['slot']}' has one scale")
+    if "repair" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
+        raise _rule_error(name, f"repair is for weights, slot '{matchers['slot']}' has none")
     if "scale" in settings and matchers.get("slot", Slot.BIAS) is not Slot.BIAS:
         raise _rule_error(name, f"scale is for a bias, the one of slot '{matchers['slot']}' follows from its range")
     return Rule(settings, facts=facts, name=name, **matchers)

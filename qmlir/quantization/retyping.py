@@ -24,6 +24,9 @@ TRAINABLE = "nn.trainable"
 UNROUNDED = "quant.unrounded"
 """On a constant of floats whose codes were chosen: the floats that it had."""
 
+REPAIR = "quant.repair"
+"""On a constant of floats: the passes that may repair it, where a recipe says which."""
+
 
 def is_float(value: SSAValue) -> bool:
     """Whether a value is a float, or a tensor of floats."""

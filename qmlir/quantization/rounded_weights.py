@@ -6,9 +6,10 @@ codes are other floats, those that the cast gives them for. What they were stays
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import StringAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -23,7 +24,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.quantization.retyping import TRAINABLE, UNROUNDED
+from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 from qmlir.quantization.signed_weights import is_signed, unrounded
 from qmlir.quantization.simulation import is_bias
 
@@ -62,6 +63,11 @@ class RoundedWeight(RoundedConstant):
     def rows(self) -> ContractionRows:
         """How the first of its readers reads it: all of them do so."""
         return self.readers[0][1]
+
+    def may_be_repaired(self, name: str) -> bool:
+        """Whether the recipe lets the pass `name` change it."""
+        said = self.op.attributes.get(REPAIR)
+        return not isinstance(said, StringAttr) or any(fnmatchcase(name, glob) for glob in said.data.split(","))
 
     @property
     def bias(self) -> RoundedConstant | None:

@@ -72,6 +72,7 @@ PASSES: Mapping[str, str] = {
     "quant-open-composites": "qmlir.passes.quantized.quant_open_composites:QuantOpenComposites",
     "quant-partition": "qmlir.targets.partitioning.quant_partition:QuantPartition",
     "quant-propagate-types": "qmlir.passes.quantized.quant_propagate_types:QuantPropagateTypes",
+    "quant-restore-weights": "qmlir.passes.quantized.quant_restore_weights:QuantRestoreWeights",
     "quant-round": "qmlir.passes.quantized.quant_round:QuantRound",
     "quant-search-scales": "qmlir.passes.quantized.quant_search_scales:QuantSearchScales",
     "quant-set-requantize": "qmlir.passes.quantized.quant_set_requantize:QuantSetRequantize",

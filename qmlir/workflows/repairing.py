@@ -121,7 +121,7 @@ def _finite(ratio: float | None) -> float | None:
 
 
 def repair_passes(effort: int, required: str = "") -> tuple[str, ...]:
-    """The passes of the efforts up to `effort`; none for 0. Passes that are `required` come before the last one of each.
+    """The passes of the efforts up to `effort`; none for 0. Those that are `required` come before the last one of each.
 
     Raises `DiagnosticError` for what is no effort.
     """

@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.quantization.fusion import QuantizeConstant, rewrite
-from qmlir.quantization.retyping import TRAINABLE, UNROUNDED
+from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class QuantStoreConstants(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for constant in op.walk():
             if isinstance(constant, ConstantOp):
-                for mark in (TRAINABLE, UNROUNDED):
+                for mark in (TRAINABLE, REPAIR, UNROUNDED):
                     constant.attributes.pop(mark, None)
         rewrite(op, (QuantizeConstant(),), ctx)

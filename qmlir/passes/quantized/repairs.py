@@ -95,7 +95,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         data = self.data if self.samples is None else self.samples
         if isinstance(data, str) and not data:
             raise op_error(function, f"has no samples: {self.name} takes 'data', a file or a folder of arrays")
-        weights = list(rounded_weights(function))
+        weights = [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
         if not weights:
             return
         self.repair(op, weights, [run.arguments for run in Samples(function, data)])

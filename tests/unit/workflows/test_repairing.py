@@ -10,6 +10,7 @@ from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.requantize import quantized_type
@@ -20,8 +21,10 @@ from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.passes.quantized.repairs import RepairsWeights
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
+from qmlir.quantization.choice import REPAIRS
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.rounded_weights import RoundedWeight, bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
@@ -343,3 +346,44 @@ def test_an_exact_output_does_not_undo_a_repair() -> None:
     assert repair is not None
     assert math.isfinite(repair.before_db)
     assert repair.is_kept
+
+
+def test_a_recipe_says_which_passes_repair_a_layer() -> None:
+    random = np.random.default_rng(0)
+    weights = [", ".join(f"{each:.4f}" for each in random.normal(size=32)) for _ in range(2)]
+    model = qmlir.load(
+        parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[1, 8] x) => (float[1, 8] y)
+        <float[8, 4] w = {{{weights[0]}}}, float[4, 8] v = {{{weights[1]}}}, float[4] b = {{0, 0, 0, 0}},
+         float[8] c = {{0, 0, 0, 0, 0, 0, 0, 0}}> {{
+            [first] h = Gemm (x, w, b)
+            [last] y = Gemm (h, v, c)
+        }}""")
+    )
+    samples = (random.normal(size=(64, 8)) + 1).astype(np.float32)
+
+    def repaired(*tables: dict[str, str]) -> set[tuple[str, str]]:
+        made = quantize(model, {"x": samples}, effort=2, weights="i3", validate=False, recipe={"rule": tables})
+        assert made.repair is not None
+        return {(each.layer, each.repair) for each in made.repair.layers}
+
+    assert {layer for layer, _ in repaired()} == {"first", "last"}
+    only = {"node": "first", "slot": "weight", "repair": "quant-gptq"}
+    assert repaired(only, {"node": "last", "slot": "weight", "repair": "none"}) == {("first", "quant-gptq")}
+    assert repaired({"slot": "weight", "repair": "*-bias"}) == {
+        (name, "quant-correct-bias") for name in ("first", "last")
+    }
+    for text, message in (
+        ("quant-gtpq", "'quant-gtpq' is not a repair, did you mean 'quant-gptq'"),
+        ("i4", "'i4' is not a"),
+    ):
+        with pytest.raises(DiagnosticError, match=message):
+            repaired({"slot": "weight", "repair": text})
+    with pytest.raises(DiagnosticError, match="repair is for weights, slot 'output' has none"):
+        repaired({"slot": "output", "repair": "none"})
+
+
+def test_the_repairs_that_recipes_know_are_those_there_are() -> None:
+    passes = {name: registry.load(target) for name, target in registry.PASSES.items() if name.startswith("quant-")}
+    assert {name for name, made in passes.items() if issubclass(made, RepairsWeights)} == set(REPAIRS)

@@ -206,8 +206,8 @@ def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pyte
 
 def test_all_variants_are_chosen() -> None:
     """The cases above go through every variant but Winograd's, of another operation, depthwise dot products, of larger
-    windows (`variants/test_interleaved.py`), sums of few steps in 16 bits (`variants/test_short_sums.py`), and those for
-    one row by 2 bits (`variants/test_narrow.py`)."""
+    windows (`variants/test_interleaved.py`), sums of few steps in 16 bits (`variants/test_short_sums.py`), and one row
+    by 2 bits (`variants/test_narrow.py`)."""
     chosen = set[str]()
     for seed in range(50):
         for make in (convolution, product):

@@ -1,0 +1,73 @@
+"""`quant-restore-weights`: weights and biases are again what they were before passes repaired them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.ir.diagnostics import nearest_name, op_error
+from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.statistics import count
+from qmlir.passes.quantized.repairs import layer_of
+from qmlir.quantization.rounded_weights import UNROUNDED, rounded_weights
+from qmlir.specialization.inputs import function_of
+
+
+@dataclass(frozen=True)
+class QuantRestoreWeights(ModulePass):
+    """Undo repairs: give constants of floats, which were rounded to chosen codes, the floats that they had.
+
+    All of them, or the weights and biases of `layers`, globs of names of layers. It runs before the constants are
+    stored; then their casts give the nearest codes.
+
+    Before:
+
+    ```mlir
+    !w = !quant.uniform<i4:f32, 0.5>
+    func.func @main() -> tensor<1x2x!w> {
+      %w = nn.constant dense<[[0.5, 1.0]]> : tensor<1x2xf32>
+          {nn.trainable, quant.unrounded = dense<0.7> : tensor<1x2xf32>}
+      %0 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      func.return %0 : tensor<1x2x!w>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !w = !quant.uniform<i4:f32, 0.5>
+    func.func @main() -> tensor<1x2x!w> {
+      %w = nn.constant dense<0.7> : tensor<1x2xf32> {nn.trainable}
+      %0 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      func.return %0 : tensor<1x2x!w>
+    }
+    ```
+    """
+
+    name = "quant-restore-weights"
+    preserves: ClassVar[Preservation] = MEANING
+
+    layers: tuple[str, ...] = ()
+    function: str = "main"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        constants = self._of_layers(op) if self.layers else (each for each in op.walk() if isinstance(each, ConstantOp))
+        for constant in list(constants):
+            if (known := constant.attributes.pop(UNROUNDED, None)) is not None:
+                constant.properties["value"] = known
+                count("constants")
+
+    def _of_layers(self, module: ModuleOp) -> Iterator[ConstantOp]:
+        function = function_of(module, self.function)
+        weights = {layer_of(weight): weight for weight in rounded_weights(function)}
+        for glob in self.layers:
+            found = [weight for name, weight in weights.items() if fnmatchcase(name, glob)]
+            if not found:
+                raise op_error(function, f"has no layer '{glob}' with weights of floats{nearest_name(glob, weights)}")
+            for weight in found:
+                yield from (each.op for each in (weight, weight.bias) if each is not None)
