@@ -44,7 +44,7 @@ _SETTINGS: dict[str, QuantizeSettings] = {
 }
 
 
-def _ready(images: Array, shape: Sequence[int]) -> Array:
+def ready_images(images: Array, shape: Sequence[int]) -> Array:
     """All images as the one input of a model, whose open axis is that of the images."""
     if images.dtype == np.uint8:
         images = (images.astype(np.float32) / np.float32(255) - np.float32(0.5)) / np.float32(0.25)
@@ -52,7 +52,7 @@ def _ready(images: Array, shape: Sequence[int]) -> Array:
     return np.moveaxis(images.reshape(len(images), *shape[:axis], *shape[axis + 1 :]), 0, axis)
 
 
-def _scores(module: ModuleOp, name: str, images: Array) -> Array:
+def scores_of(module: ModuleOp, name: str, images: Array) -> Array:
     found: Any = next(iter(qmlir.compile(module)({name: images}).values()))
     return np.asarray(found)
 
@@ -71,9 +71,11 @@ def measured(
     (port,) = inputs_of(function_of(module, "main"))
     shape = tensor(port.type).get_shape()
     with np.load(archive) as found:
-        data, images = (_ready(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", None)))
+        data, images = (
+            ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", None))
+        )
         classes = found["y_test"]
-    wanted = _scores(module, port.name, images)
+    wanted = scores_of(module, port.name, images)
     right = float((wanted.argmax(1) == classes).mean())
     yield BenchRow("float", 100 * right, None, "%", subject=model.stem)
     for what, settings in chosen.items():
@@ -81,7 +83,7 @@ def measured(
             begun = time.perf_counter()
             quantized = qmlir.quantize(module, {port.name: data}, effort=effort, validate=False, **settings).module
             taken = time.perf_counter() - begun
-            scores = _scores(quantized, port.name, images)
+            scores = scores_of(quantized, port.name, images)
             sums = ErrorSums()
             sums.add(wanted, scores)
             top1 = float((scores.argmax(1) == classes).mean())
@@ -110,7 +112,9 @@ def ordered(model: Path, archive: Path, samples: int, choices: int, images: int)
     (port,) = inputs_of(function_of(module, "main"))
     shape = tensor(port.type).get_shape()
     with np.load(archive) as found:
-        data, tested = (_ready(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images)))
+        data, tested = (
+            ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images))
+        )
         classes = found["y_test"][:images]
     output = output_name(module, None)
     profiled = qmlir.quantize(module, {port.name: data}, validate=False).profiled
@@ -120,7 +124,7 @@ def ordered(model: Path, archive: Path, samples: int, choices: int, images: int)
     begun = time.perf_counter()
     known = predict(layered, batches, output, [(name, Width.NARROW) for name in names], Measurements(""))
     yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=model.stem)
-    wanted = _scores(module, port.name, tested)
+    wanted = scores_of(module, port.name, tested)
     predicted: list[float] = []
     alone: list[float] = []
     measured: list[float] = []

@@ -72,7 +72,7 @@ def accuracy(scores_of: Callable[[Array], Array], batch: int, images: Array, cla
     return right / (len(starts) * batch)
 
 
-def _recipe(model: ModuleOp, has_edges: bool) -> Mapping[str, Any]:
+def recipe_of(model: ModuleOp, has_edges: bool) -> Mapping[str, Any]:
     """8 bits for the scores, and with edges for the first and the last layer."""
     layers = [op for op in function_of(model, "main").walk() if isinstance(op, MultipliesAndAdds)]
     first, last = (origins_of(op)[0].name for op in (layers[0], layers[-1]))
@@ -100,7 +100,7 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
     names: Sequence[str] = () if arguments.only_step else arguments.only or list(_SETTINGS)
     for name in names:
         scales, settings, has_edges, bar = _SETTINGS[name]
-        given: dict[str, Any] = {**settings, "recipe": _recipe(model, has_edges), "scales": scales}
+        given: dict[str, Any] = {**settings, "recipe": recipe_of(model, has_edges), "scales": scales}
         found = qmlir.finetune(
             model, {port.name: images}, labels=classes, augment=varied, threads=arguments.threads, held_out=held_out,
             epochs=arguments.epochs, batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate,
@@ -116,7 +116,7 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         differ = float((wanted != _scores(programs, port.name, found.parameters, some)).sum())
         yield BenchRow("scores that differ from the frozen module", differ, 0.0, "", subject=name)
     if not arguments.no_step:
-        recipe = _recipe(model, False)
+        recipe = recipe_of(model, False)
         trained = qmlir.trainable(model, [{port.name: images[:64]}], weights="i4", recipe=recipe)
         clock = time.process_time if arguments.processor_time else time.perf_counter
         some = (images[: arguments.batch], classes[: arguments.batch])
