@@ -1,48 +1,46 @@
 """A run for a profile: samples go through a module with observers; statistics of each key come out.
 
 In the interpreter samples go one by one where the batch size is open, since the products of a larger batch are rounded
-otherwise. A faster machine may take some at once, as many as the model says. So a profile depends on its samples alone,
-not on how they are divided among batches or processes.
+otherwise. A faster machine may take some at once, as many as the model says, and tasks for other workers never cut
+such a group. So a profile depends on its samples alone, not on how they are divided among processes or workers.
 """
 
 import math
-import multiprocessing
-import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from queue import SimpleQueue
-from tempfile import TemporaryDirectory
 from typing import IO, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import registry
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.environment import default_environment
+from qmlir.interpreter.jobs.job import Begun, Job, Workers
+from qmlir.interpreter.jobs.processes import Processes
+from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.recording import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.samples import Data, Run, Samples
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.given import has_parameters
 from qmlir.quantization.profiles.keys import keyed_values
-from qmlir.text.parsing import load_module
-from qmlir.text.printing import PrintOptions, Weights, save_module
 
 BATCH = 32
 """The default number of samples in one work item of a process."""
 
+_TASK_BYTES, _TASK_SAMPLES = 1 << 22, 256
+"""The most that a task of other workers has, unless one run is more."""
+
 _AHEAD = 2
-"""Work items for each process: one in progress, and one waiting."""
+"""Pieces of runs for each thread: one in progress, and one waiting."""
 
 
 @dataclass(frozen=True)
@@ -91,75 +89,6 @@ class Interpreted:
         self.recorder.begin([run.first], run.samples)
         self.interpreter.call(self.function, run.arguments)
         return self.recorder.end()
-
-
-_Part = tuple[list[Ranges], dict[str, Statistics]]
-"""The result of a work item: the ranges of each run, in order, and the statistics of all."""
-
-_machine: Interpreted | None = None
-
-
-def _start_process(path: Path, options: RunOptions, plug_ins: tuple[str, ...]) -> None:
-    global _machine
-    registry.continue_with(plug_ins)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who starts the run ends it: Ctrl-C reaches all of a terminal's
-    module = load_module(default_environment().new_context(), path)
-    _machine = Interpreted(module, options)
-
-
-def _work(runs: list[Run]) -> _Part | str:
-    """In a process of its own: what the runs give, or the message of the error that ended them."""
-    assert _machine is not None
-    try:
-        ranges = [_machine.run([run]) for run in runs]
-    except DiagnosticError as error:  # its operation cannot be sent
-        return error.diagnostic.message
-    return ranges, _machine.taken()
-
-
-def _chunks(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
-    """Runs in lists of about `size` samples."""
-    runs = iter(runs)
-    for head in runs:
-        yield [head, *islice(runs, max(size // head.samples, 1) - 1)]
-
-
-def _in_order(executor: ProcessPoolExecutor, chunks: Iterator[list[Run]], ahead: int) -> Iterator[tuple[int, _Part]]:
-    """The number of samples and the result of each work item, in order; few are read ahead."""
-    waiting: deque[tuple[int, Future[_Part | str]]] = deque()
-    for chunk in chunks:
-        waiting.append((sum(run.samples for run in chunk), executor.submit(_work, chunk)))
-        if len(waiting) >= ahead:
-            yield _done(*waiting.popleft())
-    while waiting:
-        yield _done(*waiting.popleft())
-
-
-def _done(samples: int, future: Future[_Part | str]) -> tuple[int, _Part]:
-    part = future.result()
-    if isinstance(part, str):
-        raise text_error(part)
-    return samples, part
-
-
-def _run_in_processes(
-    module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
-) -> Iterator[int]:
-    with TemporaryDirectory(prefix="qmlir-profile-") as folder:
-        path = Path(folder) / "module.mlir"
-        save_module(module, path, PrintOptions(weights=Weights.SIDECAR))
-        context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(processes, context, _start_process, (path, options, registry.plug_ins()))
-        try:
-            for samples, (ranges, statistics) in _in_order(executor, _chunks(runs, batch), _AHEAD * processes):
-                for each in ranges:
-                    totals.add_runs(each)
-                totals.add_statistics(statistics)
-                yield samples
-        except BrokenProcessPool as error:
-            raise text_error(f"a process of the profiling run has ended: {error}") from error
-        finally:
-            executor.shutdown(cancel_futures=True)
 
 
 def _pieces(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
@@ -229,6 +158,86 @@ class Faster(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """What machines in other processes are made of."""
+
+    module: ShippedModule
+    options: RunOptions
+    faster: Faster | None = None
+    like: Run | None = None
+    """A run that all others are about as large as: the ways of `faster` depend on it."""
+
+    def maker(self, way: int) -> Callable[[], Machine] | None:
+        """What makes machines of that way; `None` where the module has no such form."""
+        module = self.module.module()
+        if self.faster is None or self.like is None:
+            return partial(Interpreted, module, self.options)
+        samples = Samples(Interpreter(module).function(self.options.function), [])
+        make = self.faster.ways(module, samples, self.options, self.like)[way].make
+        return partial(Interpreted, module, self.options) if make is None else make()
+
+
+@dataclass(frozen=True)
+class _SharedWay:
+    """Machines of one way."""
+
+    shared: _Shared
+    way: int
+
+
+def _begin_choosing(shared: _Shared) -> Begun:
+    """Answers ways, the fastest first, with the first one that the module has, and how many runs it takes at once."""
+
+    def choose(ways: Sequence[int]) -> bytes:
+        found = ((way, make) for way in ways if (make := shared.maker(way)) is not None)
+        way, make = next(found)
+        return f"{way} {make().at_once}".encode()
+
+    return choose
+
+
+def _begin_profiling(made: _SharedWay) -> Begun:
+    """Answers runs with a part of the profile."""
+    make = made.shared.maker(made.way)
+    if make is None:
+        raise text_error("a worker has not the compiled form of the model that another one has")
+    machine = make()
+
+    def profile(runs: Sequence[Run]) -> bytes:
+        ranges = [machine.run(piece) for piece in _pieces(runs, machine.at_once)]
+        return ProfilePart(ranges, machine.taken()).to_bytes()
+
+    return profile
+
+
+def _tasks(runs: Iterable[Run], at_once: int, samples: int | None) -> Iterator[list[Run]]:
+    """Runs in lists of about so many samples: so many times `at_once` that runs go together as they do in one list."""
+    runs = iter(runs)
+    for head in runs:
+        size = sum(each.nbytes for each in head.arguments)
+        most = samples or min(_TASK_SAMPLES, _TASK_BYTES * head.samples // max(size, 1))
+        count = max(math.ceil(most / head.samples / at_once), 1) * at_once
+        yield [head, *islice(runs, count - 1)]
+
+
+def _run_by(workers: Workers, made: _SharedWay, tasks: Iterable[list[Run]], totals: Totals) -> Iterator[int]:
+    """Runs divided among workers, whose parts come in their order."""
+    counts = deque[int]()
+
+    def counted() -> Iterator[list[Run]]:
+        for task in tasks:
+            counts.append(_samples_of(task))
+            yield task
+
+    for content in workers.map(Job(_begin_profiling, made), counted()):
+        part = ProfilePart.from_bytes(content)
+        for each in part.ranges:
+            totals.add_runs(each)
+        totals.add_statistics(part.statistics)
+        yield counts.popleft()
+
+
 _READ_AHEAD = 1 << 26
 """Bytes of samples that are read before it is decided what runs them, where it is not known how many there are."""
 
@@ -244,8 +253,8 @@ def _changes_at(ways: Sequence[Way]) -> int:
 
 def _decided(
     runs: Iterable[Run], total: int | None, ways: Callable[[Run], Sequence[Way]]
-) -> tuple[Iterable[Run], list[Way]]:
-    """All of `runs`, and the ways to run so many, the fastest first."""
+) -> tuple[Iterable[Run], list[tuple[int, Way]]]:
+    """All of `runs`, and the ways to run so many with their numbers, the fastest first."""
     runs = iter(runs)
     head = list(islice(runs, 1))
     if not head:
@@ -258,7 +267,45 @@ def _decided(
         wanted = min(_changes_at(found), _READ_AHEAD // max(size, 1) + 1)
         head += islice(runs, wanted - 1)
         count = len(head) if len(head) < wanted else _MANY
-    return chain(head, runs), sorted(found, key=lambda way: way.once + count * way.each)
+    return chain(head, runs), sorted(enumerate(found), key=lambda each: each[1].once + count * each[1].each)
+
+
+def _run_on_this_machine(
+    module: ModuleOp, runs: Iterable[Run], options: RunOptions, ways: Sequence[Way], processes: int, batch: int | None,
+    totals: Totals,
+) -> Iterator[int]:  # fmt: skip
+    """In this process, in threads of it where machines are compiled, or in others."""
+    machine: Callable[[], Machine] | None = None
+    for way in ways:
+        if way.make is None or (machine := way.make()) is not None:
+            break
+    if processes == 1:
+        return _run_here(machine() if machine else Interpreted(module, options), runs, totals)
+    if machine is not None:
+        return _run_in_threads([machine() for _ in range(processes)], runs, totals)
+    return _run_in_processes(module, runs, options, processes, batch or BATCH, totals)
+
+
+def _run_in_processes(
+    module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
+) -> Iterator[int]:
+    made = _SharedWay(_Shared(ShippedModule.of(module), options), 0)
+    return _run_by(Processes(processes), made, _tasks(runs, 1, batch), totals)
+
+
+def _run_elsewhere(
+    workers: Workers, module: ModuleOp, runs: Iterable[Run], options: RunOptions, faster: Faster | None,
+    ways: Sequence[int], batch: int | None, totals: Totals,
+) -> Iterator[int]:  # fmt: skip
+    """By workers, one of whom finds the way to run that all of them take."""
+    runs = iter(runs)
+    head = list(islice(runs, 1))
+    if not head:
+        return iter(())
+    shared = _Shared(ShippedModule.of(module), options, faster, head[0] if ways else None)
+    (found,) = workers.map(Job(_begin_choosing, shared), [list(ways) or [0]])
+    way, at_once = map(int, found.split())
+    return _run_by(workers, _SharedWay(shared, way), _tasks(chain(head, runs), at_once, batch), totals)
 
 
 def run_profile(
@@ -272,10 +319,12 @@ def run_profile(
     chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
     progress: IO[str] | None = None,
     faster: Faster | None = None,
+    workers: Workers | None = None,
 ) -> Profile:
     """The profile of `module`, which has observers, on the samples in `data`, or on those `chosen` (`qmlir.profile`).
 
-    The interpreter runs the module, or what `faster` makes of it, in as many threads as there would be processes.
+    The interpreter runs the module, or what `faster` makes of it, in as many threads as there would be processes; or
+    `workers` do, to whom `faster` is sent.
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
     sample. Keys that no run reached are warned of.
     """
@@ -289,20 +338,17 @@ def run_profile(
     if not recorder.keys and not any(has_parameters(each.value) for each in keyed_values(module)):
         raise text_error("the module has no observers: run calib-insert-observers")
     runs = Samples(function, data)
-    taken = runs if chosen is None else chosen(runs)
+    taken: Iterable[Run] = runs if chosen is None else chosen(runs)
     totals = Totals(options.momentum)
-    machine: Callable[[], Machine] | None = None
+    ways: list[tuple[int, Way]] = []
     if faster is not None:
         taken, ways = _decided(taken, runs.exact, partial(faster.ways, module, runs, options))
-        for way in ways:
-            if way.make is None or (machine := way.make()) is not None:
-                break
-    if processes == 1:
-        steps = _run_here(machine() if machine else Interpreted(module, options), taken, totals)
-    elif machine is not None:
-        steps = _run_in_threads([machine() for _ in range(processes)], taken, totals)
+    if workers is None:
+        in_order = [way for _, way in ways]
+        steps = _run_on_this_machine(module, taken, options, in_order, processes, batch_size, totals)
     else:
-        steps = _run_in_processes(module, taken, options, processes, batch_size or BATCH, totals)
+        numbers = [number for number, _ in ways]
+        steps = _run_elsewhere(workers, module, taken, options, faster, numbers, batch_size, totals)
     samples = 0
     with bar("profiling", runs.total, progress) as advance:
         for done in steps:
@@ -313,5 +359,5 @@ def run_profile(
         listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
         emit(Diagnostic(Severity.WARNING, f"no run reached {len(unseen)} of {len(recorder.keys)} values: {listed}"))
     values = dict(totals.values())
-    in_order = {key: values[key] for key in recorder.keys if key in values}
-    return Profile(model_digest(module), samples, in_order, passes, extreme_samples=totals.extreme_samples())
+    recorded = {key: values[key] for key in recorder.keys if key in values}
+    return Profile(model_digest(module), samples, recorded, passes, extreme_samples=totals.extreme_samples())

@@ -28,6 +28,7 @@ from qmlir.quantization.spellings import meant, setting_hint, spelled
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.text.parsing import STDIN, parse_module
+from qmlir.tools.configuration import DIR
 from qmlir.tools.frame import Session
 from qmlir.tools.streams import ArgumentParser
 from qmlir.workflows.loading import STRIP, load
@@ -100,6 +101,16 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--observer": {
         "action": "append", "default": [], "metavar": "NAME",
         "help": "record what this observer of a package keeps, too (may be repeated)",
+    },
+    "--cluster": {
+        "metavar": "ADDRESS",
+        "help": "the scheduler of a Dask cluster, tcp://host:port, whose workers do the work; it does not change the "
+        "result (pip install 'qmlir[cluster]')",
+    },
+    "--resume": {
+        "metavar": DIR,
+        "help": "a folder that keeps what is done, piece by piece: the same command, ended and started again, does "
+        "what is missing",
     },
     "--processes": {
         "type": int, "default": 1, "metavar": "N",

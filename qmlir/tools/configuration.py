@@ -36,7 +36,7 @@ from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
 FILE = "qmlir.toml"
 COMMON = "common"
-SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
+SHARED = ("cluster", "data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
 """What `[common]` may hold: it counts in each command that has such an option."""
 
 DIR = "DIR"
@@ -50,11 +50,14 @@ BESIDE = (
 )  # fmt: skip
 """What a file beside a model may hold: how to quantize it, by what data, and what it must keep of its answers."""
 
-WRITTEN = ("output", "checkpoint")
+WRITTEN = ("output", "checkpoint", "resume")
 """The arguments of commands that say where they write."""
 
-_NOT_FOUND_BY_CHANCE = ("passes",)
-"""What a file must be named for: options of passes name files to write."""
+_NOT_FOUND_BY_CHANCE: Mapping[str, str] = {
+    "cluster": "sends the model and its data to other machines, and runs what comes back",
+    "passes": "may name files to write",
+}
+"""What a file must be named for, and why."""
 
 _WRITTEN_BY_US = re.compile(
     rb"""\{\s*"format":\ "qmlir-
@@ -137,7 +140,8 @@ class SettingPlace:
                 "--config if you trust it"
             )
         if trust is not Trust.NAMED and self.key in _NOT_FOUND_BY_CHANCE:
-            raise self.wrong("may name files to write: name the file with --config if you trust it")
+            why = _NOT_FOUND_BY_CHANCE[self.key]
+            raise self.wrong(f"{why}: name the file with --config if you trust it")
 
     def path(self, action: argparse.Action, text: str) -> str:
         """The path that `text` stands for, seen from where the tool runs. Raises `DiagnosticError`."""

@@ -1,6 +1,7 @@
 """A module and samples in, the profile of its values out: observers are inserted, and a run fills them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,6 +15,7 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, PROFILE
 from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.profiling import CompiledProfiling
+from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
 
 
@@ -33,6 +35,8 @@ def profile(
     momentum: float = MOMENTUM,
     compiled: bool = True,
     chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
+    cluster: "Cluster | None" = None,
+    resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
 ) -> Profile:
     """Recorded statistics of the values of `module` on samples, by key. `module` is not changed.
@@ -48,6 +52,11 @@ def profile(
     threads in the place of processes: its float products are rounded otherwise, everything else is the same. Without
     `compiled` the interpreter always runs and records, sample by sample.
 
+    With a `cluster`, the address of a scheduler of Dask or a client of one, its workers run the samples, which are read
+    here and sent to them; what they record does not depend on how many they are, nor on those that end in the middle.
+    `batch_size` is then the number of samples of a task. `resume` is a folder that keeps the results of tasks, with a
+    cluster or without: a run that was ended goes on with those that are missing.
+
     `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
     histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are
     profiled. A terminal as `progress` gets a bar.
@@ -61,14 +70,16 @@ def profile(
     observed = run_pipeline(module.clone(), passes, named=ELEMENTS) if passes else module.clone()
     verify(observed)
     run_pipeline(observed, PROFILE.text(options=f"{{{' '.join(options)}}}" if options else ""), named=ELEMENTS)
-    return run_profile(
-        observed,
-        data,
-        options=RunOptions(function, bins, momentum),
-        batch_size=batch_size,
-        processes=processes,
-        passes=passes,
-        chosen=chosen,
-        progress=progress,
-        faster=CompiledProfiling(progress) if compiled else None,
-    )
+    with workers_of(cluster, resume) as workers:
+        return run_profile(
+            observed,
+            data,
+            options=RunOptions(function, bins, momentum),
+            batch_size=batch_size,
+            processes=processes,
+            passes=passes,
+            chosen=chosen,
+            progress=progress,
+            faster=CompiledProfiling(progress if workers is None else None) if compiled else None,
+            workers=workers,
+        )

@@ -1,6 +1,8 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
 from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -29,6 +31,7 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import Widened, coverage, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.target import targets_of
+from qmlir.workflows.cluster.opening import Cluster
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
@@ -56,14 +59,23 @@ def stages_of(
     return run
 
 
+@dataclass(frozen=True)
+class _Runs:
+    """Who runs the samples that calibrate."""
+
+    processes: int
+    cluster: "Cluster | None"
+    resume: str | PathLike[str] | None
+    progress: IO[str] | None
+
+
 def _quantized(
     module: ModuleOp,
     data: Data | None,
     profiled: Profile | None,
     validation: ValidationOptions | None,
     observers: Sequence[str],
-    processes: int,
-    progress: IO[str] | None,
+    runs: _Runs,
     effort: int | None,
     settings: QuantizeSettings,
 ) -> Quantized:
@@ -99,7 +111,10 @@ def _quantized(
     if data is not None:
         holds_out = repairing or beside or share
         chosen = None if holds_out is None else holds_out.calibrating
-        profiled = profile(lowered, data, observers=observers, chosen=chosen, processes=processes, progress=progress)
+        profiled = profile(
+            lowered, data, observers=observers, chosen=chosen, processes=runs.processes, cluster=runs.cluster,
+            resume=runs.resume, progress=runs.progress,
+        )  # fmt: skip
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", "mask", "balance", taken=profiled)
@@ -173,7 +188,7 @@ def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
 
 
 @takes_model
-@tells_settings(module="Model", data="Data | None", validation="Data | None")
+@tells_settings(module="Model", data="Data | None", validation="Data | None", cluster="str | Client | None")
 def quantize(
     module: ModuleOp,
     data: Data | None = None,
@@ -186,6 +201,8 @@ def quantize(
     observers: Sequence[str] = (),
     preprocess: Preprocess | None = None,
     processes: int = 1,
+    cluster: "Cluster | None" = None,
+    resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
     effort: int | None = None,
     **settings: Unpack[QuantizeSettings],
@@ -204,7 +221,8 @@ def quantize(
     of an effort and those below it the repair is kept that helps most there, and none where none helps.
     Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
     that helps on samples that the correction has not used; all of them calibrate.
-    A terminal as `progress` gets a bar, any other stream a line every ten seconds.
+    `processes`, `cluster` and `resume` are those of `qmlir.profile`: they say who runs the samples that calibrate, and
+    do not change the result. A terminal as `progress` gets a bar, any other stream a line every ten seconds.
 
     The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
     than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
@@ -221,8 +239,7 @@ def quantize(
         profiled,
         options if validate or options.is_asked_for else None,
         observers,
-        processes,
-        progress,
+        _Runs(processes, cluster, resume, progress),
         effort,
         settings,
     )

@@ -36,7 +36,7 @@ def _sources(module: str) -> list[Path]:
 
 
 @cache
-def _code_digest(packages: tuple[registry.Package, ...]) -> str:
+def code_digest(packages: tuple[registry.Package, ...]) -> str:
     """A digest of the compiler itself and of the packages that take part: other code makes other programs."""
     found = hashlib.sha256()
     for package in packages:
@@ -51,7 +51,7 @@ def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "") -> st
     """What the program of a static module is kept under; `tuned` is a digest of the schedules that a search found."""
     parts = {
         "module": fingerprint(module),
-        "code": _code_digest(registry.packages()),
+        "code": code_digest(registry.packages()),
         "isa": isa,
         "threads": threads,
         "tuned": tuned,

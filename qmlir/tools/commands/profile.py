@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--constants", action="store_true", help="profile constants too")
     add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")
     add_options(parser, "--observer")
-    add("--batch-size", type=int, metavar="N", help="samples in one work item of a process")
-    add_options(parser, "--processes")
+    add("--batch-size", type=int, metavar="N", help="samples in one work item of a process or of a worker")
+    add_options(parser, "--processes", "--cluster", "--resume")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -63,6 +63,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         constants=arguments.constants,
         axis=arguments.axis,
         observers=arguments.observer,
+        cluster=arguments.cluster,
+        resume=arguments.resume,
         progress=session.progress,
     )
     if carries:

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
     )
     add_quantization(parser)
+    add_options(parser, "--cluster", "--resume")
     parser.add_argument(
         "--state", action="append", default=[], metavar="INPUT=OUTPUT",
         help="an input that is an output of the call before, as past_*=present_*: both are stored integers of one type "
@@ -103,6 +104,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         min_agreement=arguments.min_agreement,
         observers=arguments.observer,
         effort=arguments.effort,
+        cluster=arguments.cluster,
+        resume=arguments.resume,
         **settings,
         progress=session.progress,
     )

@@ -147,7 +147,7 @@ def _run_with(folder: Path, name: str, factor: str, place: str = "") -> list[flo
     (folder / f"{name}.py").write_text(text)
     sys.modules.pop(name, None)
     invalidate_caches()
-    key._code_digest.cache_clear()  # that of a new process
+    key.code_digest.cache_clear()  # that of a new process
     with registry.plugged([registry.plugin(name)]):
         program = compile_module(_module(_TIMES))
         return program({"x": np.array([1, 2, 3], np.float32)})["y"].tolist()

@@ -1,0 +1,194 @@
+"""Workers of a Dask cluster: tasks go to its processes, and their answers come back in order.
+
+A job is a result of the cluster itself: each worker fetches it once, and the scheduler makes it anew where the worker
+that had it has ended. A task of a worker that ended is given to another one. Each thread of a worker begins a job for
+itself, since what is begun serves one thread at a time.
+"""
+
+import threading
+import time
+import warnings
+from asyncio import CancelledError
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError as CancelledFuture
+from importlib.metadata import version
+from typing import Any, cast
+from uuid import uuid4
+
+import distributed
+from distributed.scheduler import KilledWorker
+
+from qmlir.interpreter.jobs.job import Answer, Begun, Job, Taking, answered, in_order
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.registry.faults import one_line
+from qmlir.workflows.cluster.traits import Traits, traits
+
+CONNECT_SECONDS = 10.0
+"""How long a scheduler, or its first worker, may take to answer."""
+
+_AHEAD = 3
+"""Tasks for each thread of a worker: one in progress, and two waiting, so that one that is late holds up few others."""
+
+_COUNTED_SECONDS = 2.0
+"""How often workers are counted: they come and go."""
+
+_BEGUN_JOBS = 4
+"""So many jobs a thread keeps begun, with their programs."""
+
+_begun = threading.local()
+
+
+def _begun_here(job: Job) -> Begun:
+    """What this thread has begun, or begins now."""
+    known: OrderedDict[str, Begun] = _begun.__dict__.setdefault("known", OrderedDict[str, Begun]())
+    if job.key not in known:
+        known[job.key] = job.begun()
+        while len(known) > _BEGUN_JOBS:
+            known.popitem(last=False)
+    known.move_to_end(job.key)
+    return known[job.key]
+
+
+def _work(job: Job, task: Any, wanted: Traits) -> bytes:
+    if difference := wanted.difference(traits()):
+        raise text_error(f"a worker has joined the cluster that is of another kind: {difference}")
+    begun = _begun_here(job)
+    try:
+        return begun(task)
+    except BaseException:
+        _begun.known.clear()  # what it has recorded of the task is not to be in the next answer
+        raise
+
+
+def _perform(job: Job, task: Any, wanted: Traits) -> Answer:
+    """In a worker: one answer, which says why where there is none."""
+    return answered(lambda: _work(job, task, wanted))
+
+
+def _given(job: Job) -> Job:
+    """In a worker: the job, as a result that others fetch."""
+    return job
+
+
+class DaskWorkers:
+    """The workers of a cluster, all of one kind."""
+
+    def __init__(self, cluster: Any) -> None:
+        """`cluster` is a client, or the address of a scheduler, `tcp://host:port`.
+
+        Raises `DiagnosticError`: where no scheduler answers in time, where it has no workers, where workers have no
+        qmlir or another one, and where they are of several kinds.
+        """
+        self._is_ours = isinstance(cluster, str)
+        self._client: Any = _connected(cluster) if isinstance(cluster, str) else cluster
+        self._where = f"the cluster {self._client.scheduler.address}"
+        self._counted, self._threads = 0.0, 1
+        try:
+            self._traits = self._checked()
+        except DiagnosticError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the connection, where it is ours."""
+        if self._is_ours:
+            self._client.close()
+
+    @property
+    def made_by(self) -> str:
+        """A digest of what all workers have in common."""
+        return self._traits.digest
+
+    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
+        """The answer of each task. Raises `DiagnosticError`."""
+        client, taking, name = self._client, Taking(), f"qmlir-{uuid4().hex}"
+        numbers = iter(range(1 << 62))
+        sent = set[Any]()
+        given: Any = self._submit(_given, job, key=f"{name}-job")
+        distributed.wait(given)  # pyright: ignore[reportUnknownMemberType]
+        client.replicate([given])  # else tasks go to the worker that has it, and are moved later
+
+        def send(task: Any) -> Any:
+            future = self._submit(_perform, given, task, self._traits, key=f"{name}-{next(numbers)}")
+            sent.add(future)
+            return future
+
+        def receive(future: Any) -> bytes:
+            answer = self._result(future)
+            sent.discard(future)
+            return taking.taken(answer)
+
+        try:
+            yield from in_order(tasks, send, receive, lambda: _AHEAD * self._counted_threads())
+        finally:
+            if sent:
+                client.cancel(list(sent), force=True)
+
+    def _submit(self, function: Any, *arguments: Any, key: str) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # tasks are as large as they are
+            return self._client.submit(function, *arguments, key=key, pure=False)
+
+    def _result(self, future: Any) -> Answer:
+        """What a task gives. Raises `DiagnosticError` where the cluster cannot give it."""
+        try:
+            return cast(Answer, future.result())
+        except KilledWorker as error:
+            raise text_error(
+                f"{self._where} gives up a task that {error.allowed_failures + 1} workers have ended with, the last "
+                f"one {error.last_worker.address}: their logs say why, such as too little memory"
+            ) from error
+        except (CancelledError, CancelledFuture) as error:
+            raise text_error(f"the connection to {self._where} is lost: {one_line(error)}") from error
+
+    def _counted_threads(self) -> int:
+        """About how many tasks can run at once."""
+        now = time.monotonic()
+        if now - self._counted > _COUNTED_SECONDS:
+            self._threads = max(sum(self._client.nthreads().values()), 1)
+            self._counted = now
+        return self._threads
+
+    def _checked(self) -> Traits:
+        """The traits of all workers."""
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError as error:
+            start = f"dask worker {self._client.scheduler.address}"
+            raise text_error(f"{self._where} has no workers: start some, '{start}'") from error
+        ours = version("qmlir")
+        for worker, found in self._asked(version, "qmlir").items():
+            if found != ours:
+                what = f"has qmlir {found}" if isinstance(found, str) else f"has no qmlir ({one_line(found)})"
+                raise text_error(f"the worker {worker} of {self._where} {what}: this is qmlir {ours}")
+        known = dict(sorted(self._asked(traits).items()))
+        for worker, found in known.items():
+            if not isinstance(found, Traits):
+                raise text_error(f"the worker {worker} of {self._where} fails: {one_line(found)}")
+        (first, mine), *others = cast(dict[str, Traits], known).items()
+        if mine.code != traits().code:
+            raise text_error(f"the worker {first} of {self._where} differs from here: {traits().difference(mine)}")
+        for worker, its in others:
+            if difference := mine.difference(its):
+                raise text_error(
+                    f"the workers {first} and {worker} of {self._where} differ, and results would depend on who does "
+                    f"what: {difference}"
+                )
+        return mine
+
+    def _asked(self, function: Any, *arguments: Any) -> dict[str, Any]:
+        """What each worker says, by its address; of one that fails, the exception."""
+        return cast(dict[str, Any], self._client.run(function, *arguments, on_error="return"))
+
+
+def _connected(address: str) -> Any:
+    """A client of the scheduler at `address`. Raises `DiagnosticError`."""
+    try:
+        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise text_error(
+            f"no scheduler of Dask answers at '{address}' within {CONNECT_SECONDS:.0f} s: {one_line(error)}"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise text_error(f"'{address}' is no address of a scheduler, tcp://host:port: {one_line(error)}") from error

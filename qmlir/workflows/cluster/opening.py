@@ -1,0 +1,39 @@
+"""The workers that a run has: those of a cluster, or this process; and the folder that keeps what they answer."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from qmlir.interpreter.jobs.job import Here, Workers
+from qmlir.interpreter.jobs.kept import Kept
+from qmlir.ir.diagnostics import text_error
+from qmlir.workflows import cluster as room
+from qmlir.workflows.cluster.traits import traits
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Cluster: TypeAlias = "str | Client"
+"""The address of a scheduler of Dask, `tcp://host:port`, or a client of one."""
+
+
+@contextmanager
+def workers_of(cluster: "Cluster | None", resume: str | PathLike[str] | None = None) -> Generator[Workers | None]:
+    """Inside the `with` block there is a connection to the workers of `cluster`; `None` where nothing is asked for.
+
+    With a folder `resume` answers are kept there, and known ones are not asked for; without a cluster this process
+    does the work. Raises `DiagnosticError` where the cluster cannot do it.
+    """
+    if cluster is None:
+        yield None if resume is None else Kept(Here(traits().digest), Path(resume))
+        return
+    if find_spec("distributed") is None:
+        raise text_error("a cluster needs Dask: pip install 'qmlir[cluster]'")
+    workers = room.DaskWorkers(cluster)
+    try:
+        yield workers if resume is None else Kept(workers, Path(resume))
+    finally:
+        workers.close()
