@@ -108,8 +108,8 @@ class Answer:
 
 
 def _sent(diagnostic: Diagnostic) -> Diagnostic:
-    """Without its operation, which cannot be sent: the message has its name."""
-    return replace(diagnostic.for_caller(), op=None, notes=tuple(map(_sent, diagnostic.notes)))
+    """Without its operation, which the message names, and without its place in a text that is there alone."""
+    return replace(diagnostic.for_caller(), op=None, location=None, notes=tuple(map(_sent, diagnostic.notes)))
 
 
 def answered(work: Callable[[], bytes]) -> Answer:

@@ -22,6 +22,7 @@ from distributed.scheduler import KilledWorker
 from qmlir.interpreter.jobs.job import Answer, Begun, Job, Taking, answered, in_order
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.registry.faults import one_line
+from qmlir.text.tables import counted
 from qmlir.workflows.cluster.traits import Traits, traits
 
 CONNECT_SECONDS = 10.0
@@ -106,7 +107,6 @@ class DaskWorkers:
         numbers = iter(range(1 << 62))
         sent = set[Any]()
         given: Any = self._submit(_given, job, key=f"{name}-job")
-        distributed.wait(given)  # pyright: ignore[reportUnknownMemberType]
         client.replicate([given])  # else tasks go to the worker that has it, and are moved later
 
         def send(task: Any) -> Any:
@@ -135,9 +135,10 @@ class DaskWorkers:
         try:
             return cast(Answer, future.result())
         except KilledWorker as error:
+            ended = counted(error.allowed_failures + 1, "worker")
             raise text_error(
-                f"{self._where} gives up a task that {error.allowed_failures + 1} workers have ended with, the last "
-                f"one {error.last_worker.address}: their logs say why, such as too little memory"
+                f"{self._where} gives up: {ended} ended while one task ran, the last one {error.last_worker.address}; "
+                "their logs say why, such as too little memory"
             ) from error
         except (CancelledError, CancelledFuture) as error:
             raise text_error(f"the connection to {self._where} is lost: {one_line(error)}") from error
@@ -157,7 +158,7 @@ class DaskWorkers:
         except TimeoutError as error:
             start = f"dask worker {self._client.scheduler.address}"
             raise text_error(f"{self._where} has no workers: start some, '{start}'") from error
-        ours = version("qmlir")
+        ours = traits().qmlir
         for worker, found in self._asked(version, "qmlir").items():
             if found != ours:
                 what = f"has qmlir {found}" if isinstance(found, str) else f"has no qmlir ({one_line(found)})"

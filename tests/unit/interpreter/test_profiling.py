@@ -1,8 +1,9 @@
 """Profiling runs against statistics that NumPy takes of every value at once; and all that must not change a profile."""
 
 import io
+import pickle
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
+from qmlir.interpreter.jobs.job import Job
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way, run_profile
 from qmlir.interpreter.run import interpret
@@ -24,9 +26,11 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PROFILE
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.quantizing import quantize
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 MODELS = Path(__file__).resolve().parents[3].parent / "shared" / "models"
 needs_models = pytest.mark.skipif(not MODELS.exists(), reason="the digits models are not there")
 
@@ -381,3 +385,38 @@ def test_the_fastest_way_that_there_is_runs() -> None:
 
     assert run_profile(module, X, faster=Ways()).to_text() == run_profile(module, X).to_text()
     assert tried == ["none", "good"]
+
+
+class Scattered:
+    """Workers of whom each begins anew for each task, the last task first; all that comes to them was sent."""
+
+    made_by = ""
+
+    def __init__(self) -> None:
+        self.tasks: list[int] = []
+
+    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
+        sent = [pickle.dumps((job, task)) for task in tasks]
+        self.tasks.append(len(sent))
+        answers: list[bytes] = []
+        for each in reversed(sent):
+            found, task = pickle.loads(each)
+            answers.append(found.begun()(task))
+        yield from reversed(answers)
+
+
+@pytest.mark.parametrize(
+    ("count", "divided"), [(20, {1: 20, 7: 3, 20: 1}), (300, {1: 22, 7: 22, 150: 2, 300: 1})], ids=["single", "groups"]
+)
+def test_any_division_among_workers_is_the_same(count: int, divided: Mapping[int, int]) -> None:
+    """20 samples are interpreted one by one; 300 are recorded in groups of 14, which no task cuts."""
+    with np.load(EXAMPLES / "digits_samples.npz") as data:
+        samples = data["input"][np.arange(count) % 256]
+    module = qmlir.load(EXAMPLES / "digits_cnn.onnx")
+    expected = qmlir.profile(module, samples, axis=1, constants=True).to_text()
+    for size, tasks in divided.items():
+        workers = Scattered()
+        observed = run_pipeline(module.clone(), PROFILE.text(options="{constants axis=1}"))
+        found = run_profile(observed, samples, batch_size=size, faster=CompiledProfiling(), workers=workers)
+        assert found.to_text() == expected
+        assert workers.tasks == [1, tasks]

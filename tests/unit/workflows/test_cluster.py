@@ -1,0 +1,195 @@
+"""A cluster of Dask: the same text by any number of workers, by workers that end, and by a run that goes on.
+
+Its workers are processes of this machine with one thread each; they share the folder of compiled programs.
+"""
+
+import io
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.interpreter.jobs.job import Job
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.tools import qmlir_cli
+from qmlir.workflows.cluster import dask_workers, opening
+from qmlir.workflows.cluster.dask_workers import DaskWorkers
+from qmlir.workflows.cluster.opening import workers_of
+from qmlir.workflows.cluster.traits import Traits, traits
+from tests.support.dying_worker import begin_dying
+
+distributed: Any = pytest.importorskip("distributed")
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+MODEL, SAMPLES = EXAMPLES / "digits_cnn.onnx", EXAMPLES / "digits_samples.npz"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """One worker; a test adds others, which stay."""
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "memory_limit": 0}
+    with distributed.LocalCluster(n_workers=1, **options) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster, set_as_default=False) as found:
+        yield found
+
+
+def samples(count: int) -> np.ndarray:
+    with np.load(SAMPLES) as data:
+        return data["input"][:count]
+
+
+def test_one_two_and_three_workers_give_one_text(cluster: Any, client: Any) -> None:
+    """256 samples are recorded in two groups of 128; 24 are interpreted, in tasks of any size."""
+    recorded = qmlir.profile(MODEL, SAMPLES).to_text()
+    interpreted = qmlir.profile(MODEL, samples(24), compiled=False).to_text()
+    for count, size in ((1, 24), (2, 7), (3, 1)):
+        cluster.scale(count)
+        client.wait_for_workers(count)
+        assert len(client.nthreads()) == count
+        found = qmlir.profile(MODEL, samples(24), compiled=False, cluster=client, batch_size=size)
+        assert found.to_text() == interpreted
+    assert qmlir.profile(MODEL, SAMPLES, cluster=client, batch_size=128).to_text() == recorded
+
+
+def test_a_worker_that_ends_changes_nothing(client: Any) -> None:
+    before = client.run(os.getpid)
+    ended: list[str] = []
+
+    def data() -> Iterator[np.ndarray]:
+        for place, sample in enumerate(samples(48)):
+            if place == 16:  # some tasks of each worker are waiting
+                worker, process = next(iter(before.items()))
+                os.kill(process, signal.SIGKILL)
+                ended.append(worker)
+            yield sample
+
+    found = qmlir.profile(MODEL, data(), compiled=False, cluster=client, batch_size=1)
+    assert found.to_text() == qmlir.profile(MODEL, samples(48), compiled=False).to_text()
+    assert ended
+    assert not set(ended) & set(client.nthreads())
+
+
+def test_a_run_that_was_ended_goes_on(client: Any, tmp_path: Path) -> None:
+    """With the same command, on the cluster or without it: here both have one kind of machine."""
+
+    def data() -> Iterator[np.ndarray]:
+        yield from samples(20)
+        raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"compiled": False, "batch_size": 2, "resume": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        qmlir.profile(MODEL, data(), cluster=client, **options)
+    first = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert 1 < len(first) < 11
+    torn, *_ = first
+    torn.write_bytes(torn.read_bytes()[:-1])
+    found = qmlir.profile(MODEL, samples(20), cluster=client, **options)
+    assert found.to_text() == qmlir.profile(MODEL, samples(20), compiled=False).to_text()
+    second = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(second) == 11  # ten of two samples each, and the way to run them
+    assert [path for path in first if second[path] != first[path]] == [torn]
+    assert qmlir.profile(MODEL, samples(20), **options).to_text() == found.to_text()
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == second
+
+
+def command(*words: Any) -> tuple[int, str]:
+    err = io.StringIO()
+    code = qmlir_cli.main([*map(str, words), "--quiet"], stdout=io.StringIO(), stderr=err)
+    return code, err.getvalue()
+
+
+def test_commands_take_the_address(cluster: Any, tmp_path: Path) -> None:
+    np.savez(tmp_path / "samples.npz", input=samples(16))
+    texts: dict[str, set[str]] = {}
+    for name, words in (("one", ()), ("two", ("--cluster", cluster.scheduler_address, "--resume", tmp_path / "parts"))):
+        for verb, file, more in (("profile", "json", ()), ("quantize", "mlir", ("--no-validate",))):
+            output = tmp_path / f"{name}.{file}"
+            assert command(verb, MODEL, "--data", tmp_path / "samples.npz", "-o", output, *words, *more) == (0, "")
+            texts.setdefault(verb, set()).add(output.read_text().replace(f"{name}.safetensors", ""))
+    assert {verb: len(found) for verb, found in texts.items()} == {"profile": 1, "quantize": 1}
+
+
+def test_a_value_that_is_not_a_number_is_the_same_error(client: Any) -> None:
+    data = samples(6).copy()
+    data[4, 0, 3, 3] = np.nan
+    with pytest.raises(DiagnosticError) as here:
+        qmlir.profile(MODEL, data)
+    with pytest.raises(DiagnosticError) as there:
+        qmlir.profile(MODEL, data, cluster=client, batch_size=2)
+    assert str(there.value) == str(here.value)
+    # What the workers had recorded before is in no other profile.
+    data[4, 0, 3, 3] = 0.5
+    assert qmlir.profile(MODEL, data, cluster=client, batch_size=2).to_text() == qmlir.profile(MODEL, data).to_text()
+
+
+def test_a_task_that_ends_workers_is_given_up(cluster: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with workers_of(client) as workers:
+        assert workers is not None
+        with pytest.raises(DiagnosticError, match="gives up: 1 worker ended while one task ran, the last one tcp://"):
+            list(workers.map(Job(begin_dying, None), [0]))
+
+
+def test_no_scheduler_and_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_workers, "CONNECT_SECONDS", 0.3)
+    with pytest.raises(DiagnosticError, match=r"^error: no scheduler of Dask answers at 'tcp://127.0.0.1:9' within"):
+        qmlir.profile(MODEL, SAMPLES, cluster="tcp://127.0.0.1:9")
+    with pytest.raises(DiagnosticError, match=r"'nothing://here' is no address of a scheduler, tcp://host:port"):
+        qmlir.profile(MODEL, SAMPLES, cluster="nothing://here")
+
+
+def test_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    with pytest.raises(DiagnosticError, match=r"^error: a cluster needs Dask: pip install 'qmlir\[cluster\]'$"):
+        qmlir.profile(MODEL, SAMPLES, cluster="tcp://127.0.0.1:9")
+
+
+def _said(monkeypatch: pytest.MonkeyPatch, client: Any, *answers: Any) -> str:
+    """The error where one worker after the other says this of itself: a version, or all of it."""
+    named = {f"tcp://worker{number}": each for number, each in enumerate(answers)}
+
+    def asked(self: DaskWorkers, function: Any, *arguments: Any) -> dict[str, Any]:
+        is_version = bool(arguments)
+        return {name: each.qmlir if is_version and isinstance(each, Traits) else each for name, each in named.items()}
+
+    monkeypatch.setattr(DaskWorkers, "_asked", asked)
+    with pytest.raises(DiagnosticError) as error, workers_of(client):
+        pass
+    return str(error.value)
+
+
+def test_workers_of_another_kind(monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
+    ours = traits()
+    assert "worker1 of the cluster tcp://" in (old := _said(monkeypatch, client, ours, "0.0.9"))
+    assert old.endswith(f" has qmlir 0.0.9: this is qmlir {ours.qmlir}")
+    none = _said(monkeypatch, client, PackageNotFoundError("qmlir"))
+    assert "worker0" in none
+    assert " has no qmlir (" in none
+    other = _said(monkeypatch, client, replace(ours, code="other"))
+    assert other.endswith(f" differs from here: the code of qmlir {ours.qmlir}, or of packages that add to it")
+    packages = {**ours.packages, "numpy": "1.0"}
+    mixed = _said(monkeypatch, client, ours, replace(ours, packages=packages))
+    assert "the workers tcp://worker0 and tcp://worker1 of the cluster" in mixed
+    assert mixed.endswith(f"results would depend on who does what: numpy {ours.packages['numpy']} and 1.0")
+    mixed = _said(monkeypatch, client, ours, ours, replace(ours, processor="z80"))
+    assert mixed.endswith(f"processors: {ours.processor} and z80")
+
+
+def test_a_worker_of_another_kind_that_joins_later(monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
+    with workers_of(client) as workers:
+        assert isinstance(workers, DaskWorkers)
+        monkeypatch.setattr(workers, "_traits", replace(traits(), processor="z80"))
+        with pytest.raises(DiagnosticError, match="a worker has joined the cluster that is of another kind"):
+            list(workers.map(Job(begin_dying, None), [0]))
