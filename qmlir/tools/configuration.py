@@ -13,8 +13,8 @@ relative to the file that it stands in.
 
 One file is read: the one that `--config` names, otherwise that in the working directory, otherwise that beside the
 model. The last two may come from somebody else. So what the one in the working directory lets a command write lies
-inside of that folder, and replaces no file that another program wrote. The one beside a model says how to quantize
-(`BESIDE`), and names nothing outside of its folder.
+inside of that folder, and replaces no file that another program wrote; and it names no cluster. The one beside a model
+says how to quantize (`BESIDE`), and names nothing outside of its folder.
 """
 
 import argparse

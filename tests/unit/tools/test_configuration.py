@@ -29,6 +29,8 @@ def build() -> ArgumentParser:
     parser.add_argument("--bound", type=float, metavar="DB", help="decibels")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=1x3", help="shapes")
     parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE", help="inputs")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="who does it")
+    parser.add_argument("--resume", metavar="DIR", help="what is done")
     parser.add_argument("--strict", action="store_true", help="fail")
     parser.add_argument("--config", metavar="FILE")
     parser.add_argument("--write-config", action="store_true")
@@ -110,7 +112,7 @@ def test_another_file(tmp_path: Path) -> None:
             r"unknown key 'schem' in \[quantize\], did you mean 'scheme'\? \(accepted: data,",
         ),
         ("[quantize]\nwrite-config = true", r"unknown key 'write-config' in \[quantize\]"),
-        ("[common]\nscheme = 'one'", r"unknown key 'scheme' in \[common\].* \(accepted: data, isa,"),
+        ("[common]\nscheme = 'one'", r"unknown key 'scheme' in \[common\].* \(accepted: cluster, data, isa,"),
         ("[quantise]", r"unknown table 'quantise', did you mean 'quantize'\? \(accepted: common, quantize, run\)"),
         ("threads = 1", r"unknown table 'threads'.* \(accepted: common, quantize, run\)"),
         ("quantize = 1", r"'quantize' is a table, \[quantize\], found 1"),
@@ -225,6 +227,8 @@ def test_one_file_is_read_and_told(folders: tuple[Path, Path]) -> None:
         ("threads = 9", "threads in [quantize] is not for a file beside the model"),
         ("strict = true", "strict in [quantize] is not for a file beside the model"),
         ("input = ['x.npy']", "input in [quantize] is not for a file beside the model"),
+        ("cluster = 'tcp://10.0.0.1:8786'", "cluster in [quantize] is not for a file beside the model"),
+        ("resume = 'parts'", "resume in [quantize] is not for a file beside the model"),
         ("data = '../work/secret.npz'", "outside of the folder of a file beside the model"),
         ("data = 'elsewhere/secret.npz'", "outside of the folder of a file beside the model"),
         ("data = '/etc/passwd'", "outside of the folder of a file beside the model"),
@@ -282,6 +286,18 @@ def test_what_a_file_in_the_working_directory_lets_be_written(
     assert reason in str(caught.value)
     named = found_from(models / "m.onnx", "--config", "qmlir.toml")
     assert (named.data, named.output) == ("../x.npz", output)
+
+
+def test_a_cluster_is_named_by_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets the model and its data, and what it answers is unpickled: no file that is found by chance names one."""
+    monkeypatch.chdir(tmp_path)
+    words = ("--data", "x", "-o", "out")
+    for table in ("common", "quantize"):
+        (tmp_path / "qmlir.toml").write_text(f"[{table}]\ncluster = 'tcp://10.0.0.1:8786'\n")
+        with pytest.raises(DiagnosticError, match=rf"cluster in \[{table}\] sends the model and its data to"):
+            found_from(tmp_path / "m.onnx", *words)
+        found = found_from(tmp_path / "m.onnx", *words, "--config", "qmlir.toml")
+        assert found.cluster == "tcp://10.0.0.1:8786"
 
 
 def test_nothing_waits_for_a_pipe_in_its_place(folders: tuple[Path, Path]) -> None:
