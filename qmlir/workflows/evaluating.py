@@ -7,7 +7,7 @@ scores in one output.
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
@@ -186,7 +186,7 @@ class Runner:
     compiled: int = field(default=0, init=False)
     """How many modules were compiled."""
 
-    def outputs(self, module: ModuleOp, batches: Batches) -> Iterator[tuple[Batch, dict[str, Array]]]:
+    def outputs(self, module: ModuleOp, batches: Iterable[Batch]) -> Iterator[tuple[Batch, dict[str, Array]]]:
         """What `module` gives for each batch.
 
         Raises `DiagnosticError` for what cannot be computed, or with the engine `compiled` not be compiled.
@@ -279,13 +279,23 @@ class Accuracy:
 
     def of(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> float:
         """The accuracy of `module`. Raises `DiagnosticError` where there are not as many labels as samples."""
-        expected = self._wanted()
-        found = self.predictions(module, advance)
+        if self._expected is None:
+            self._expected = self.predictions(self.reference) if self.labels is None else self.labels
+        return self.scored(self.predictions(module, advance))
+
+    @property
+    def is_expecting(self) -> bool:
+        """Whether the right classes are known."""
+        return self.labels is not None or self._expected is not None
+
+    def expect(self, found: Array) -> None:
+        """Take the classes that the float model says as the right ones, where there are no labels."""
+        self._expected = found if self.labels is None else self.labels
+
+    def scored(self, found: Array) -> float:
+        """The accuracy of predictions, of each sample in order. Raises `DiagnosticError` as `of` does."""
+        expected = self.labels if self._expected is None else self._expected
+        assert expected is not None
         if len(found) != len(expected):
             raise text_error(f"there are {len(expected)} labels for {len(found)} samples")
         return float((found == expected).mean())
-
-    def _wanted(self) -> Array:
-        if self._expected is None:
-            self._expected = self.predictions(self.reference) if self.labels is None else self.labels
-        return self._expected

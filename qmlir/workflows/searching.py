@@ -21,12 +21,12 @@ questions in the same order, so it needs no other state than the answers, under 
 import hashlib
 import json
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from importlib.metadata import version
+from itertools import accumulate, islice
 from os import PathLike
 from typing import IO, Any, Unpack
 
@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
+from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
@@ -47,7 +48,7 @@ from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, bytes_text, counted
 from qmlir.workflows.budget import SAMPLES as GRADED_ON
 from qmlir.workflows.budget import Allotment, SearchBudget, allot
-from qmlir.workflows.comparison.errors import ErrorSums
+from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.evaluating import (
     Accuracy,
     Batches,
@@ -64,6 +65,7 @@ from qmlir.workflows.loading import takes_model
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
+from qmlir.workflows.trials import Subject, Trials, TrialsByWorkers
 from qmlir.workflows.widths import Layered, Width, Widths
 
 RANKED_ON = 8
@@ -203,12 +205,11 @@ class _Search:
     """One search: what it works on, and what it has measured."""
 
     def __init__(
-        self, layered: Layered, accuracy: Accuracy, ranked_on: Batches, measurements: Measurements, bound: float,
+        self, layered: Layered, trials: Trials | TrialsByWorkers, measurements: Measurements, bound: float,
         widest: Width, advance: Callable[[int], object], on_step: Callable[[SearchStep], object],
     ) -> None:  # fmt: skip
         self.layered = layered
-        self.score = accuracy
-        self.ranked_on = ranked_on
+        self.trials = trials
         self.measurements = measurements
         self.bound = bound
         self.widest = widest
@@ -216,13 +217,21 @@ class _Search:
         self.on_step = on_step
         self.ranking: list[tuple[str, float]] = []
         self.steps: list[SearchStep] = []
-        self._reference: list[Array] | None = None
 
     def accuracy(self, widths: Widths) -> float:
         """Of the model with these widths."""
-        # JSON, so that no name of a layer makes two of them alike.
-        name = f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
-        return self._measured(name, lambda: self.score.of(self.layered.quantized(widths)))
+        ((_, found),) = self.accuracies([widths])
+        return found
+
+    def accuracies(self, chain: Iterable[Widths]) -> Iterator[tuple[Widths, float]]:
+        """Each of `chain` with its accuracy. As many are measured together as can be, and counted when they are asked
+        for, so that a search that ends has measured the same wherever it did."""
+        for choices in _in_pieces(chain, self.trials.at_once):
+            named = {_accuracy_name(each): each for each in choices}
+            missing = [name for name in named if name not in self.measurements]
+            found = self.trials.accuracies([named[name] for name in missing])
+            for widths in choices:
+                yield widths, self._measured(_accuracy_name(widths), lambda found=found: next(found))
 
     def holds(self, accuracy: float) -> bool:
         """Whether an accuracy is enough."""
@@ -231,10 +240,9 @@ class _Search:
     def rank(self, tried: Mapping[str, Widths], reference: Widths) -> list[str]:
         """The layers, those that add most noise to the output first; `tried` are the widths where each is alone."""
         what = f"sqnr {Width.NARROW if not reference else self.widest}"
-        figures = {
-            name: self._measured(f"{what} {name}", partial(self._sqnr, widths, reference))
-            for name, widths in tried.items()
-        }
+        missing = [widths for name, widths in tried.items() if f"{what} {name}" not in self.measurements]
+        found = self.trials.noises(missing, reference)
+        figures = {name: self._measured(f"{what} {name}", lambda: next(found)) for name in tried}
         order = sorted(figures, key=lambda name: figures[name])
         self.ranking = [(name, figures[name]) for name in order]
         return order
@@ -244,18 +252,6 @@ class _Search:
         found = self.measurements.measured(name, measure)
         self.advance(1)
         return found
-
-    def _outputs(self, widths: Widths) -> list[Array]:
-        found = self.score.runner.outputs(self.layered.quantized(widths), self.ranked_on)
-        return [outputs[self.score.output] for _, outputs in found]
-
-    def _sqnr(self, widths: Widths, reference: Widths) -> float:
-        if self._reference is None:
-            self._reference = self._outputs(reference)
-        sums = ErrorSums()
-        for exact, found in zip(self._reference, self._outputs(widths), strict=True):
-            sums.add(exact, found)
-        return sums.sqnr_db
 
     def _tried(self, step: SearchStep) -> None:
         self.steps.append(step)
@@ -273,17 +269,21 @@ class _Search:
             return widths, True
         wide = self.layered.supported(dict.fromkeys(candidates, self.widest))
         alone = {name: {other: wide[other] for other in candidates if other != name} for name in candidates}
-        for name in self.rank(alone, wide):
-            if max_steps is not None and len(self.steps) >= max_steps:
-                return best_widths, False
-            widths = self.layered.supported({**widths, name: self.widest})
-            accuracy = self.accuracy(widths)
+        order = self.rank(alone, wide)
+        for name, (widths, accuracy) in zip(order, self.accuracies(self._wider(order[:max_steps])), strict=False):
             self._tried(SearchStep(name, widths[name], accuracy, is_kept=True))
             if accuracy > best:
                 best, best_widths = accuracy, dict(widths)
             if self.holds(accuracy):
-                break
-        return best_widths, True
+                return best_widths, True
+        return best_widths, len(self.steps) == len(order)
+
+    def _wider(self, order: Sequence[str]) -> Iterator[Widths]:
+        """The widths after each layer that is widened."""
+        widths: Widths = {}
+        for name in order:
+            widths = self.layered.supported({**widths, name: self.widest})
+            yield widths
 
     def narrow(self, max_steps: int | None) -> tuple[dict[str, Width], bool]:
         """The widths found, and whether the search came to an end."""
@@ -291,17 +291,30 @@ class _Search:
         if not self.holds(self.accuracy(widths)):
             return widths, True
         candidates = [name for name, layer in self.layered.layers.items() if layer.may_be(Width.NARROW)]
-        order = self.rank({name: {name: Width.NARROW} for name in candidates}, {})
-        for name in reversed(order):
-            if max_steps is not None and len(self.steps) >= max_steps:
-                return widths, False
-            tried = {**widths, name: Width.NARROW}
-            accuracy = self.accuracy(tried)
-            is_kept = self.holds(accuracy)
-            self._tried(SearchStep(name, Width.NARROW, accuracy, is_kept))
-            if is_kept:
-                widths = tried
-        return widths, True
+        order = [*reversed(self.rank({name: {name: Width.NARROW} for name in candidates}, {}))]
+        left = order[:max_steps]
+        while left:
+            chain = accumulate(left, lambda known, name: {**known, name: Width.NARROW}, initial=widths)
+            # As long as layers are kept, what is measured ahead is what is asked for next.
+            for tried, accuracy in self.accuracies(islice(chain, 1, None)):
+                name, *left = left
+                is_kept = self.holds(accuracy)
+                self._tried(SearchStep(name, Width.NARROW, accuracy, is_kept))
+                if not is_kept:
+                    break
+                widths = dict(tried)
+        return widths, len(self.steps) == len(order)
+
+
+def _accuracy_name(widths: Widths) -> str:
+    # JSON, so that no name of a layer makes two of them alike.
+    return f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
+
+
+def _in_pieces(chain: Iterable[Widths], size: int) -> Iterator[list[Widths]]:
+    chain = iter(chain)
+    while piece := list(islice(chain, size)):
+        yield piece
 
 
 def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, asked: Mapping[str, Any]) -> str:
@@ -359,7 +372,9 @@ def _latency(layered: Layered, batches: Batches, threads: int) -> Latency:
 
 
 @takes_model
-@tells_settings(module="Model", data="Data", labels="Labels | None", calibration="Data | None")
+@tells_settings(
+    module="Model", data="Data", labels="Labels | None", calibration="Data | None", cluster="str | Client | None"
+)
 def search(
     module: ModuleOp,
     data: Data,
@@ -380,6 +395,8 @@ def search(
     engine: str = Engine.AUTO,
     threads: int = 1,
     processes: int = 1,
+    cluster: "Cluster | None" = None,
+    resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
     on_step: Callable[[SearchStep], object] = lambda step: None,
     **settings: Unpack[QuantizeSettings],
@@ -400,8 +417,9 @@ def search(
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
     `max_steps` layers are tried, and `on_step` is called after each; for a budget, at most so many points of the front
     are measured, the chosen one at least, which is the only one by default. `engine` chooses what runs modules,
-    `threads` are those of compiled ones. The others are settings of `qmlir.quantize`. What is measured, and what the
-    result has, is `quantize` with `effort=0`, which repairs nothing.
+    `threads` are those of compiled ones. With a `cluster`, as in `qmlir.profile`, its workers calibrate and measure
+    accuracies, and `resume` is the folder of what they have done. The others are settings of `qmlir.quantize`. What is
+    measured, and what the result has, is `quantize` with `effort=0`, which repairs nothing.
 
     Where the bound cannot be held, the result is the best that was found. Raises `DiagnosticError` for data, labels or
     settings that do not fit.
@@ -426,25 +444,30 @@ def search(
     def quantized(rules: RecipeText | None, given: Profile | None) -> Quantized:
         return quantize(
             module, None if given else calibrating, profiled=given, validate=False, processes=processes,
-            progress=progress, effort=0,
+            cluster=None if given else cluster, resume=None if given else resume, progress=progress, effort=0,
             **{**settings, "recipe": rules or ""},
         )  # fmt: skip
 
     start = quantized(recipe, profiled)
-    with _saying_once():
+    with _saying_once(), workers_of(cluster, resume) as workers:
         content, samples = batches.digest()
         keep = list(settings.get("keep", kept_composites()))
         asked = {**options, "keep": keep, "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)
         layered = Layered(start.profiled, widely, recipe)
+        ranked_on = Batches(module, calibrating, limit=RANKED_ON)
+        trials: Trials | TrialsByWorkers = Trials(layered, accuracy, ranked_on)
+        if workers is not None:
+            shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
+            subject = Subject(*shipped, widely, recipe, scores, runner.engine, threads)
+            trials = TrialsByWorkers(workers, subject, accuracy, ranked_on)
         with _bar(len(layered.layers), progress) as advance:
-            float_accuracy = measurements.measured("accuracy of the float model", lambda: accuracy.of(module))
+            float_accuracy = measurements.measured("accuracy of the float model", trials.float_accuracy)
             advance(1)
             wanted = float_accuracy - drop if drop is not None else bound
-            ranked_on = Batches(module, calibrating, limit=RANKED_ON)
             found = _Search(
-                layered, accuracy, ranked_on, measurements, -math.inf if wanted is None else wanted, widest, advance,
+                layered, trials, measurements, -math.inf if wanted is None else wanted, widest, advance,
                 on_step,
             )  # fmt: skip
             allotment = None

@@ -53,6 +53,11 @@ class Workers(Protocol):
         """What the bits of answers may depend on besides job and task: the code and the machine, in one word."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """About how many tasks are done at once."""
+        ...
+
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """The answer of each task, in order; few tasks are taken ahead.
 
@@ -158,6 +163,8 @@ def in_order(
 
 class Here:
     """This process, which does one task after the other."""
+
+    at_once = 1
 
     def __init__(self, made_by: str = "") -> None:
         self.made_by = made_by

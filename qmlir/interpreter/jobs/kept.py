@@ -56,6 +56,11 @@ class Kept:
         self._workers = workers
         self._folder = made_folder(folder)
 
+    @property
+    def at_once(self) -> int:
+        """About how many tasks are done at once."""
+        return self._workers.at_once
+
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """The answer of each task, known or new. Raises `DiagnosticError`."""
         key = content_digest((job.key, self.made_by))

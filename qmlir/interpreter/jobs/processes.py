@@ -40,19 +40,21 @@ class Processes:
 
     def __init__(self, count: int, made_by: str = "") -> None:
         self.made_by = made_by
-        self._count = count
+        self.at_once = count
 
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """The answer of each task. Raises `DiagnosticError`."""
         context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(self._count, context, _start_process, (job,))
+        executor = ProcessPoolExecutor(self.at_once, context, _start_process, (job,))
         taking = Taking()
 
         def send(task: Any) -> Future[Answer]:
             return executor.submit(_perform, task)
 
         try:
-            yield from in_order(tasks, send, lambda future: taking.taken(future.result()), lambda: _AHEAD * self._count)
+            yield from in_order(
+                tasks, send, lambda future: taking.taken(future.result()), lambda: _AHEAD * self.at_once
+            )
         except BrokenProcessPool as error:
             raise text_error(f"a process of the run has ended: {error}") from error
         finally:

@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs modules: auto, the interpreter until compiling would have paid off (the default), or one of "
         "the two",
     )  # fmt: skip
-    add_options(parser, *IMPORT, "--threads")
+    add_options(parser, *IMPORT, "--threads", "--cluster", "--resume")
     add_quantization(parser)
 
 
@@ -137,6 +137,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             mode=arguments.mode, to=arguments.to, calibration=calibration, profiled=source.profile,
             output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
             threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(str(step)),
+            cluster=arguments.cluster, resume=arguments.resume,
             **source.settings,
         )  # fmt: skip
     if found.is_reached:

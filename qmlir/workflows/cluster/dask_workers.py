@@ -101,6 +101,15 @@ class DaskWorkers:
         """A digest of what all workers have in common."""
         return self._traits.digest
 
+    @property
+    def at_once(self) -> int:
+        """The threads of all workers."""
+        now = time.monotonic()
+        if now - self._counted > _COUNTED_SECONDS:
+            self._threads = max(sum(self._client.nthreads().values()), 1)
+            self._counted = now
+        return self._threads
+
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """The answer of each task. Raises `DiagnosticError`."""
         client, taking, name = self._client, Taking(), f"qmlir-{uuid4().hex}"
@@ -120,7 +129,7 @@ class DaskWorkers:
             return taking.taken(answer)
 
         try:
-            yield from in_order(tasks, send, receive, lambda: _AHEAD * self._counted_threads())
+            yield from in_order(tasks, send, receive, lambda: _AHEAD * self.at_once)
         finally:
             if sent:
                 client.cancel(list(sent), force=True)
@@ -142,14 +151,6 @@ class DaskWorkers:
             ) from error
         except (CancelledError, CancelledFuture) as error:
             raise text_error(f"the connection to {self._where} is lost: {one_line(error)}") from error
-
-    def _counted_threads(self) -> int:
-        """About how many tasks can run at once."""
-        now = time.monotonic()
-        if now - self._counted > _COUNTED_SECONDS:
-            self._threads = max(sum(self._client.nthreads().values()), 1)
-            self._counted = now
-        return self._threads
 
     def _checked(self) -> Traits:
         """The traits of all workers."""

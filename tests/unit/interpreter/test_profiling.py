@@ -391,6 +391,7 @@ class Scattered:
     """Workers of whom each begins anew for each task, the last task first; all that comes to them was sent."""
 
     made_by = ""
+    at_once = 1
 
     def __init__(self) -> None:
         self.tasks: list[int] = []

@@ -23,6 +23,8 @@ from qmlir.workflows.cluster import dask_workers, opening
 from qmlir.workflows.cluster.dask_workers import DaskWorkers
 from qmlir.workflows.cluster.opening import workers_of
 from qmlir.workflows.cluster.traits import Traits, traits
+from tests.support.classifiers import classifier
+from tests.support.classifiers import samples as classified
 from tests.support.dying_worker import begin_dying
 
 distributed: Any = pytest.importorskip("distributed")
@@ -119,6 +121,21 @@ def test_commands_take_the_address(cluster: Any, tmp_path: Path) -> None:
             assert command(verb, MODEL, "--data", tmp_path / "samples.npz", "-o", output, *words, *more) == (0, "")
             texts.setdefault(verb, set()).add(output.read_text().replace(f"{name}.safetensors", ""))
     assert {verb: len(found) for verb, found in texts.items()} == {"profile": 1, "quantize": 1}
+
+
+@pytest.mark.parametrize("settings", [{"weights": "i4"}, {"mode": "raise"}, {"weights": "i4", "labels": None}], ids=str)
+def test_a_search_finds_the_same(client: Any, tmp_path: Path, settings: dict[str, Any]) -> None:
+    """And has measured the same, where three choices are measured together."""
+    inputs, labels = classified()
+    states: list[str] = []
+    results: list[dict[str, Any]] = []
+    for name, cluster in (("here", None), ("there", client)):
+        options = {"labels": labels, "bound": 1.0, "state": tmp_path / name, "engine": "interpreter", **settings}
+        found = qmlir.search(qmlir.load(classifier()), {"x": inputs}, cluster=cluster, **options)
+        results.append(found.to_dict())
+        states.append((tmp_path / name).read_text())
+    assert results[0] == results[1]
+    assert states[0] == states[1]
 
 
 def test_a_value_that_is_not_a_number_is_the_same_error(client: Any) -> None:

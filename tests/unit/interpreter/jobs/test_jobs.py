@@ -27,6 +27,7 @@ class Counting:
     left: int = 1 << 30
     asked: int = 0
     made_by: str = "these"
+    at_once: int = 1
 
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         begun = job.begin(job.shared)
