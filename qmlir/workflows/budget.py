@@ -12,7 +12,7 @@ take, so the program of the chosen widths is measured, too.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,10 +27,10 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.report import coverage
 from qmlir.text.tables import aligned, bytes_text
-from qmlir.workflows.evaluating import Batches
+from qmlir.workflows.evaluating import Batch
 from qmlir.workflows.latency import Latency
 from qmlir.workflows.measurements import Measurements
-from qmlir.workflows.sensitivity import divergences, rounded
+from qmlir.workflows.sensitivity import Rounded, divergences, rounded
 from qmlir.workflows.widths import Layered, Width, Widths
 
 SAMPLES = 128
@@ -200,21 +200,36 @@ class Prediction:
         return float(self.matrix[0, 0]) + alone + beside
 
 
+def rounded_by(layered: Layered, choices: Sequence[Widths]) -> list[Rounded]:
+    """The places of `layered.decided` that each choice of widths rounds."""
+    decided = map(layered.decisions, choices)
+    return [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
+
+
+Divergences = Callable[[Sequence[Widths]], F64]
+"""The matrix of `divergences` of choices of widths."""
+
+
 def predict(
-    layered: Layered, batches: Batches, output: str, wanted: Sequence[Alone], figures: Measurements
+    layered: Layered,
+    batches: Iterable[Batch],
+    output: str,
+    wanted: Sequence[Alone],
+    figures: Measurements,
+    measured: Divergences | None = None,
 ) -> Prediction:
     """What each of `wanted` loses, by gradients on `batches` of the scores in `output`.
 
-    All of it comes from one pass, which is made where a part of it is not in `figures`. Raises `DiagnosticError` for an
-    operation that has no gradient.
+    All of it comes from one pass, which is made, here or by `measured`, where a part of it is not in `figures`. Raises
+    `DiagnosticError` for an operation that has no gradient.
     """
     alone: list[Widths] = [{}, *({name: width} for name, width in wanted)]
     rows, columns = np.triu_indices(len(alone))
 
     def measure() -> list[float]:
-        decided = map(layered.decisions, alone)
-        places = [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
-        return divergences(layered.decided, output, batches, places)[rows, columns].tolist()
+        if measured is not None:
+            return measured(alone)[rows, columns].tolist()
+        return divergences(layered.decided, output, batches, rounded_by(layered, alone))[rows, columns].tolist()
 
     pairs = zip(rows.tolist(), columns.tolist(), strict=True)
     names = [f"divergence {_text(alone[row])} {_text(alone[column])}" for row, column in pairs]
@@ -226,17 +241,18 @@ def predict(
 
 def allot(
     layered: Layered,
-    batches: Batches,
+    batches: Iterable[Batch],
     output: str,
     budget: SearchBudget,
     figures: Measurements,
     latency: Latency | None = None,
+    losses: Divergences | None = None,
 ) -> Allotment:
     """The widths of the layers that lose least within `budget`, by gradients on `batches` of the scores in `output`.
 
-    Times are measured by `latency`, or estimated without one. A width that costs as much as the layer does is no
-    candidate: no budget could refuse it. Raises `DiagnosticError` for a budget that no choice keeps, and for an
-    operation that has no gradient.
+    Times are measured by `latency`, or estimated without one. `losses` says what choices of widths lose, in the place
+    of a pass here. A width that costs as much as the layer does is no candidate: no budget could refuse it. Raises
+    `DiagnosticError` for a budget that no choice keeps, and for an operation that has no gradient.
     """
     tried = [
         (name, width)
@@ -268,7 +284,7 @@ def allot(
     lowest = least(priced, len(counts))
     if any(each > limit for each, limit in zip(lowest, limits, strict=True)):
         raise _unreachable(budget, size, time, lowest)
-    known = predict(layered, batches, output, kept, figures)
+    known = predict(layered, batches, output, kept, figures, losses)
     options = [
         [free if width is None else Option(costs[name, width], known.of((name, width))) for width in each]
         for name, each in ways.items()

@@ -25,8 +25,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import version
-from itertools import accumulate, islice
+from itertools import islice
 from os import PathLike
 from typing import IO, Any, Unpack
 
@@ -270,17 +271,17 @@ class _Search:
         wide = self.layered.supported(dict.fromkeys(candidates, self.widest))
         alone = {name: {other: wide[other] for other in candidates if other != name} for name in candidates}
         order = self.rank(alone, wide)
-        for name, (widths, accuracy) in zip(order, self.accuracies(self._wider(order[:max_steps])), strict=False):
-            self._tried(SearchStep(name, widths[name], accuracy, is_kept=True))
+        for name, (tried, accuracy) in zip(order, self.accuracies(self._wider(order[:max_steps])), strict=False):
+            self._tried(SearchStep(name, tried[name], accuracy, is_kept=True))
             if accuracy > best:
-                best, best_widths = accuracy, dict(widths)
+                best, best_widths = accuracy, dict(tried)
             if self.holds(accuracy):
                 return best_widths, True
         return best_widths, len(self.steps) == len(order)
 
     def _wider(self, order: Sequence[str]) -> Iterator[Widths]:
         """The widths after each layer that is widened."""
-        widths: Widths = {}
+        widths: dict[str, Width] = {}
         for name in order:
             widths = self.layered.supported({**widths, name: self.widest})
             yield widths
@@ -292,18 +293,23 @@ class _Search:
             return widths, True
         candidates = [name for name, layer in self.layered.layers.items() if layer.may_be(Width.NARROW)]
         order = [*reversed(self.rank({name: {name: Width.NARROW} for name in candidates}, {}))]
-        left = order[:max_steps]
+        left: list[str] = order[:max_steps]
         while left:
-            chain = accumulate(left, lambda known, name: {**known, name: Width.NARROW}, initial=widths)
             # As long as layers are kept, what is measured ahead is what is asked for next.
-            for tried, accuracy in self.accuracies(islice(chain, 1, None)):
-                name, *left = left
+            for tried, accuracy in self.accuracies(_narrower(widths, [*left])):
+                name = left.pop(0)
                 is_kept = self.holds(accuracy)
                 self._tried(SearchStep(name, Width.NARROW, accuracy, is_kept))
                 if not is_kept:
                     break
                 widths = dict(tried)
         return widths, len(self.steps) == len(order)
+
+
+def _narrower(widths: Widths, order: Sequence[str]) -> Iterator[Widths]:
+    """The widths after each layer that gets weights of 4 bits."""
+    for count in range(1, len(order) + 1):
+        yield {**widths, **dict.fromkeys(order[:count], Width.NARROW)}
 
 
 def _accuracy_name(widths: Widths) -> str:
@@ -474,7 +480,8 @@ def search(
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=GRADED_ON, size=1)
                 latency = _latency(layered, graded, threads) if measured else None
-                allotment = allot(layered, graded, scores, budget, measurements, latency)
+                losses = partial(trials.divergences, batches=graded) if isinstance(trials, TrialsByWorkers) else None
+                allotment = allot(layered, graded, scores, budget, measurements, latency, losses)
                 allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)
                 widths, is_finished = dict(allotment.chosen.widths), True
             else:

@@ -20,7 +20,7 @@ A profiled module and the types in question come in; a matrix goes out. Every va
 gets an input of zeros that is added to it: the gradient by that input is the gradient by the value.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
@@ -50,7 +50,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.retyping import retype
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.differentiating import gradient
-from qmlir.workflows.evaluating import Batch, Batches, rows_of_scores
+from qmlir.workflows.evaluating import Batch, rows_of_scores
 
 Place: TypeAlias = SSAValue | tuple[Operation, int]
 """What is rounded: a value, for all that use it; or an operand, for the operation that takes it."""
@@ -84,27 +84,45 @@ def _difference(array: Array, type_: UniformQuantizedType) -> Array:
     return dequantize(quantize(array, type_), type_).astype(np.float64) - array
 
 
-def divergences(module: ModuleOp, output: str, batches: Batches, wanted: Sequence[Rounded]) -> F64:
+class Changes:
+    """What roundings change in the scores `output` of a profiled module, batch by batch."""
+
+    def __init__(self, module: ModuleOp, output: str, wanted: Sequence[Rounded]) -> None:
+        self._module, self._output = module, output
+        self._types = list(dict.fromkeys(pair for each in wanted for pair in each.items()))
+        numbers = {pair: number for number, pair in enumerate(self._types)}
+        self._selected = [[numbers[pair] for pair in each.items()] for each in wanted]
+        self._program: _Program | None = None
+
+    def of(self, batch: Batch, place: int) -> F64:
+        """What each of `wanted` changes, `[wanted]`. The random signs are those of the batch at this `place`, whichever
+        batches came before. Raises `DiagnosticError` as `divergences` does."""
+        if self._program is None or not self._program.takes(batch):
+            places = tuple(dict.fromkeys(each for each, _ in self._types))
+            self._program = _Program(self._module, places, batch, self._output)
+        known, gradients = self._program.run(batch, np.random.default_rng([0, place]))
+        changes = [float(np.vdot(gradients[each], _difference(known[each], type_))) for each, type_ in self._types]
+        return np.asarray([sum(changes[number] for number in each) for each in self._selected], np.float64)
+
+
+def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted: Sequence[Rounded]) -> F64:
     """The matrix `G` of `1/2 E[c_i c_j]` for the changes `c` that `wanted` makes to the scores `output`, in nats.
 
     `G_ii` is the divergence of the i-th. Of what changes places as the i-th and the j-th do beside the first, the
     divergence is that of `c_i + c_j - c_0`. `module` is a profiled one, whose places are given. Raises
     `DiagnosticError` for an operation that has no gradient, and where the output has no scores.
     """
-    random = np.random.default_rng(0)
-    types = list(dict.fromkeys(pair for each in wanted for pair in each.items()))
-    numbers = {pair: number for number, pair in enumerate(types)}
-    selected = [[numbers[pair] for pair in each.items()] for each in wanted]
-    program: _Program | None = None
-    total, samples = np.zeros((len(wanted), len(wanted))), 0
-    for batch in batches:
-        if program is None or not program.takes(batch):
-            program = _Program(module, tuple(dict.fromkeys(place for place, _ in types)), batch, output)
-        known, gradients = program.run(batch, random)
-        changes = [float(np.vdot(gradients[place], _difference(known[place], type_))) for place, type_ in types]
-        row = np.asarray([sum(changes[number] for number in each) for each in selected])
+    changes = Changes(module, output, wanted)
+    rows = ((changes.of(batch, place), batch.samples) for place, batch in enumerate(batches))
+    return averaged(rows, len(wanted))
+
+
+def averaged(rows: Iterable[tuple[F64, int]], size: int) -> F64:
+    """The matrix of `divergences` from the changes of each batch, in order, and its samples."""
+    total, samples = np.zeros((size, size)), 0
+    for row, more in rows:
         total += np.outer(row, row) / 2
-        samples += batch.samples
+        samples += more
     return total / max(samples, 1)
 
 

@@ -14,12 +14,15 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
 from qmlir.interpreter.jobs.job import Begun, Job, Workers
 from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.ir.diagnostics import without_remarks
 from qmlir.quantization.recipe_text import RecipeText
+from qmlir.workflows.budget import rounded_by
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import Accuracy, Batch, Engine, Runner, predicted
+from qmlir.workflows.sensitivity import Changes, averaged
 from qmlir.workflows.widths import Layered, Widths
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 512
@@ -162,6 +165,27 @@ def _begin_predicting(subject: Subject) -> Begun:
     return predict
 
 
+@dataclass(frozen=True)
+class _Graded:
+    """A subject, and the choices of widths of which each batch is asked for the changes that they make."""
+
+    subject: Subject
+    choices: tuple[Widths, ...]
+
+
+def _begin_grading(graded: _Graded) -> Begun:
+    """Answers a batch, and its place among all, with what each choice changes in the scores, as f64."""
+    layered = graded.subject.layered
+    changes = Changes(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
+
+    def grade(task: tuple[int, Batch]) -> bytes:
+        with without_remarks():
+            place, batch = task
+            return changes.of(batch, place).tobytes()
+
+    return grade
+
+
 def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
     """Batches in groups of some samples."""
     group: list[Batch] = []
@@ -215,6 +239,19 @@ class TrialsByWorkers:
         for content in self._workers.map(self._predicting, tasks()):
             found[owners.popleft()].append(np.frombuffer(content, np.int64))
         return [np.concatenate(each) for each in found]
+
+    def divergences(self, choices: Sequence[Widths], batches: Iterable[Batch]) -> F64:
+        """The matrix of `qmlir.workflows.sensitivity.divergences` of the choices."""
+        counts = deque[int]()
+
+        def tasks() -> Iterator[tuple[int, Batch]]:
+            for place, batch in enumerate(batches):
+                counts.append(batch.samples)
+                yield place, batch
+
+        found = self._workers.map(Job(_begin_grading, _Graded(self._subject, tuple(choices))), tasks())
+        rows = ((np.frombuffer(content, np.float64), counts.popleft()) for content in found)
+        return averaged(rows, len(choices))
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
         """The ratio of signal to noise of each choice."""

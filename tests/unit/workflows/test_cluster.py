@@ -123,14 +123,22 @@ def test_commands_take_the_address(cluster: Any, tmp_path: Path) -> None:
     assert {verb: len(found) for verb, found in texts.items()} == {"profile": 1, "quantize": 1}
 
 
-@pytest.mark.parametrize("settings", [{"weights": "i4"}, {"mode": "raise"}, {"weights": "i4", "labels": None}], ids=str)
+SEARCHES = [
+    {"weights": "i4", "bound": 1.0},
+    {"mode": "raise", "bound": 1.0},
+    {"weights": "i4", "bound": 1.0, "labels": None},
+    {"mode": "budget", "weight_bytes": 10},
+]
+
+
+@pytest.mark.parametrize("settings", SEARCHES, ids=["drop", "raise", "no labels", "budget"])
 def test_a_search_finds_the_same(client: Any, tmp_path: Path, settings: dict[str, Any]) -> None:
     """And has measured the same, where three choices are measured together."""
     inputs, labels = classified()
     states: list[str] = []
     results: list[dict[str, Any]] = []
     for name, cluster in (("here", None), ("there", client)):
-        options = {"labels": labels, "bound": 1.0, "state": tmp_path / name, "engine": "interpreter", **settings}
+        options = {"labels": labels, "state": tmp_path / name, "engine": "interpreter", **settings}
         found = qmlir.search(qmlir.load(classifier()), {"x": inputs}, cluster=cluster, **options)
         results.append(found.to_dict())
         states.append((tmp_path / name).read_text())
