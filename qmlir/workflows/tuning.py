@@ -9,10 +9,11 @@ What is found is kept beside the cache after every kernel: a search that is inte
 A contraction is timed as a module of its own, which computes it many times beside each other.
 """
 
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf
 from typing import IO, Any
 
@@ -32,6 +33,8 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_typ
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
+from qmlir.interpreter.jobs.job import Begun, Job, Workers
+from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
@@ -47,6 +50,7 @@ from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned
+from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
@@ -437,6 +441,35 @@ def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[Schedule
     )
 
 
+# By workers
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is tuned, for a worker: a static module, and what it is compiled for."""
+
+    module: ShippedModule
+    function: str
+    isa: str
+    threads: int
+
+
+def _begin_tuning(subject: _Subject) -> Begun:
+    """Answers the identity of a kernel with what is found out about it, as JSON."""
+    kernels = kernels_of(subject.module.module(), subject.function, subject.isa, subject.threads)
+    known = {kernel.identity: kernel for kernel in kernels}
+
+    def time_schedules(identity: str) -> bytes:
+        return json.dumps(asdict(_tuned(known[identity], subject.isa, subject.threads))).encode()
+
+    return time_schedules
+
+
+def _tuned_by(workers: Workers, subject: _Subject, kernels: Iterable[TunableKernel]) -> Iterator[TunedKernel]:
+    answers = workers.map(Job(_begin_tuning, subject), (kernel.identity for kernel in kernels))
+    return (TunedKernel(**json.loads(each)) for each in answers)
+
+
 @takes_model
 def tune(
     module: ModuleOp,
@@ -447,6 +480,7 @@ def tune(
     kernels: int | None = None,
     seconds: float | None = None,
     again: bool = False,
+    cluster: "Cluster | None" = None,
     progress: IO[str] | None = None,
     on_kernel: Callable[[FoundKernel], object] = lambda found: None,
     on_trouble: OnTrouble = lambda text: None,
@@ -454,9 +488,11 @@ def tune(
     """Search faster schedules of the contractions of `module`, which has static shapes, on this machine.
 
     Kernels with the most work come first. At most `kernels` of them are searched, and no search starts after `seconds`.
-    Known results are not timed again unless `again` is set. `on_kernel` is called with each kernel, and `on_trouble`
-    with the reason why a stored result cannot be used. Raises `DiagnosticError` for what cannot be compiled
-    here, and where results cannot be stored.
+    Known results are not timed again unless `again` is set. With a `cluster`, as in `qmlir.profile`, its workers time
+    kernels, a worker one at a time: their processors are of the kind that this machine has, no two of them should share
+    one, and a few kernels that were sent to them within `seconds` are searched after it. `on_kernel` is called with
+    each kernel, and `on_trouble` with the reason why a stored result cannot be used. Raises `DiagnosticError` for what
+    cannot be compiled here, and where results cannot be stored.
     """
     if kernels is not None and kernels < 1:
         raise text_error(f"at least 1 kernel is tuned, found {kernels}")
@@ -464,21 +500,33 @@ def tune(
     path = store_path(wanted, threads)
     known = dict(read_store(path, on_trouble).kernels)
     write_store(path, known)  # an unwritable store is an error before the search
-    chosen = kernels_of(specialize(module, function=function), function, wanted, threads)[:kernels]
+    static = specialize(module, function=function)
+    chosen = kernels_of(static, function, wanted, threads)[:kernels]
     found: list[FoundKernel] = []
     remaining, begun = 0, time.monotonic()
-    with bar("tuning", len(chosen), progress) as advance:
+    new = {kernel.identity: kernel for kernel in chosen if again or key_of(kernel.identity) not in known}
+
+    def in_time() -> Iterator[TunableKernel]:
+        for kernel in new.values():
+            if seconds is not None and time.monotonic() - begun >= seconds:
+                return
+            yield kernel
+
+    with workers_of(cluster, same_processor=True) as workers, bar("tuning", len(chosen), progress) as advance:
+        if workers is None:
+            made = (_tuned(kernel, wanted, threads) for kernel in in_time())
+        else:
+            made = _tuned_by(workers, _Subject(ShippedModule.of(static), function, wanted, threads), in_time())
         for place, kernel in enumerate(chosen):
             advance.at(place, len(chosen), kernel.name)
-            key = key_of(kernel.identity)
-            is_new = again or key not in known
-            if is_new and seconds is not None and time.monotonic() - begun >= seconds:
-                remaining += 1
-                continue
+            key, is_new = key_of(kernel.identity), kernel.identity in new
             if is_new:
-                made = _tuned(kernel, wanted, threads)
+                tuned = next(made, None)
+                if tuned is None:
+                    remaining += 1
+                    continue
                 # Another search may have written meanwhile.
-                known = {**read_store(path, on_trouble).kernels, key: made}
+                known = {**read_store(path, on_trouble).kernels, key: tuned}
                 write_store(path, known)
             each = FoundKernel(kernel.name, tuple(kernel.nodes), kernel.op.multiply_adds(), known[key], is_new)
             found.append(each)

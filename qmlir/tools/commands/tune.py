@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
     add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
     add("--again", action="store_true", help="measure known kernels again")
-    add_options(parser, *IMPORT, "--threads", "--isa")
+    add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
 
 
 def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
@@ -34,7 +34,7 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
     module = load_model(arguments.model, session, **import_settings(arguments))
     shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
     if arguments.data is not None:
-        module = quantize(module, data_in(arguments), progress=session.progress).module
+        module = quantize(module, data_in(arguments), cluster=arguments.cluster, progress=session.progress).module
     return specialize(module, shapes)
 
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         raise UsageError(f"qmlir tune: error: --seconds is 0 or more, found {arguments.seconds}\n")
     found = tune(
         _module(arguments, session), isa=arguments.isa, threads=arguments.threads, kernels=arguments.kernels,
-        seconds=arguments.seconds, again=arguments.again, progress=session.progress,
+        seconds=arguments.seconds, again=arguments.again, cluster=arguments.cluster, progress=session.progress,
         on_kernel=lambda each: session.detail(str(each)), on_trouble=lambda text: _warn(session, text),
     )  # fmt: skip
     session.emit(_value(found), found.text)

@@ -102,6 +102,11 @@ class DaskWorkers:
         return self._traits.digest
 
     @property
+    def processor(self) -> str:
+        """The kind of processor that all workers have."""
+        return self._traits.processor
+
+    @property
     def at_once(self) -> int:
         """The threads of all workers."""
         now = time.monotonic()

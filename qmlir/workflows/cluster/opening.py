@@ -21,11 +21,14 @@ Cluster: TypeAlias = "str | Client"
 
 
 @contextmanager
-def workers_of(cluster: "Cluster | None", resume: str | PathLike[str] | None = None) -> Generator[Workers | None]:
+def workers_of(
+    cluster: "Cluster | None", resume: str | PathLike[str] | None = None, *, same_processor: bool = False
+) -> Generator[Workers | None]:
     """Inside the `with` block there is a connection to the workers of `cluster`; `None` where nothing is asked for.
 
     With a folder `resume` answers are kept there, and known ones are not asked for; without a cluster this process
-    does the work. Raises `DiagnosticError` where the cluster cannot do it.
+    does the work. Raises `DiagnosticError` where the cluster cannot do it, and where with `same_processor` it has not
+    the kind of processor that this machine has.
     """
     if cluster is None:
         yield None if resume is None else Kept(Here(traits().digest), Path(resume))
@@ -34,6 +37,8 @@ def workers_of(cluster: "Cluster | None", resume: str | PathLike[str] | None = N
         raise text_error("a cluster needs Dask: pip install 'qmlir[cluster]'")
     workers = room.DaskWorkers(cluster)
     try:
+        if same_processor and (its := workers.processor) != (mine := traits().processor):
+            raise text_error(f"the cluster has another processor than this machine, {its} and {mine}: name one like it")
         yield workers if resume is None else Kept(workers, Path(resume))
     finally:
         workers.close()
