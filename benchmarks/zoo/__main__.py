@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="also run what has a result")
     parser.add_argument("--times", action="store_true", help="take times instead, of what came through")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of all results there")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="a scheduler of Dask, whose workers calibrate")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     results = arguments.results or arguments.folder.parent / f"{arguments.folder.name}-results"
@@ -53,9 +54,10 @@ def main() -> int:
                 continue
             time_model(models[name], folder, _ROUNDS, _SECONDS)
         elif arguments.alone:
-            run_model(models[name], folder)
+            run_model(models[name], folder, arguments.cluster)
         elif known is None or arguments.again:
-            _in_process(["--folder", str(arguments.folder), "--results", str(results)], folder, name)
+            more = [] if arguments.cluster is None else ["--cluster", arguments.cluster]
+            _in_process(["--folder", str(arguments.folder), "--results", str(results), *more], folder, name)
         found = Result.load(folder)
         if found is not None and not arguments.alone:
             print(f"{name}: {f'{found.stage}: {found.cause}' if found.stage else 'came through'}")

@@ -126,6 +126,8 @@ class _Way:
     model: ZooModel
     folder: Path
     result: Result
+    cluster: str | None = None
+    """Whose workers run the samples that calibrate."""
 
     @property
     def module_file(self) -> Path:
@@ -142,7 +144,7 @@ class _Way:
         """Import and quantize; kept as text."""
         stage, result = partial(_timed, self.result), self.result
         module = stage("import", self.loaded)
-        made = stage("quantize", lambda: quantize(module, self.model.calibrating, validate=False))
+        made = stage("quantize", lambda: quantize(module, self.model.calibrating, validate=False, cluster=self.cluster))
         found = coverage(made.module, made.float_reasons)
         result.integer_share = found.integer_share if found.multiply_adds else None
         result.cost_share = found.integer_cost_share
@@ -262,14 +264,14 @@ def _cause(error: Exception, *folders: Path) -> str:
     return text if isinstance(error, DiagnosticError | AssertionError) else f"{type(error).__name__}: {text}"
 
 
-def run_model(model: ZooModel, folder: Path) -> Result:
-    """Take a model through, and write what came out."""
+def run_model(model: ZooModel, folder: Path, cluster: str | None = None) -> Result:
+    """Take a model through, and write what came out; the workers of a `cluster` calibrate it."""
     about = model.about
     nodes = len(_read(model.path).graph.node)
     result = Result(model.name, about.source, about.metric, nodes)
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        _Way(model, folder, result).take()
+        _Way(model, folder, result, cluster).take()
     except Exception as error:  # whatever it is, it belongs on the page
         result.cause = _cause(error, folder, model.folder)
     result.save(folder)
