@@ -70,7 +70,7 @@ def profile(
     observed = run_pipeline(module.clone(), passes, named=ELEMENTS) if passes else module.clone()
     verify(observed)
     run_pipeline(observed, PROFILE.text(options=f"{{{' '.join(options)}}}" if options else ""), named=ELEMENTS)
-    with workers_of(cluster, resume) as workers:
+    with workers_of(cluster, resume, processes=processes) as workers:
         return run_profile(
             observed,
             data,

@@ -455,7 +455,7 @@ def search(
         )  # fmt: skip
 
     start = quantized(recipe, profiled)
-    with _saying_once(), workers_of(cluster, resume) as workers:
+    with _saying_once(), workers_of(cluster, resume, processes=processes) as workers:
         content, samples = batches.digest()
         keep = list(settings.get("keep", kept_composites()))
         asked = {**options, "keep": keep, "output": scores, "recipe": recipe.text if recipe else ""}

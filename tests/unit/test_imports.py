@@ -123,7 +123,7 @@ def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needed, optional = _names(project["dependencies"]), _names(extras["peers"]) | _names(extras["lsp"])
-    images, torch = _names(extras["images"]), _names(extras["torch"])
+    images, torch, cluster = (_names(extras[name]) for name in ("images", "torch", "cluster"))
     distributions = packages_distributions()
     used: dict[str, list[Path]] = {}
     for module, path in _imported():
@@ -131,13 +131,18 @@ def test_what_is_imported_is_declared() -> None:
             known = distributions.get(module, [module])  # torch is no part of the development tools
             (distribution,) = {each.lower().replace("-", "_") for each in known}
             used.setdefault(distribution, []).append(path)
-    undeclared = {name: paths for name, paths in used.items() if name not in needed | optional | images | torch}
+    undeclared = {
+        name: paths for name, paths in used.items() if name not in needed | optional | images | torch | cluster
+    }
     assert undeclared == {}
     assert needed <= used.keys()
     peers = {str(path.relative_to(ROOT / "qmlir").parent) for name in optional & used.keys() for path in used[name]}
     assert peers <= {"targets/peers", "tools", "tools/lsp"}  # the product goes without
     assert {path.name for name in images for path in used[name]} == {"images.py"}
     assert {path.name for name in torch for path in used[name]} == {"torch.py"}
+    where = {path.relative_to(ROOT / "qmlir").as_posix() for name in cluster & used.keys() for path in used[name]}
+    # The second one for type checkers alone.
+    assert where == {"workflows/cluster/dask_workers.py", "workflows/cluster/opening.py"}
 
 
 def test_torch_is_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

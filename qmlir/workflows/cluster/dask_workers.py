@@ -35,7 +35,7 @@ _COUNTED_SECONDS = 2.0
 """How often workers are counted: they come and go."""
 
 _BEGUN_JOBS = 4
-"""So many jobs a thread keeps begun, with their programs."""
+"""So many jobs the cluster keeps, and each thread has begun, with their programs."""
 
 _begun = threading.local()
 
@@ -85,6 +85,7 @@ class DaskWorkers:
         self._client: Any = _connected(cluster) if isinstance(cluster, str) else cluster
         self._where = f"the cluster {self._client.scheduler.address}"
         self._counted, self._threads = 0.0, 1
+        self._jobs = OrderedDict[str, Any]()
         try:
             self._traits = self._checked()
         except DiagnosticError:
@@ -120,8 +121,7 @@ class DaskWorkers:
         client, taking, name = self._client, Taking(), f"qmlir-{uuid4().hex}"
         numbers = iter(range(1 << 62))
         sent = set[Any]()
-        given: Any = self._submit(_given, job, key=f"{name}-job")
-        client.replicate([given])  # else tasks go to the worker that has it, and are moved later
+        given = self._sent(job)
 
         def send(task: Any) -> Any:
             future = self._submit(_perform, given, task, self._traits, key=f"{name}-{next(numbers)}")
@@ -138,6 +138,17 @@ class DaskWorkers:
         finally:
             if sent:
                 client.cancel(list(sent), force=True)
+
+    def _sent(self, job: Job) -> Any:
+        """The job as a result of the cluster, which stays there for the next call."""
+        given = self._jobs.pop(job.key, None)
+        if given is None or given.status not in ("pending", "finished"):
+            given = self._submit(_given, job, key=f"qmlir-{uuid4().hex}-job")
+        self._jobs[job.key] = given
+        while len(self._jobs) > _BEGUN_JOBS:
+            self._jobs.popitem(last=False)
+        self._client.replicate([given])  # else tasks go to the worker that has it, and are moved later
+        return given
 
     def _submit(self, function: Any, *arguments: Any, key: str) -> Any:
         with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from qmlir.interpreter.jobs.job import Here, Workers
 from qmlir.interpreter.jobs.kept import Kept
+from qmlir.interpreter.jobs.processes import Processes
 from qmlir.ir.diagnostics import text_error
 from qmlir.workflows import cluster as room
 from qmlir.workflows.cluster.traits import traits
@@ -22,16 +23,24 @@ Cluster: TypeAlias = "str | Client"
 
 @contextmanager
 def workers_of(
-    cluster: "Cluster | None", resume: str | PathLike[str] | None = None, *, same_processor: bool = False
+    cluster: "Cluster | None",
+    resume: str | PathLike[str] | None = None,
+    *,
+    processes: int = 1,
+    same_processor: bool = False,
 ) -> Generator[Workers | None]:
     """Inside the `with` block there is a connection to the workers of `cluster`; `None` where nothing is asked for.
 
-    With a folder `resume` answers are kept there, and known ones are not asked for; without a cluster this process
-    does the work. Raises `DiagnosticError` where the cluster cannot do it, and where with `same_processor` it has not
-    the kind of processor that this machine has.
+    With a folder `resume` answers are kept there, and known ones are not asked for; without a cluster so many
+    `processes` of this machine do the work. Raises `DiagnosticError` where the cluster cannot do it, and where with
+    `same_processor` it has not the kind of processor that this machine has.
     """
     if cluster is None:
-        yield None if resume is None else Kept(Here(traits().digest), Path(resume))
+        if resume is None:
+            yield None
+            return
+        mine = traits().digest
+        yield Kept(Here(mine) if processes == 1 else Processes(processes, mine), Path(resume))
         return
     if find_spec("distributed") is None:
         raise text_error("a cluster needs Dask: pip install 'qmlir[cluster]'")
