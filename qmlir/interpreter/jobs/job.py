@@ -38,10 +38,11 @@ class Job:
 
     def begun(self) -> Begun:
         """Begin here, in a process that goes on with the plug-ins of the run. Raises `DiagnosticError`."""
-        try:
-            registry.continue_with(self.plug_ins)
-        except registry.PackageError as error:
-            raise text_error(str(error)) from error
+        if self.plug_ins != registry.plug_ins():
+            try:
+                registry.continue_with(self.plug_ins)
+            except registry.PackageError as error:
+                raise text_error(str(error)) from error
         return self.begin(self.shared)
 
 

@@ -166,7 +166,9 @@ class DaskWorkers:
                 "their logs say why, such as too little memory"
             ) from error
         except (CancelledError, CancelledFuture) as error:
-            raise text_error(f"the connection to {self._where} is lost: {one_line(error)}") from error
+            raise text_error(
+                f"the connection to {self._where} is lost; a run with --resume keeps what is done, and goes on"
+            ) from error
 
     def _checked(self) -> Traits:
         """The traits of all workers."""

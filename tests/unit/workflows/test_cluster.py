@@ -167,6 +167,20 @@ def test_a_task_that_ends_workers_is_given_up(cluster: Any, client: Any, monkeyp
             list(workers.map(Job(begin_dying, None), [0]))
 
 
+def test_a_cluster_that_is_lost_is_a_line() -> None:
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(protocol="tcp", **options) as lost:
+
+        def data() -> Iterator[np.ndarray]:
+            for place, sample in enumerate(samples(12)):
+                if place == 6:
+                    lost.close()
+                yield sample
+
+        with pytest.raises(DiagnosticError, match=r"^error: the connection to the cluster tcp://.* is lost; a run with --resume"):
+            qmlir.profile(MODEL, data(), compiled=False, cluster=lost.scheduler_address, batch_size=1)
+
+
 def test_no_scheduler_and_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_workers, "CONNECT_SECONDS", 0.3)
     with pytest.raises(DiagnosticError, match=r"^error: no scheduler of Dask answers at 'tcp://127.0.0.1:9' within"):
