@@ -66,7 +66,7 @@ from qmlir.workflows.loading import takes_model
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.trials import Subject, Trials, TrialsByWorkers
+from qmlir.workflows.trials import SearchSubject, Trials, TrialsByWorkers
 from qmlir.workflows.widths import Layered, Width, Widths
 
 RANKED_ON = 8
@@ -466,7 +466,7 @@ def search(
         trials: Trials | TrialsByWorkers = Trials(layered, accuracy, ranked_on)
         if workers is not None:
             shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
-            subject = Subject(*shipped, widely, recipe, scores, runner.engine, threads)
+            subject = SearchSubject(*shipped, widely, recipe, scores, runner.engine, threads)
             trials = TrialsByWorkers(workers, subject, accuracy, ranked_on)
         with _bar(len(layered.layers), progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", trials.float_accuracy)

@@ -81,7 +81,7 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class Subject:
+class SearchSubject:
     """The subject of a search as data: what all of its measurements need."""
 
     module: ShippedModule
@@ -109,7 +109,7 @@ class Subject:
 class _Ranked:
     """A subject with the batches that layers are ranked on."""
 
-    subject: Subject
+    subject: SearchSubject
     batches: tuple[Batch, ...]
 
 
@@ -148,7 +148,7 @@ class _Predictor:
         return np.concatenate([predicted(outputs[self._output], batch) for batch, outputs in found]).astype(np.int64)
 
 
-def _begin_predicting(subject: Subject) -> Begun:
+def _begin_predicting(subject: SearchSubject) -> Begun:
     """Answers batches with the classes of their samples."""
     layered, runner = subject.layered, subject.runner
     known: dict[str, _Predictor] = {}
@@ -169,7 +169,7 @@ def _begin_predicting(subject: Subject) -> Begun:
 class _Graded:
     """A subject, and the choices of widths of which each batch is asked for the changes that they make."""
 
-    subject: Subject
+    subject: SearchSubject
     choices: tuple[Widths, ...]
 
 
@@ -204,7 +204,9 @@ def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
 class TrialsByWorkers:
     """Has choices measured by workers."""
 
-    def __init__(self, workers: Workers, subject: Subject, accuracy: Accuracy, ranked_on: Iterable[Batch]) -> None:
+    def __init__(
+        self, workers: Workers, subject: SearchSubject, accuracy: Accuracy, ranked_on: Iterable[Batch]
+    ) -> None:
         self._workers, self._subject, self._accuracy = workers, subject, accuracy
         self._predicting = Job(_begin_predicting, subject)
         self._ranked_on = ranked_on

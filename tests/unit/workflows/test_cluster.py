@@ -177,7 +177,7 @@ def test_a_cluster_that_is_lost_is_a_line() -> None:
                     lost.close()
                 yield sample
 
-        with pytest.raises(DiagnosticError, match=r"^error: the connection to the cluster tcp://.* is lost; a run with --resume"):
+        with pytest.raises(DiagnosticError, match=r"^error: the connection to the cluster tcp://.* is lost; a run"):
             qmlir.profile(MODEL, data(), compiled=False, cluster=lost.scheduler_address, batch_size=1)
 
 
