@@ -53,7 +53,7 @@ from qmlir.onnx.islands import OPEN_RANK, UnknownRankError, add_island
 from qmlir.onnx.missing import (
     Island,
     Operators,
-    Refused,
+    RefusedNodes,
     chosen_branch,
     domain_of,
     is_structured,
@@ -256,14 +256,14 @@ class _ModelImporter:
 
         What an importer refuses is known when its turn comes: the nodes that are left are ordered again then.
         """
-        waiting, refused = list(nodes), Refused()
+        waiting, refused = list(nodes), RefusedNodes()
         while waiting:
             waiting = self._import_until_refused(waiting, refused, scope, builder, wanted)
 
     def _import_until_refused(
         self,
         nodes: Sequence[NodeProto],
-        refused: Refused,
+        refused: RefusedNodes,
         scope: _Scope,
         builder: GraphBuilder,
         wanted: Collection[str] | None,

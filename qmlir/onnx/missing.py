@@ -260,7 +260,7 @@ def _has_type(type_: TypeProto) -> bool:
     return type_.HasField("tensor_type") or type_.WhichOneof("value") is None
 
 
-class Refused:
+class RefusedNodes:
     """The nodes of a graph that importers refused, or that go with one into its island, and the errors about them."""
 
     def __init__(self) -> None:

@@ -169,7 +169,7 @@ def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Widened:
+class WidenedValues:
     """How many values have more bits than the others by a built-in rule."""
 
     cause: str
@@ -183,7 +183,7 @@ class Widened:
         return f"{self.bits} bits: {self.cause} ({counted(self.values, 'value')})"
 
 
-def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[Widened, ...]:
+def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[WidenedValues, ...]:
     """What has more bits by built-in rules, the most values first."""
     counts: Counter[tuple[str, int]] = Counter()
     for each in decisions:
@@ -192,7 +192,7 @@ def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[Widened, ..
             cause = "" if reason is None else recipe.widened(reason.op, reason.slot)
             if cause and reason is not None and reason.choice is not None and reason.choice.storage.bits == type_.bits:
                 counts[cause, type_.bits] += 1
-    return tuple(Widened(cause, bits, values) for (cause, bits), values in counts.most_common())
+    return tuple(WidenedValues(cause, bits, values) for (cause, bits), values in counts.most_common())
 
 
 def _element(value: SSAValue) -> Attribute | None:

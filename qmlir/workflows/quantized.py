@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.report import Coverage, Widened, coverage
+from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.tables import stored_tables
 from qmlir.text.printing import PrintOptions, Weights, save_module
@@ -45,7 +45,7 @@ class Quantized(HoldsModule, Readable):
     float_reasons: Mapping[str, str]
     """Why operations were left in float, by key."""
 
-    widened: tuple[Widened, ...]
+    widened: tuple[WidenedValues, ...]
     """What has more bits than the others by built-in rules."""
 
     validation: Validation | None = None

@@ -28,7 +28,7 @@ from qmlir.quantization.profiles.carried import carried_profile, statistics_of_t
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.report import Widened, coverage, float_reasons, widened
+from qmlir.quantization.report import WidenedValues, coverage, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.target import targets_of
 from qmlir.workflows.cluster.opening import Cluster
@@ -124,7 +124,7 @@ def _quantized(
     before = lowered.clone()
     used: set[int] = set()
     reasons: dict[str, str] = {}
-    wide: list[Widened] = []
+    wide: list[WidenedValues] = []
 
     def watch(recipe: Recipe, decided: Sequence[Decisions]) -> None:
         used.update(recipe.used)

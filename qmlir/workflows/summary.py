@@ -10,7 +10,7 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.report import Coverage, Widened
+from qmlir.quantization.report import Coverage, WidenedValues
 from qmlir.quantization.tables import StoredTable
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text
@@ -44,7 +44,7 @@ class QuantizationSummary(Readable):
     tables: tuple[StoredTable, ...] = ()
     """The embedding tables whose rows have scales of their own."""
 
-    widened: tuple[Widened, ...] = ()
+    widened: tuple[WidenedValues, ...] = ()
     """What has more bits than the others by built-in rules."""
 
     def text(self) -> str:
