@@ -10,13 +10,15 @@ import time
 import warnings
 from asyncio import CancelledError
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import CancelledError as CancelledFuture
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import Any, cast
 from uuid import uuid4
 
 import distributed
+from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
 from qmlir.interpreter.jobs.job import Answer, Begun, Job, Taking, answered, in_order
@@ -112,13 +114,14 @@ class DaskWorkers:
         """The threads of all workers."""
         now = time.monotonic()
         if now - self._counted > _COUNTED_SECONDS:
-            self._threads = max(sum(self._client.nthreads().values()), 1)
+            with self._talking() as client:
+                self._threads = max(sum(client.nthreads().values()), 1)
             self._counted = now
         return self._threads
 
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """The answer of each task. Raises `DiagnosticError`."""
-        client, taking, name = self._client, Taking(), f"qmlir-{uuid4().hex}"
+        taking, name = Taking(), f"qmlir-{uuid4().hex}"
         numbers = iter(range(1 << 62))
         sent = set[Any]()
         given = self._sent(job)
@@ -136,8 +139,9 @@ class DaskWorkers:
         try:
             yield from in_order(tasks, send, receive, lambda: _AHEAD * self.at_once)
         finally:
-            if sent:
-                client.cancel(list(sent), force=True)
+            if sent and self._client.status == "running":
+                with suppress(DiagnosticError), self._talking() as client:  # a lost cluster has nothing to cancel
+                    client.cancel(list(sent), force=True)
 
     def _sent(self, job: Job) -> Any:
         """The job as a result of the cluster, which stays there for the next call."""
@@ -147,13 +151,14 @@ class DaskWorkers:
         self._jobs[job.key] = given
         while len(self._jobs) > _BEGUN_JOBS:
             self._jobs.popitem(last=False)
-        self._client.replicate([given])  # else tasks go to the worker that has it, and are moved later
+        with self._talking() as client:
+            client.replicate([given])  # else tasks go to the worker that has it, and are moved later
         return given
 
     def _submit(self, function: Any, *arguments: Any, key: str) -> Any:
-        with warnings.catch_warnings():
+        with self._talking() as client, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # tasks are as large as they are
-            return self._client.submit(function, *arguments, key=key, pure=False)
+            return client.submit(function, *arguments, key=key, pure=False)
 
     def _result(self, future: Any) -> Answer:
         """What a task gives. Raises `DiagnosticError` where the cluster cannot give it."""
@@ -166,9 +171,24 @@ class DaskWorkers:
                 "their logs say why, such as too little memory"
             ) from error
         except (CancelledError, CancelledFuture) as error:
-            raise text_error(
-                f"the connection to {self._where} is lost; a run with --resume keeps what is done, and goes on"
-            ) from error
+            raise self._lost() from error
+        except OSError as error:
+            if future.status == "error":  # of the task itself
+                raise
+            raise self._lost() from error
+
+    def _lost(self) -> DiagnosticError:
+        return text_error(
+            f"the connection to {self._where} is lost; a run with --resume keeps what is done, and goes on"
+        )
+
+    @contextmanager
+    def _talking(self) -> Generator[Any]:
+        """The client, for calls that fail with the connection alone. Raises `DiagnosticError` where they do."""
+        try:
+            yield self._client
+        except (OSError, TimeoutError, CancelledError, CancelledFuture, ClosedClientError) as error:
+            raise self._lost() from error
 
     def _checked(self) -> Traits:
         """The traits of all workers."""

@@ -2,7 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,10 +15,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.losses import divergence
+from qmlir.interpreter.jobs.job import Here, Job
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
+from qmlir.workflows import searching
 from qmlir.workflows.budget import SearchBudget, allot, predict
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.latency import Latency
@@ -239,6 +243,36 @@ def test_a_budget_goes_on_from_what_is_known(tmp_path: Path) -> None:
     assert (first.recipe, first.allotment) == (second.recipe, second.allotment)
     # What is lost does not depend on the budget: the accuracy of another choice is all that is measured.
     assert budgeted(weight_bytes=6, state=state).measured == 1
+
+
+class Elsewhere(Here):
+    """Workers to whom everything is sent, three tasks at once."""
+
+    at_once = 3
+
+    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
+        for task in tasks:
+            sent, what = pickle.loads(pickle.dumps((job, task)))
+            yield sent.begun()(what)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"bound": 1.0, "weights": "i4"},
+        {"bound": 1.0, "weights": "i4", "labels": None, "max_steps": 1},
+        {"bound": 1.0, "mode": "raise"},
+        {"bound": 1.0, "mode": "raise", "max_steps": 1},
+        {"mode": "budget", "weight_bytes": 10},
+    ],
+)
+def test_workers_measure_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, Any]) -> None:
+    """What they have measured ahead and was not asked for is not kept: the files of both are equal."""
+    here = found(**settings, state=tmp_path / "here", engine="interpreter")
+    monkeypatch.setattr(searching, "workers_of", lambda *of, **options: nullcontext(Elsewhere()))
+    there = found(**settings, state=tmp_path / "there", engine="interpreter")
+    assert there.to_dict() == here.to_dict()
+    assert (tmp_path / "there").read_text() == (tmp_path / "here").read_text()
 
 
 def _said(action: Callable[[], object]) -> tuple[list[str], list[str]]:
