@@ -20,15 +20,17 @@ from qmlir.interpreter.jobs.job import Job
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.tools import qmlir_cli
 from qmlir.workflows import quantizing
-from qmlir.workflows.cluster import dask_workers, opening
-from qmlir.workflows.cluster.dask_workers import DaskWorkers
+from qmlir.workflows.cluster import opening
 from qmlir.workflows.cluster.opening import workers_of
 from qmlir.workflows.cluster.traits import Traits, traits
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified
 from tests.support.dying_worker import begin_dying
 
+dask: Any = pytest.importorskip("dask")
 distributed: Any = pytest.importorskip("distributed")
+dask_workers: Any = pytest.importorskip("qmlir.workflows.cluster.dask_workers")
+DaskWorkers: Any = dask_workers.DaskWorkers
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 MODEL, SAMPLES = EXAMPLES / "digits_cnn.onnx", EXAMPLES / "digits_samples.npz"
@@ -173,7 +175,8 @@ def test_a_task_that_ends_workers_is_given_up(cluster: Any, client: Any, monkeyp
 
 def test_a_cluster_that_is_lost_is_a_line() -> None:
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with distributed.LocalCluster(protocol="tcp", **options) as lost:
+    quickly = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with quickly, distributed.LocalCluster(protocol="tcp", **options) as lost:
 
         def data() -> Iterator[np.ndarray]:
             for place, sample in enumerate(samples(12)):
@@ -181,7 +184,9 @@ def test_a_cluster_that_is_lost_is_a_line() -> None:
                     lost.close()
                 yield sample
 
-        with pytest.raises(DiagnosticError, match=r"^error: the connection to the cluster tcp://.* is lost; with"):
+        with pytest.raises(
+            DiagnosticError, match=r"^error: the connection to the cluster tcp://.* is lost; a run with"
+        ):
             qmlir.profile(MODEL, data(), compiled=False, cluster=lost.scheduler_address, batch_size=1)
 
 
@@ -203,7 +208,7 @@ def _said(monkeypatch: pytest.MonkeyPatch, client: Any, *answers: Any) -> str:
     """The error where one worker after the other says this of itself: a version, or all of it."""
     named = {f"tcp://worker{number}": each for number, each in enumerate(answers)}
 
-    def asked(self: DaskWorkers, function: Any, *arguments: Any) -> dict[str, Any]:
+    def asked(self: Any, function: Any, *arguments: Any) -> dict[str, Any]:
         is_version = bool(arguments)
         return {name: each.qmlir if is_version and isinstance(each, Traits) else each for name, each in named.items()}
 
