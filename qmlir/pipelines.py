@@ -179,9 +179,10 @@ QUANTIZE = NamedPipeline(
         Stage("target", "<targets>", "the module gets the descriptions of the targets, if any are named"),
         Stage(
             "lower",
-            "<merge>,nn-compute-in-f32,canonicalize,cse<places>,nn-recognize<keep>,nn-recognize-masks,"
-            "nn-decompose<decompose>,<merge>,canonicalize,cse<places>,dce,nn-share-tables",
-            "floats become f32; parts of a composite in `keep` become that composite, what masks a softmax its mask; "
+            "<merge>,quant-expand-floats,nn-compute-in-f32,canonicalize,cse<places>,nn-recognize<keep>,"
+            "nn-recognize-masks,nn-decompose<decompose>,<merge>,canonicalize,cse<places>,dce,nn-share-tables",
+            "floats become f32, and small ones integers of the same numbers where 8 bits hold them; parts of a "
+            "composite in `keep` become that composite, what masks a softmax its mask; "
             "other composites are decomposed into parts; a head that is the transpose of an embedding table reads the "
             "table",
         ),
@@ -240,7 +241,7 @@ COMPILE = NamedPipeline(
     (
         Stage(
             "lower",
-            f"{CLEAN},convert-nn-to-kernel,kernel-verify-custom,{CLEAN}",
+            f"{CLEAN},quant-expand-floats{{integers_only}},convert-nn-to-kernel,kernel-verify-custom,{CLEAN}",
             "stored integers with explicit roundings; custom kernels are checked against what they replace",
         ),
         Stage(

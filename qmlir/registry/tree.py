@@ -66,6 +66,7 @@ PASSES: Mapping[str, str] = {
     "pad-shapes": "qmlir.passes.general.pad_shapes:PadShapes",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
     "quant-correct-bias": "qmlir.passes.quantized.quant_correct_bias:QuantCorrectBias",
+    "quant-expand-floats": "qmlir.passes.primitive.quant_expand_floats:QuantExpandFloats",
     "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",
     "quant-gptq": "qmlir.passes.quantized.quant_gptq:QuantGptq",
     "quant-insert-casts": "qmlir.passes.quantized.quant_insert_casts:QuantInsertCasts",

@@ -20,6 +20,7 @@ from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor
 from qmlir.ir.evaluation import evaluate, not_computed
 from qmlir.specialization.flow import reads_shapes_only
 from qmlir.specialization.retyping import is_static, retype, shaped
+from qmlir.specialization.stored_weights import stays_stored
 from qmlir.text.elements import dense_dtype
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -84,7 +85,7 @@ class Folder:
         refined, also where it is too large for a constant.
         """
         types = _constant_types(op)
-        if types is None or not _is_known(op):
+        if types is None or not _is_known(op) or (not always and stays_stored(op)):
             return None
         source = sum(self._source(value) for value in op.operands if is_constant(value))
         limit = MAX_GROWTH * source + FREE_BYTES

@@ -1,7 +1,9 @@
 """Models of floats of 8 bits and fewer: in, computed as ONNX's reference does, compiled, and out again."""
 
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
@@ -104,3 +106,53 @@ def test_an_older_operator_set_is_refused_by_name() -> None:
     module = qmlir.load(_model("FLOAT4E2M1", blocks=False))
     with pytest.raises(DiagnosticError, match="needs operator set 23 for elements of"):
         qmlir.export_onnx(module, opset=21)
+
+
+def _weights_alone(kind: str, rows: int, *, is_power: bool) -> ModelProto:
+    """Rows of floats by weights in blocks of 32, as MX formats have them where scales are powers of two."""
+    data_type, random = TensorProto.DataType.Value(kind), np.random.default_rng(2)
+    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    scales = np.exp2(random.integers(-4, 4, (2, 24))) if is_power else random.uniform(0.1, 2, (2, 24))
+    scales = scales.astype(ml_dtypes.float8_e8m0fnu if is_power else np.float32)
+    weights = (2 * random.standard_normal((64, 24))).astype(dtype)
+    weights[:2] = [[6], [-6]]  # the largest of f4E2M1
+    blocks: dict[str, Any] = {"axis": 0, "block_size": 32, **({"output_dtype": TensorProto.FLOAT} if is_power else {})}
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["real"], "dq", **blocks),
+        helper.make_node("MatMul", ["x", "real"], ["y"], "fc"),
+    ]
+    ports = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, size])] for name, size in (("x", 64), ("y", 24))
+    ]
+    graph = helper.make_graph(
+        nodes, "g", *ports, [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(scales, "s")]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
+
+
+@pytest.mark.parametrize(("kind", "held"), [("FLOAT4E2M1", "i5<-12:12>"), ("FLOAT8E4M3FN", "i8<-127:127>")])
+def test_weights_that_are_stored_so_are_quantized(kind: str, held: str) -> None:
+    """Those of 4 bits are integers of half the scale: all that is lost is what the data loses by 16 bits."""
+    model = _weights_alone(kind, 3, is_power=True)
+    x = np.random.default_rng(3).standard_normal((3, 64)).astype(np.float32)
+    (wanted,) = ReferenceEvaluator(model).run(None, {"x": x})
+    (exact,) = qmlir.interpret(qmlir.load(model), {"x": x}).values()
+    np.testing.assert_allclose(exact, wanted, rtol=1e-5, atol=1e-4)
+    module = qmlir.quantize(qmlir.load(model), [{"x": x}], activations="i16", validate=False).module
+    assert f"!quant.uniform<{held}" in str(module)
+    (found,) = qmlir.interpret(module, {"x": x}).values()
+    error = np.abs(found - wanted).max() / np.abs(wanted).max()
+    assert error < (2e-4 if kind == "FLOAT4E2M1" else 2e-2)
+    assert kind == "FLOAT4E2M1" or error > 1e-3  # they were rounded again
+
+
+def test_one_row_leaves_weights_of_4_bits_stored(tmp_path: Path) -> None:
+    model = _weights_alone("FLOAT4E2M1", 1, is_power=False)
+    x = np.random.default_rng(3).standard_normal((1, 64)).astype(np.float32)
+    program = qmlir.compile(qmlir.load(model))
+    np.testing.assert_allclose(
+        program({"x": x})["y"], ReferenceEvaluator(model).run(None, {"x": x})[0], rtol=1e-5, atol=1e-4
+    )
+    program.save(tmp_path / "program")
+    (constants,) = tmp_path.rglob("constants.safetensors")
+    assert constants.stat().st_size < 64 * 24 * 4 / 2  # of what they take in f32

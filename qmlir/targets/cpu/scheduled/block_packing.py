@@ -7,110 +7,28 @@ terms by integers, times its scale: the same numbers, rounded in another order.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, f32, i8, i32
-from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.dialects.linalg.ops import GenericOp, YieldOp
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
-from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.scheduled.contraction_schedule import tile_rows
-from qmlir.targets.cpu.scheduled.packing import constant_of
-from qmlir.text.elements import integers_of
+from qmlir.targets.cpu.scheduled.dequantized import dequantized_weights
 
 FLOATS = "splat_fma"
 """The loops of floats that are replaced."""
 
-_BITS = (2, 4, 8)
-"""Of the weights that loops make floats of: `f32s2` and so on."""
-
 _LEAST = 8
 """The terms of a block from which on a scale takes little of the memory, and of the time."""
-
-
-@dataclass(frozen=True)
-class _Weights:
-    """Constant weights `[N, K]` that are integers times a scale for each block of `block` terms: `[blocks, N]`."""
-
-    integers: Array
-    scales: Array
-    block: int
-
-    @property
-    def bits(self) -> int | None:
-        """The fewest bits that hold the integers, of those that loops take."""
-        low, high = int(self.integers.min()), int(self.integers.max())
-        fitting = (bits for bits in _BITS if integer_limits(bits)[0] <= low and high <= integer_limits(bits)[1])
-        return next(fitting, None)
-
-
-def _zero_points(op: GenericOp, step: Operation, value: SSAValue) -> Array | None:
-    """What `step` takes off `value`: one constant, or one for each weight."""
-    if not isinstance(step, arith.SubiOp) or step.lhs is not value:
-        return None
-    if len(op.inputs) == 3:
-        return constant_of(op.inputs[1]) if step.rhs is op.body.block.args[1] else None
-    number = step.rhs.owner.value if isinstance(step.rhs.owner, arith.ConstantOp) else None
-    return np.array(number.value.data) if isinstance(number, IntegerAttr) else None
-
-
-def _integers(op: GenericOp) -> Array | None:
-    """The integers of a body `scale * f32(extended - zero)`, without their zero point."""
-    block = op.body.block
-    first, *steps = (each for each in block.ops if not isinstance(each, arith.ConstantOp))
-    known, element = constant_of(op.inputs[0]), as_integer(shaped(op.inputs[0])[1])
-    if not isinstance(first, arith.ExtUIOp | arith.ExtSIOp) or first.input is not block.args[0]:
-        return None
-    if known is None or element is None or not known.size:
-        return None
-    value, zero_points = first.result, np.array(0)
-    if len(steps) == 4:
-        found = _zero_points(op, steps[0], value)
-        if found is None:
-            return None
-        zero_points, value, steps = found, steps[0].results[0], steps[1:]
-    if len(steps) != 3 or not isinstance(steps[2], YieldOp):
-        return None
-    number, product, last = steps
-    is_real = isinstance(number, arith.SIToFPOp) and number.input is value and isinstance(product, arith.MulfOp)
-    if not is_real or set(product.operands) != {block.args[len(op.inputs) - 1], *number.results}:
-        return None
-    if last.operands[0] is not product.results[0] or product.results[0].type != f32:
-        return None
-    wide = integers_of(known, element, is_unsigned=isinstance(first, arith.ExtUIOp))
-    return np.asarray(wide.astype(np.int64) - zero_points)
-
-
-def _weights(value: SSAValue) -> _Weights | None:
-    """What `value` is dequantized from, where it is that."""
-    op = value.owner
-    if not isinstance(op, GenericOp) or len(op.inputs) not in (2, 3) or len(shaped(value)[0]) != 2:
-        return None
-    identity = AffineMap.identity(2)
-    if any(each.data != identity for each in op.indexing_maps):
-        return None
-    if any(kind.data is not IteratorType.PARALLEL for kind in op.iterator_types):
-        return None
-    scales = constant_of(op.inputs[-1])
-    integers = None if scales is None else _integers(op)
-    if scales is None or integers is None:
-        return None
-    changes = np.flatnonzero((scales[:, 1:] != scales[:, :-1]).any(axis=0)) + 1
-    block = math.gcd(scales.shape[1], *changes.tolist())
-    return _Weights(integers, np.ascontiguousarray(scales[:, ::block].T, np.float32), block)
 
 
 def packed_blocks(
@@ -175,7 +93,7 @@ class PackWidened(RewritePattern):
         schedule = op.schedule
         if schedule is None or schedule.variant != FLOATS or op.result is None or shaped(op.x)[1] != f32:
             return
-        weights = _weights(op.w) if op.accumulator_type == f32 else None
+        weights = dequantized_weights(op.w) if op.accumulator_type == f32 else None
         bits = None if weights is None else weights.bits
         if weights is None or bits is None or weights.block < _LEAST or weights.block * bits % 8:
             return

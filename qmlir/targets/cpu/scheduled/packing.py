@@ -28,6 +28,7 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.isa.conditions import has_offset_bytes
+from qmlir.targets.cpu.scheduled.dequantized import dequantized_weights
 from qmlir.text.elements import integers_of
 
 _DTYPES: dict[Attribute, type[np.generic]] = {
@@ -140,6 +141,8 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> P
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
     known = at.known(op.w)
+    if known is None and isinstance(source, AnyFloat) and (stored := dequantized_weights(op.w)) is not None:
+        known = stored.reals()
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
         if isinstance(source, AnyFloat):
