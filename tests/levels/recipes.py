@@ -26,13 +26,16 @@ from tests.unit.quantization.random_graphs import Graph
 
 _SAMPLES = 4
 _SLOTS = {
-    "input": ("i8", "u8", "i8<-127:127>", "i5"),
-    "weight": ("i8<-127:127>", "i4", "i3", "u6", "i8"),
+    "input": ("i8", "u8", "i8<-127:127>", "i5", "i4", "u4"),
+    "weight": ("i8<-127:127>", "i4", "i3", "u6", "i8", "u4", "ternary", "binary"),
     "accumulator": ("i32", "i24", "i16", "i12", "i8", "u8"),
     "bias": ("i32", "i24", "i16", "i12", "i8", "u8"),
     "output": ("i8", "u8", "i16", "i4"),
 }
 """What a rule may ask for, slot by slot."""
+
+_TYPES = {"ternary": "i2", "binary": "i2"}
+"""The types of storages that have other names."""
 
 
 def _windows(random: np.random.Generator) -> dict[str, Any]:
@@ -100,5 +103,6 @@ def _check(module: ModuleOp, recipe: RecipeText) -> None:
     for slot, element in (types | ({} if product is None else {"accumulator": product})).items():
         assert isinstance(element, UniformQuantizedType), recipe.text
         wanted = recipe.text.split(f'slot = "{slot}"\nstorage = "')[1].split('"')[0].partition("<")[0]
-        assert f"{'i' if element.is_signed else 'u'}{element.bits}" == wanted, (slot, recipe.text)
+        found = f"{'i' if element.is_signed else 'u'}{element.bits}"
+        assert found == _TYPES.get(wanted, wanted), (slot, recipe.text)
     assert product is not None or 'slot = "accumulator"\nstorage = "i32"' in recipe.text, recipe.text
