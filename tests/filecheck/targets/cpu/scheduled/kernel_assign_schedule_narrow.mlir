@@ -162,7 +162,7 @@ func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
 // AVX2-NEXT: #k5 = #kernel.schedule<variant = "i16_pairs", rows = 4, vectors = 2, lanes = 8, k_unroll = 2>
 // AVX2-NEXT: #k6 = #kernel.schedule<variant = "u8s8_short", rows = 2, lanes = 8, k_unroll = 4>
 // AVX2-NEXT: #k7 = #kernel.schedule<variant = "u8s8_short2", rows = 2, lanes = 8, k_unroll = 4>
-// AVX2-NEXT: #k8 = #kernel.schedule<variant = "u8s8_short4", rows = 3, lanes = 8, k_unroll = 4>
+// AVX2-NEXT: #k8 = #kernel.schedule<variant = "u8s8_short4", rows = 2, lanes = 8, k_unroll = 4>
 // AVX2-NEXT: #w5 = dense<-8> : tensor<16x16xi4>
 // AVX2-NEXT: #w6 = #nn.weights<elided> : tensor<1x65794xi4>
 // AVX2-NEXT: #k9 = #kernel.schedule<variant = "u8s4_short", lanes = 8, k_unroll = 4>
