@@ -130,15 +130,16 @@ class QuantShortenSums(SeesMoments):
     ) -> Sequence[Operation]:
         wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
         chosen, before, after = np.empty_like(wanted), 0.0, 0.0
-        is_short = True
+        is_short, is_settled = True, np.array_equal(weight.array, weight.unrounded)
         for place, (each, grid, plain) in enumerate(zip(wanted, self._grids(weight), given, strict=True)):
             codes, own, _ = settled(each, grid, moments[place])
             nearest = plain.nearest(each)
             is_short = is_short and grid.accepts(nearest)
+            is_settled = is_settled and np.array_equal(codes, nearest) and np.array_equal(grid.steps, plain.steps)
             before += error(each, nearest, plain, moments[place])
             after += own
             chosen[place] = codes * grid.steps
-        if is_short and not after < before:
+        if is_settled:
             return ()
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
