@@ -34,8 +34,7 @@ _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
     "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-open-composites",
     "quant-propagate-types", "quant-restore-weights", "quant-round", "quant-search-scales", "quant-set-requantize",
-    "quant-shorten-sums",
-    "quant-simulate", "quant-store-states", "strip-training",
+    "quant-shorten-sums", "quant-simulate", "quant-store-states", "strip-training",
 }  # fmt: skip
 
 
