@@ -53,6 +53,10 @@ they oscillate."""
 RATE, NARROW_RATE = 1e-3, 2e-3
 """The rate of weights and biases; that where some weights are narrow, whose codes are farther apart."""
 
+MIX = 0.5
+"""The share of mixed samples where the float model alone teaches. It answers for what lies between samples, too, where
+few of them are: classes border on each other there. The other samples keep the batch where the data is."""
+
 Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
 """What varies the inputs of a batch, by a generator that every run draws the same from."""
 
@@ -82,6 +86,10 @@ class FinetuneOptions:
     held_out: float = 0.1
     epochs: int = 10
     batch: int = 64
+    mix: float | None = None
+    """The share of the samples of a batch that are mixed with another one; `None` for `MIX` where the float model alone
+    teaches and all inputs are floats, and for 0 elsewhere."""
+
     optimizer: OptimizerKind = OptimizerKind.ADAM
     rate: float | None = None
     """`None` for `RATE` or `NARROW_RATE`, by the bits of the weights."""
@@ -110,6 +118,10 @@ class FinetuneOptions:
             value = getattr(self, name)
             if not 0 <= value <= 1 or (name != "distill" and value in (0, 1) and name == "held_out"):
                 raise text_error(f"{name.replace('_', ' ')} is a share between 0 and 1, found {value:g}")
+        if self.mix is not None and not 0 <= self.mix <= 1:
+            raise text_error(f"mix is a share between 0 and 1, found {self.mix:g}")
+        if self.mix and self.loss is FinetuneLoss.LABELS:
+            raise text_error("mix is for what the float model teaches alone: no label is that of a mixed sample")
 
 
 @dataclass(frozen=True)
@@ -371,7 +383,7 @@ class _Loop:
         parameters, loss = state.parameters, math.nan
         for place in range(self.per_epoch):
             chosen = [int(each) for each in order[place * self.size :][: self.size]]
-            inputs = self.rows.batch(chosen)
+            inputs = self._mixed(chosen, random) if options.mix else self.rows.batch(chosen)
             if augment is not None:
                 inputs = augment(inputs, random)
             wanted = self._wanted(inputs)
@@ -399,6 +411,12 @@ class _Loop:
         state.epochs.append(judged)
         if self.score(judged) > self.score(state.after):
             state.best, state.best_parameters = len(state.epochs), parameters
+
+    def _mixed(self, chosen: Sequence[int], random: np.random.Generator) -> dict[str, Array]:
+        """Samples some of which are mixed with another one, by a uniform share (Zhang et al., mixup, 2018)."""
+        others = [int(each) for each in random.choice(self.training, len(chosen))]
+        shares = np.where(random.random(len(chosen)) < (self.options.mix or 0), random.random(len(chosen)), 1.0)
+        return self.rows.mixed(chosen, others, shares)
 
     @staticmethod
     def _stopped(where: str) -> str:
@@ -466,6 +484,7 @@ def finetune(
     on_epoch: Callable[[int, HeldOutFigures], None] | None = None,
     epochs: int = FinetuneOptions.epochs,
     batch: int = FinetuneOptions.batch,
+    mix: float | None = FinetuneOptions.mix,
     rate: float | None = FinetuneOptions.rate,
     scale_rate: float = FinetuneOptions.scale_rate,
     warmup: float = FinetuneOptions.warmup,
@@ -490,10 +509,12 @@ def finetune(
     with momentum) moves weights and biases at `rate`, Adam always scales at `scale_rate`; both rates rise in the share
     `warmup` of the steps and fall with a cosine. The default `rate` is 1e-3, or 2e-3 where weights have at most 4
     bits. The scales of those begin where their squared error is smallest. All samples are kept in memory.
-    `augment(inputs, random)` varies those of a batch. `freeze_oscillating` leaves weights of at most 4 bits at a code
-    that go to and fro between two (Nagel et al., 2022). After each epoch the file `checkpoint` is written whole: a run
-    of the same model, data and settings goes on from there, and ends with the same bits as one without a break. A file
-    that cannot be written is a warning.
+    Without labels the share `mix` of the samples of a batch, half of them by default, is mixed with another sample, if
+    all inputs are floats: what the float model says between samples tells where classes border on each other.
+    `augment(inputs, random)` varies the inputs of a batch. `freeze_oscillating` leaves weights of at most 4 bits at a
+    code that go to and fro between two (Nagel et al., 2022). After each epoch the file `checkpoint` is written whole: a
+    run of the same model, data and settings goes on from there, and ends with the same bits as one without a break. A
+    file that cannot be written is a warning.
     A loss that is no number ends the run with a warning, and the best epoch is kept.
 
     Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
@@ -508,13 +529,17 @@ def finetune(
         loss, classes, optimizer,
         {
             "temperature": temperature, "distill": distill, "held_out": held_out, "epochs": epochs, "batch": batch,
-            "rate": rate, "scale_rate": scale_rate, "warmup": warmup, "patience": patience, "seed": seed,
+            "mix": mix, "rate": rate, "scale_rate": scale_rate, "warmup": warmup, "patience": patience, "seed": seed,
             "freeze_oscillating": freeze_oscillating,
         },
     )  # fmt: skip
     rows = TrainingSamples(module, preprocessed(samples, preprocess))
     if classes is not None and len(classes) != len(rows) * rows.per_run:
         raise text_error(f"there are {len(classes)} labels for {len(rows) * rows.per_run} samples")
+    if options.mix and rows.whole_inputs:
+        raise text_error(f"mix takes inputs of floats, and '{rows.whole_inputs[0]}' has none")
+    if options.mix is None:
+        options = replace(options, mix=0.0 if classes is not None or rows.whole_inputs else MIX)
     loop = _Loop(module, rows, classes, options, output, threads, isa)
     begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profiled is None else None
     trained = trainable(module, begun, profiled=profiled, scales=scales, only=only, **settings)

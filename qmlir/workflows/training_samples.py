@@ -51,6 +51,27 @@ class TrainingSamples:
         ]
         return dict(zip(self.names, map(np.ascontiguousarray, arrays), strict=True))
 
+    @property
+    def whole_inputs(self) -> list[str]:
+        """The inputs that are no floats: between two of their samples there is none."""
+        return [
+            name
+            for name, array in zip(self.names, self._runs[0], strict=True)
+            if not np.issubdtype(array.dtype, np.floating)
+        ]
+
+    def mixed(self, places: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
+        """`share * x + (1 - share) * y`: the runs at `places` with those at `others`, each by a share of its own."""
+        found = self.batch(places)
+        for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
+            mine = found[name]
+            along = [-1 if each == axis else 1 for each in range(mine.ndim)] if len(shares) > 1 else []
+            each = np.repeat(shares, mine.shape[axis] // len(shares)) if along else shares
+            part = each.astype(mine.dtype).reshape(along)
+            with np.errstate(invalid="ignore"):  # 0 times infinity, where a sample stays as it is
+                found[name] = np.ascontiguousarray(np.where(part < 1, part * mine + (1 - part) * array, mine))
+        return found
+
     def items(self, places: Sequence[int]) -> Iterator[dict[str, Array]]:
         """Data of the runs at `places`, for what takes data."""
         for place in places:

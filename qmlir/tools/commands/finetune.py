@@ -72,6 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--epochs", type=int, default=known.epochs, metavar="N", help="how often every sample trains (default: 10)")
     add("--batch", type=int, default=known.batch, metavar="N", help="the samples of a step (default: 64)")
     add(
+        "--mix", type=float, default=known.mix, metavar="SHARE",
+        help="the share of the samples of a step that are mixed with another one, and then labelled by the float model "
+        "(default: .5 without labels where all inputs are floats; 0 with labels)",
+    )  # fmt: skip
+    add(
         "--rate", type=float, default=known.rate, metavar="R",
         help="the rate of weights and biases (default: 0.001; 0.002 with weights of at most 4 bits)",
     )  # fmt: skip
@@ -125,9 +130,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             optimizer=arguments.optimizer, checkpoint=arguments.checkpoint, threads=arguments.threads,
             isa=arguments.isa, progress=session.progress,
             on_epoch=lambda epoch, figures: session.detail(_epoch(epoch, figures)), epochs=arguments.epochs,
-            batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate, warmup=arguments.warmup,
-            held_out=arguments.held_out, patience=arguments.patience, temperature=arguments.temperature,
-            distill=arguments.distill, seed=arguments.seed,
+            batch=arguments.batch, mix=arguments.mix, rate=arguments.rate, scale_rate=arguments.scale_rate,
+            warmup=arguments.warmup, held_out=arguments.held_out, patience=arguments.patience,
+            temperature=arguments.temperature, distill=arguments.distill, seed=arguments.seed,
             freeze_oscillating=arguments.freeze_oscillating, **settings,
         )  # fmt: skip
     if is_onnx:

@@ -14,6 +14,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.workflows.training_samples import TrainingSamples
 from tests.support.nets import Net
 
 RANDOM = np.random.default_rng(2)
@@ -218,6 +219,8 @@ def test_patience_ends_it(model: ModuleOp) -> None:
         ({"loss": "kl", "output": "y"}, "there is no output 'y'"),
         ({"epochs": 0}, "epochs is 1 or more, found 0"),
         ({"rate": float("nan")}, "rate is a number above 0, found nan"),
+        ({"mix": 1.5}, "mix is a share between 0 and 1, found 1.5"),
+        ({"mix": 0.5, "labels": LABELS}, "mix is for what the float model teaches alone: no label is that of a mixed"),
         ({"held_out": 1.0}, "held out is a share between 0 and 1, found 1"),
         ({"labels": LABELS + 3}, "labels are from 0 to 2, as the output '.*' has 3 scores for each sample; found [34]"),
         ({"labels": LABELS - 1}, "labels are from 0 to 2, .*; found -1"),
@@ -229,6 +232,22 @@ def test_patience_ends_it(model: ModuleOp) -> None:
 def test_what_is_wrong_is_told_in_a_line(model: ModuleOp, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(DiagnosticError, match=message):
         qmlir.finetune(model, DATA, **asked)
+
+
+@pytest.mark.parametrize("batch_axis", [0, 1])
+def test_samples_are_mixed_each_by_its_share(batch_axis: int) -> None:
+    net = Net()
+    shape: list[str | int] = ["n", 6]
+    if batch_axis:
+        shape.insert(0, 2)
+    x = net.input(np.zeros([2, 1, 6] if batch_axis else [1, 6], np.float32), shape)
+    rows = DATA[:8] if not batch_axis else DATA[:16].reshape(2, 8, 6)
+    samples = TrainingSamples(qmlir.load(net.model(net.node("Relu", x))), {"x0": rows})
+    assert samples.whole_inputs == []
+    found = samples.mixed([3, 0], [5, 1], np.array([0.25, 1.0]))["x0"]
+    first, second = (np.take(rows, places, batch_axis) for places in ([3, 0], [5, 1]))
+    part = np.float32([[0.25], [1.0]])
+    np.testing.assert_array_equal(found, part * first + (1 - part) * second)
 
 
 def test_a_quantized_model_has_no_float_model_to_learn_from(model: ModuleOp) -> None:

@@ -183,8 +183,8 @@ def test_norms_on_integers_are_fine_tuned() -> None:
     total = net.node("Add", net.node("MatMul", hidden, weights[2]), first)
     last = net.node("MatMul", net.node("LayerNormalization", total, scale, bias), weights[3])
     model = qmlir.load(net.model(last))
-    data = random.standard_normal((128, 8)).astype(np.float32)
-    found = qmlir.finetune(model, data, epochs=4, batch=16, held_out=0.25)
+    data = random.standard_normal((1024, 8)).astype(np.float32)
+    found = qmlir.finetune(model, data, epochs=6, batch=16, held_out=0.25)
     assert found.after.loss < found.before.loss
     begun = found.trained.parameters
     assert all(not np.array_equal(begun[name], array) for name, array in found.parameters.items())
