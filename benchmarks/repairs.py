@@ -4,6 +4,10 @@ An archive has `x_train`, `x_test` and `y_test`. Images of u8 are given as `(x /
 The first training images calibrate; a row has the top-1 of the compiled program on the test images, the signal-to-noise
 ratio of its scores against the float model's, and the seconds that quantizing took.
 
+With `--layers` the rows are of layers instead: the signal-to-noise ratio of what each layer of the quantized program
+gives, against the float model, without a repair and with the best one, on test images; the same ratio of all that were
+tried, on samples that are held out; and how far each pass brought the error of each layer down on its own samples.
+
 With `--short-sums` the rows are those of weights whose sums never saturate in 16 bits, beside 8 bits without that.
 
 With `--choices N` the rows are of a search by a budget instead (`qmlir search --mode budget`): how well the predicted
@@ -30,7 +34,9 @@ from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.short_sums import STEPS
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.budget import SAMPLES, constant_bytes, predict
+from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.errors import ErrorSums
+from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batches, output_name
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.repairing import EFFORTS
@@ -42,6 +48,9 @@ _SETTINGS: dict[str, QuantizeSettings] = {
     "W4A8": {"weights": "i4"},
     "W4A4": {"weights": "i4", "activations": "u4"},
 }
+
+
+_LAYERS = ("nn.conv", "nn.fully_connected", "nn.gru", "nn.lstm", "nn.matmul")
 
 
 def ready_images(images: Array, shape: Sequence[int]) -> Array:
@@ -63,9 +72,7 @@ _SHORT: dict[str, QuantizeSettings] = {
 }
 
 
-def measured(
-    model: Path, archive: Path, samples: int, chosen: Mapping[str, QuantizeSettings] = _SETTINGS
-) -> Iterator[BenchRow]:
+def measured(model: Path, archive: Path, chosen: Mapping[str, QuantizeSettings], samples: int) -> Iterator[BenchRow]:
     """The rows of one model, quantized by each of the `chosen` settings."""
     module = qmlir.load(model)
     (port,) = inputs_of(function_of(module, "main"))
@@ -91,6 +98,37 @@ def measured(
             yield BenchRow(f"{name}: top-1", 100 * top1, 100 * right - 0.5 if effort else None, "%", subject=model.stem)
             yield BenchRow(f"{name}: scores", sums.sqnr_db, None, "dB", subject=model.stem)
             yield BenchRow(f"{name}: quantizing", taken, None, "s", subject=model.stem)
+
+
+def by_layer(model: Path, archive: Path, names: Sequence[str], samples: int, images: int) -> Iterator[BenchRow]:
+    """The rows of one model's layers, on `images` of the test set."""
+    module = qmlir.load(model)
+    (port,) = inputs_of(function_of(module, "main"))
+    shape = tensor(port.type).get_shape()
+    with np.load(archive) as found:
+        data, tested = (
+            ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images))
+        )
+    for what in names:
+        for effort in (0, max(EFFORTS)):
+            given = {port.name: data}
+            made = qmlir.quantize(module, given, effort=effort, validate=False, **_SETTINGS[what])
+            sides = ModuleSubject(module, "float"), ModuleSubject(made.module, "quantized")
+            values = compare(*sides, {port.name: tested}).values
+            for at, each in enumerate(values):
+                if each.operation in _LAYERS:
+                    after = (value for value in values[at:] if not value.is_limited)  # behind what cuts it off
+                    name = f"{what}, effort {effort}: {each.key}"
+                    yield BenchRow(name, next(after, each).sqnr_db, None, "dB", subject=model.stem)
+            if made.repair is None:
+                continue
+            tried = ((made.repair.passes, made.repair.after_db), *made.repair.others)
+            for passes, ratio in (("no repair", made.repair.before_db), *tried):
+                yield BenchRow(f"{what}, held out: {passes}", ratio, None, "dB", subject=model.stem)
+            for gain in made.repair.layers if made.repair.is_kept else ():
+                if gain.gain_db is not None:
+                    name = f"{what}, {gain.repair}: {gain.layer}"
+                    yield BenchRow(name, gain.gain_db, None, "dB less", subject=model.stem)
 
 
 def _ranks(figures: Sequence[float]) -> Array:
@@ -164,21 +202,29 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=512, help="training images that calibrate (default: 512)")
     parser.add_argument("--short-sums", action="store_true", help="measure weights whose sums fit 16 bits")
     parser.add_argument("--choices", type=int, metavar="N", help="measure a search by a budget, on N choices of widths")
-    parser.add_argument("--images", type=int, default=128, help="test images of such a search (default: 128)")
+    parser.add_argument(
+        "--settings", nargs="+", choices=tuple(_SETTINGS), default=tuple(_SETTINGS), help="widths to measure"
+    )
+    parser.add_argument("--layers", action="store_true", help="measure each layer")
+    parser.add_argument("--images", type=int, default=128, help="test images of --choices and --layers (default: 128)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     files = [Path(each) for each in arguments.pairs]
     if len(files) % 2:
         parser.error("each model has an archive of images")
-    rows = [
-        row
-        for model, archive in zip(files[::2], files[1::2], strict=True)
-        for row in (
-            measured(model, archive, arguments.samples, _SHORT if arguments.short_sums else _SETTINGS)
-            if arguments.choices is None
-            else ordered(model, archive, arguments.samples, arguments.choices, arguments.images)
-        )
-    ]
+    if arguments.layers and arguments.choices is not None:
+        parser.error("--layers and --choices are two measurements")
+    chosen = _SHORT if arguments.short_sums else {name: _SETTINGS[name] for name in arguments.settings}
+
+    def rows_of(model: Path, archive: Path) -> Iterator[BenchRow]:
+        if arguments.layers:
+            return by_layer(model, archive, arguments.settings, arguments.samples, arguments.images)
+        if arguments.choices is not None:
+            return ordered(model, archive, arguments.samples, arguments.choices, arguments.images)
+        return measured(model, archive, chosen, arguments.samples)
+
+    pairs = zip(files[::2], files[1::2], strict=True)
+    rows = [row for model, archive in pairs for row in rows_of(model, archive)]
     print_rows(rows, as_json=arguments.json)
 
 

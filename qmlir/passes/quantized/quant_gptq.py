@@ -49,7 +49,7 @@ class SecondMoments:
 
     def of_group(self, group: int, *, is_centred: bool) -> tuple[Array, Array]:
         """The means of `x~ x~^T` and `x x~^T`, less the products of the means where they are centred."""
-        found = self.total[group] / self.means.count, self.cross[group] / self.means.count
+        found = self.total[group] / self.count, self.cross[group] / self.count
         if not is_centred:
             return found
         mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))

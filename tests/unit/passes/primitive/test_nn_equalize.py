@@ -1,11 +1,14 @@
 """Equalized networks of random layers give what the float networks give, and have weights that are alike."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.contraction import ConvOp
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.running import run_pipeline
@@ -35,7 +38,7 @@ def _network(seed: int) -> ModelProto:
         value, kind = f"c{at}", str(random.choice(_BETWEEN))
         if kind:
             more = [constant(f"s{at}", random.uniform(0.1, 0.9, (taken, 1, 1)))] if kind == "PRelu" else []
-            options = {"kernel_shape": [1, 2], "pads": [0, 0, 0, 1]} if kind.endswith("Pool") else {}
+            options: dict[str, Any] = {"kernel_shape": [1, 2], "pads": [0, 0, 0, 1]} if kind.endswith("Pool") else {}
             if kind == "Clip":
                 more = [constant(f"l{at}", np.array(0.0)), constant(f"h{at}", np.array(1.0))]
             nodes.append(helper.make_node(kind, [value, *more], [f"a{at}"], **options))
@@ -78,7 +81,9 @@ def test_weights_on_both_sides_have_the_mean_of_their_sizes() -> None:
     )  # fmt: skip
     module = qmlir.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     run_pipeline(module, "nn-equalize")
-    given, taken = (op.weight.owner.array for op in module.walk() if isinstance(op, ConvOp))
+    given, taken = (constant_array(op.weight) for op in module.walk() if isinstance(op, ConvOp))
+    assert given is not None
+    assert taken is not None
     expected = np.sqrt(np.abs(first).max((1, 2, 3)) * np.abs(last).max((0, 2, 3)))
     np.testing.assert_allclose(np.abs(given).max((1, 2, 3)), expected, rtol=1e-3)
     np.testing.assert_allclose(np.abs(taken).max((0, 2, 3)), expected, rtol=1e-3)
