@@ -73,6 +73,11 @@ class Objective(Protocol):
         """Its derivative by the weights, on the batch of a step."""
         ...
 
+    @property
+    def multiply_adds(self) -> int:
+        """Those of a gradient."""
+        ...
+
 
 @dataclass(frozen=True)
 class ByMoments:
@@ -91,6 +96,11 @@ class ByMoments:
     def gradient(self, weights: F64, step: int) -> F64:
         """Of all rows, whatever the step."""
         return 2 * (weights - self.wanted) @ self.moments
+
+    @property
+    def multiply_adds(self) -> int:
+        """Those of a gradient."""
+        return self.wanted.size * self.wanted.shape[-1]
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,13 @@ class ByRows:
         found = self._sums(weights, rows)
         off = (self.activation.of(found) - self.activation.of(sums)) * self.activation.slopes(found)
         return ((off.swapaxes(1, 2) @ rows) * (2 / rows.shape[1])).astype(np.float64)
+
+    @property
+    def multiply_adds(self) -> int:
+        """Those of a gradient: of the sums, and of the derivative by the weights."""
+        groups, rows, terms = self.rows.shape
+        stride = max(1, rows // _BATCH)
+        return 2 * groups * self.sums.shape[-1] * terms * -(-rows // stride)
 
 
 def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:

@@ -14,6 +14,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.weight_rounding import DAMPING, F64, FLOATS_SHARE, SWEEPS, CodeGrid, compensated, descend
 from qmlir.dialects.nn.ops.activations import LeakyReluOp, ReluOp
 from qmlir.dialects.nn.ops.elementwise import ClipOp
+from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.quant_correct_bias import correct_bias
@@ -24,6 +25,12 @@ from qmlir.quantization.rounded_weights import RoundedConstant, RoundedWeight
 _MOST = 1 << 14
 """Rows that are kept of a layer's data at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows are
 learned by heart, 25.4 dB, where 32,768 give 25.9 dB."""
+
+_MULTIPLY_ADDS = 2e12
+"""Those of all steps of a layer, some minutes of one core: large layers have fewer steps."""
+
+_FEWEST = 100
+"""With fewer steps nothing is learned: such layers stay as they are."""
 
 _LEAST = 1e-6
 """The share of the error that is a gain: sums of other order differ by less."""
@@ -94,7 +101,7 @@ class QuantRound(RepairsWeights[EvenRows]):
     what the samples in `data` multiply the weights by in the quantized program, behind layers that are settled (Nagel
     et al., Up or Down?, ICML 2020). Then single codes are chosen anew beside the others, and for each channel the codes
     that it had stay where they have the smaller error: so the pass runs after `quant-gptq`, whose other options it
-    shares. Nothing is drawn by chance.
+    shares. Nothing is drawn by chance. Layers that are too large for 100 steps in minutes stay as they are.
 
     The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
     and keep beside them what they were.
@@ -175,7 +182,14 @@ class QuantRound(RepairsWeights[EvenRows]):
             objective: Objective = ByMoments(wanted, moments)
         else:
             objective = self._by_rows(unrounded, seen, activation, weight.bias)
-        learned = adaround(wanted, known, grid, objective, steps=self.steps)
+        steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
+        if steps < min(self.steps, _FEWEST):
+            text = (
+                f"codes of its weights are not learned: a layer of this size gets {steps} steps, fewer than {_FEWEST}"
+            )
+            emit_remark(weight.readers[0][0], text)
+            return ()
+        learned = adaround(wanted, known, grid, objective, steps=steps)
         settled = np.stack(
             [
                 descend(wanted[at], learned[at], each, moments[at], sweeps=self.sweeps)

@@ -116,3 +116,10 @@ def test_activations_are_the_functions_that_they_stand_for() -> None:
     assert PiecewiseLinear(high=6.0).of(sums).tolist() == [-20, -1, 0, 3, 6]
     assert _LEAKY.slopes(sums).tolist() == [0.1, 0.1, 0.1, 1, 1]
     assert math.isinf(PiecewiseLinear().high)
+
+
+# 2 groups of 3 channels and 4 terms: 24 weights, times 4 second moments each, or 300 rows twice.
+def test_the_work_of_a_step_is_that_of_its_products() -> None:
+    weights, _, rows = _data(0, 2, 3, 4, 4)
+    found = {name: each.multiply_adds for name, each in _objectives(weights, rows, 0.0).items()}
+    assert found == {"none": 24 * 4, "relu": 24 * 600, "relu6": 24 * 600, "leaky": 24 * 600}

@@ -21,6 +21,7 @@ from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.passes.quantized import quant_round
 from qmlir.passes.quantized.repairs import RepairsWeights
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
@@ -257,6 +258,16 @@ def test_codes_make_up_for_a_change_of_the_data_where_the_float_program_is_known
         run_pipeline(module, text, samples=samples, floats=_floats(2 / 3))
         (weight,) = rounded_weights(function_of(module, "main"))
         assert weight.rounded.tolist() == expected
+
+
+def test_a_layer_that_would_take_too_long_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = {"x": np.array([[1.0, 1.0], [-1.0, -1.0]], np.float32)}
+    for most, is_learned in ((quant_round._MULTIPLY_ADDS, True), (1.0, False)):
+        monkeypatch.setattr(quant_round, "_MULTIPLY_ADDS", most)
+        module = parse_module(default_environment().new_context(), _TWO_COLUMNS.replace("0.75, 0.5", "0.7, 0.6"), "net")
+        run_pipeline(module, "quant-round", samples=samples)
+        (weight,) = rounded_weights(function_of(module, "main"))
+        assert weight.rounded.tolist() == ([[1.0, 0.5]] if is_learned else [[0.5, 0.5]])
 
 
 # 4x4 windows of 16x16 places have 16 * 169 numbers for 256 of the data: 1.4 MB of all 64 runs.
