@@ -9,8 +9,8 @@ quantization is a row; so is what it cannot do, in its own words.
   alone (`auto_quantize_int4`: by block of 32, equalized, AdaRound, biases), which leave activations floats.
 - aimet-onnx 2.42.0: `QuantizationSimModel` per channel with ranges by SQNR, sequential MSE, or AdaRound, after
   cross-layer equalization, too.
-- nncf 3.4.0: `quantize`, preset MIXED, biases corrected by running the model (`fast_bias_correction=False`). Of 4 bits
-  it has weights of products alone (`compress_weights` with AWQ and scale estimation; no GPTQ for ONNX).
+- nncf 3.4.0: `quantize`, preset MIXED, biases corrected by running the model (`fast_bias_correction=False`) or fast. Of
+  4 bits it has weights of products alone (`compress_weights` with AWQ and scale estimation; no GPTQ for ONNX).
 - esp-ppq 1.3.12: its calibration per channel with integers of any bits, then its passes that correct biases or learn
   weights and scales block by block (`LearnedStepSizePass`), after equalization, too. Scales are no powers of two.
 
@@ -57,6 +57,8 @@ SUBJECTS = {
 _STORAGES = {8: ("i8<-127:127>", "i8"), 4: ("i4", "u4")}
 """Of weights and of activations, by bits."""
 
+OURS = "qmlir"
+
 _WORDS = 160
 """Letters of a tool's own error that a row has at most."""
 
@@ -101,7 +103,7 @@ def ours(subject: Subject, setting: str, effort: int, calibrator: str) -> Iterat
         recipe=recipe_of(subject.module, False),
     ).module  # fmt: skip
     taken = time.perf_counter() - begun
-    what = f"{setting}, qmlir, effort {effort}" + ("" if calibrator == "min_max" else f", {calibrator}")
+    what = f"{setting}, {OURS}, effort {effort}" + ("" if calibrator == "min_max" else f", {calibrator}")
     yield from subject.rows(what, scores_of(quantized, subject.port, subject.test), taken)
 
 
@@ -136,12 +138,13 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
     for name in arguments.model or list(SUBJECTS):
         subject = Subject(name, arguments.models, arguments.samples)
         yield BenchRow("float: top-1", subject.top1(subject.wanted), None, "%", subject=name)
-        for setting in settings:
-            for effort in arguments.effort or list(EFFORTS):
-                yield from ours(subject, setting, effort, arguments.calibrator)
-        for peer in arguments.peer or list(PRESETS):
-            if peer != "none":
-                yield from theirs(subject, peer, settings, packages.get(peer), arguments)
+        for tool in arguments.peer or [OURS, *PRESETS]:
+            if tool != OURS:
+                yield from theirs(subject, tool, settings, packages.get(tool), arguments)
+                continue
+            for setting in settings:
+                for effort in arguments.effort or list(EFFORTS):
+                    yield from ours(subject, setting, effort, arguments.calibrator)
 
 
 def _package(text: str) -> tuple[str, Path]:
@@ -163,7 +166,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=list(SETTINGS), help="only this (may be repeated)")
     parser.add_argument("--effort", action="append", type=int, choices=list(EFFORTS), help="only this of ours")
     parser.add_argument("--calibrator", default="min_max", help="of ours (default: min_max)")
-    parser.add_argument("--peer", action="append", choices=[*PRESETS, "none"], help="only this (may be repeated)")
+    parser.add_argument("--peer", action="append", choices=[OURS, *PRESETS], help="only this (may be repeated)")
     presets = [preset for each in PRESETS.values() for preset in each]
     parser.add_argument("--preset", action="append", choices=presets, default=[], help="only this of peers")
     parser.add_argument("--packages", action="append", type=_package, default=[], metavar="PEER=DIR",

@@ -46,6 +46,10 @@ class Task:
         """A copy of the float model, which a tool may change."""
         return load_model_from_string(self.path.read_bytes())
 
+    def model_of_int4(self) -> ModelProto:
+        """The same in opset 21, which has integers of 4 bits; tools leave floats in others."""
+        return convert_version(self.model(), 21)
+
     @property
     def input(self) -> str:
         """The name of the one input."""
@@ -165,27 +169,31 @@ def _esp_ppq(*passes: str) -> Callable[[Task], Scores]:
 # nncf
 
 
-def _nncf(task: Task) -> Scores:
-    """Integers of 8 bits, biases corrected by running the model; it says itself that it has no others."""
-    nncf: Any = import_module("nncf")
-    bits: dict[str, Any] = {}
-    if (task.weights, task.activations) != (8, 8):
-        widths = {"activations": task.activations, "weights": task.weights}
-        kind: Any = import_module("nncf.quantization.advanced_parameters").QuantizationParameters
-        bits = {f"{name}_quantization_params": kind(num_bits=of) for name, of in widths.items()}
-    found = nncf.quantize(
-        task.model(), nncf.Dataset(task.batches(1)), preset=nncf.QuantizationPreset.MIXED,
-        subset_size=task.data.shape[task.axis], fast_bias_correction=False,
-        advanced_parameters=nncf.AdvancedQuantizationParameters(**bits),
-    )  # fmt: skip
-    return _run_by_onnx_runtime(task, found)
+def _nncf(*, is_fast: bool) -> Callable[[Task], Scores]:
+    """Integers of 8 bits, biases corrected by running the model or by layers; it says that it has no others."""
+
+    def quantized(task: Task) -> Scores:
+        nncf: Any = import_module("nncf")
+        bits: dict[str, Any] = {}
+        if (task.weights, task.activations) != (8, 8):
+            widths = {"activations": task.activations, "weights": task.weights}
+            kind: Any = import_module("nncf.quantization.advanced_parameters").QuantizationParameters
+            bits = {f"{name}_quantization_params": kind(num_bits=of) for name, of in widths.items()}
+        found = nncf.quantize(
+            task.model(), nncf.Dataset(task.batches(1)), preset=nncf.QuantizationPreset.MIXED,
+            subset_size=task.data.shape[task.axis], fast_bias_correction=is_fast,
+            advanced_parameters=nncf.AdvancedQuantizationParameters(**bits),
+        )  # fmt: skip
+        return _run_by_onnx_runtime(task, found)
+
+    return quantized
 
 
 def _nncf_weights(task: Task) -> Scores:
     """4 bits for weights of matrix products, AWQ, scales by the error of results. Activations stay floats."""
     nncf: Any = import_module("nncf")
     found = nncf.compress_weights(
-        convert_version(task.model(), 21), mode=nncf.CompressWeightsMode.INT4_SYM, group_size=-1,
+        task.model_of_int4(), mode=nncf.CompressWeightsMode.INT4_SYM, group_size=-1,
         dataset=nncf.Dataset(task.batches(1)), awq=True, scale_estimation=True, subset_size=task.data.shape[task.axis],
     )  # fmt: skip
     return _run_by_onnx_runtime(task, found)
@@ -217,7 +225,7 @@ def _onnxsim_weights(task: Task) -> Scores:
     """4 bits for weights by block of 32: equalized, AdaRound, biases corrected. Activations stay floats."""
     onnxsim: Any = import_module("onnxsim")
     found = onnxsim.auto_quantize_int4(
-        task.model(), accuracy_budget=0.0, calibration_data=task.batches(64),
+        task.model_of_int4(), accuracy_budget=0.0, calibration_data=task.batches(64),
         num_adaround_iterations=task.iterations or 300,
     )  # fmt: skip
     print(f"onnxsim kept {found.techniques_applied}", file=sys.stderr)
@@ -241,14 +249,18 @@ PRESETS: Mapping[str, Mapping[str, tuple[Callable[[Task], Scores], tuple[str, ..
         "CLE, AdaRound": (_aimet(is_equalized=True, rounding="adaround"), tuple(SETTINGS)),
     },
     "nncf": {
-        "MIXED, accurate bias correction": (_nncf, tuple(SETTINGS)),
+        "MIXED, accurate bias correction": (_nncf(is_fast=False), tuple(SETTINGS)),
+        "MIXED, fast bias correction": (_nncf(is_fast=True), ("W8A8",)),
         f"AWQ, scale estimation, {WEIGHTS_ONLY}": (_nncf_weights, ("W4A8",)),
     },
     "esp-ppq": {
         "calibrated": (_esp_ppq(), tuple(SETTINGS)),
         "biases corrected": (_esp_ppq("correct biases"), tuple(SETTINGS)),
-        "learned steps": (_esp_ppq("learn steps"), tuple(SETTINGS)),
         "equalized, learned steps": (_esp_ppq("equalize", "learn steps"), tuple(SETTINGS)),
+        "equalized, learned steps, biases corrected": (
+            _esp_ppq("equalize", "learn steps", "correct biases"),
+            tuple(SETTINGS),
+        ),
     },
 }
 """The presets of each tool, and the settings that each is run for."""
