@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, load_model_from_string
+from onnx import ModelProto, TensorProto, load_model_from_string
+from onnx.shape_inference import infer_shapes
 from onnx.version_converter import convert_version
 
 from qmlir.arithmetic.arrays import Array
@@ -59,6 +60,12 @@ class Task:
     def output(self) -> str:
         """The name of the scores."""
         return self.model().graph.output[0].name
+
+    def floats(self) -> set[str]:
+        """The names of values that are floats."""
+        graph = infer_shapes(self.model()).graph
+        ports = [*graph.input, *graph.value_info, *graph.output]
+        return {each.name for each in ports if each.type.tensor_type.elem_type == TensorProto.FLOAT}
 
     def batches(self, size: int) -> list[dict[str, Array]]:
         """The samples that calibrate, so many at once."""
@@ -130,7 +137,11 @@ def _esp_ppq(*passes: str) -> Callable[[Task], Scores]:
 
         graph: Any = api.load_onnx_graph(str(task.path))
         quantizer: Any = quantizers.TensorRTQuantizer(graph)
-        for name in list(graph.operations):
+        floats = task.floats()
+        for name, operation in list(graph.operations.items()):
+            # It leaves recurrent layers in float; what computes shapes has no ranges.
+            if operation.type not in quantizer.quant_operation_types or operation.inputs[0].name not in floats:
+                continue
             quantizer.quantize_operation(op_name=name, platform=quantizer.target_platform)
             operation = graph.operations[name]
             for each in operation.config.input_quantization_config:
@@ -174,15 +185,17 @@ def _nncf(*, is_fast: bool) -> Callable[[Task], Scores]:
 
     def quantized(task: Task) -> Scores:
         nncf: Any = import_module("nncf")
-        bits: dict[str, Any] = {}
+        advanced: Any = import_module("nncf.quantization.advanced_parameters")
+        # By default weights have half of their range, for CPUs whose products saturate: the sums here are exact.
+        given: dict[str, Any] = {"overflow_fix": advanced.OverflowFix.DISABLE}
         if (task.weights, task.activations) != (8, 8):
             widths = {"activations": task.activations, "weights": task.weights}
-            kind: Any = import_module("nncf.quantization.advanced_parameters").QuantizationParameters
-            bits = {f"{name}_quantization_params": kind(num_bits=of) for name, of in widths.items()}
+            for name, bits in widths.items():
+                given[f"{name}_quantization_params"] = advanced.QuantizationParameters(num_bits=bits)
         found = nncf.quantize(
             task.model(), nncf.Dataset(task.batches(1)), preset=nncf.QuantizationPreset.MIXED,
             subset_size=task.data.shape[task.axis], fast_bias_correction=is_fast,
-            advanced_parameters=nncf.AdvancedQuantizationParameters(**bits),
+            advanced_parameters=nncf.AdvancedQuantizationParameters(**given),
         )  # fmt: skip
         return _run_by_onnx_runtime(task, found)
 
