@@ -63,7 +63,7 @@ _WORDS = 160
 """Letters of a tool's own error that a row has at most."""
 
 
-class Subject:
+class Classifier:
     """A float model, the images that calibrate and those that are judged, and what it computes of them."""
 
     def __init__(self, name: str, models: Path, samples: int):
@@ -93,7 +93,7 @@ class Subject:
         yield BenchRow(f"{what}: quantizing", seconds, None, "s", subject=self.name)
 
 
-def ours(subject: Subject, setting: str, effort: int, calibrator: str) -> Iterator[BenchRow]:
+def ours(subject: Classifier, setting: str, effort: int, calibrator: str) -> Iterator[BenchRow]:
     """The rows of our integers."""
     weights, activations = SETTINGS[setting]
     begun = time.perf_counter()
@@ -108,7 +108,7 @@ def ours(subject: Subject, setting: str, effort: int, calibrator: str) -> Iterat
 
 
 def theirs(
-    subject: Subject, peer: str, settings: Sequence[str], packages: Path | None, arguments: argparse.Namespace
+    subject: Classifier, peer: str, settings: Sequence[str], packages: Path | None, arguments: argparse.Namespace
 ) -> Iterator[BenchRow]:
     """The rows of a peer: those of its presets, or what it says that it cannot do."""
     with tempfile.TemporaryDirectory() as name:
@@ -136,7 +136,7 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
     packages: Mapping[str, Path] = dict(arguments.packages)
     settings = arguments.only or list(SETTINGS)
     for name in arguments.model or list(SUBJECTS):
-        subject = Subject(name, arguments.models, arguments.samples)
+        subject = Classifier(name, arguments.models, arguments.samples)
         yield BenchRow("float: top-1", subject.top1(subject.wanted), None, "%", subject=name)
         for tool in arguments.peer or [OURS, *PRESETS]:
             if tool != OURS:

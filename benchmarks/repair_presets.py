@@ -30,7 +30,7 @@ Scores = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Task:
+class PresetTask:
     """A float model, the samples that calibrate, and the setting that is asked for."""
 
     path: Path
@@ -74,7 +74,7 @@ class Task:
         return [{self.input: np.ascontiguousarray(self.data.take(each, self.axis))} for each in places]
 
 
-def _run_by_onnx_runtime(task: Task, model: ModelProto) -> Scores:
+def _run_by_onnx_runtime(task: PresetTask, model: ModelProto) -> Scores:
     """What a model of Q/DQ pairs says, without optimizations of the graph."""
     runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()
@@ -87,10 +87,10 @@ def _run_by_onnx_runtime(task: Task, model: ModelProto) -> Scores:
 # aimet-onnx
 
 
-def _aimet(*, is_equalized: bool = False, rounding: str = "") -> Callable[[Task], Scores]:
+def _aimet(*, is_equalized: bool = False, rounding: str = "") -> Callable[[PresetTask], Scores]:
     """Its simulation; ranges of weights by sequential MSE or codes by AdaRound."""
 
-    def quantized(task: Task) -> Scores:
+    def quantized(task: PresetTask) -> Scores:
         aimet: Any = import_module("aimet_onnx")
         import_module("torch").manual_seed(0)
         model = task.model()
@@ -117,10 +117,10 @@ def _aimet(*, is_equalized: bool = False, rounding: str = "") -> Callable[[Task]
 # esp-ppq
 
 
-def _esp_ppq(*passes: str) -> Callable[[Task], Scores]:
+def _esp_ppq(*passes: str) -> Callable[[PresetTask], Scores]:
     """Its graph in torch with integers of any bits, per channel, and passes that repair."""
 
-    def quantized(task: Task) -> Scores:
+    def quantized(task: PresetTask) -> Scores:
         torch: Any = import_module("torch")
         torch.manual_seed(0)
         torch.set_num_threads(1)
@@ -180,10 +180,10 @@ def _esp_ppq(*passes: str) -> Callable[[Task], Scores]:
 # nncf
 
 
-def _nncf(*, is_fast: bool) -> Callable[[Task], Scores]:
+def _nncf(*, is_fast: bool) -> Callable[[PresetTask], Scores]:
     """Integers of 8 bits, biases corrected by running the model or by layers; it says that it has no others."""
 
-    def quantized(task: Task) -> Scores:
+    def quantized(task: PresetTask) -> Scores:
         nncf: Any = import_module("nncf")
         advanced: Any = import_module("nncf.quantization.advanced_parameters")
         # By default weights have half of their range, for CPUs whose products saturate: the sums here are exact.
@@ -202,7 +202,7 @@ def _nncf(*, is_fast: bool) -> Callable[[Task], Scores]:
     return quantized
 
 
-def _nncf_weights(task: Task) -> Scores:
+def _nncf_weights(task: PresetTask) -> Scores:
     """4 bits for weights of matrix products, AWQ, scales by the error of results. Activations stay floats."""
     nncf: Any = import_module("nncf")
     found = nncf.compress_weights(
@@ -215,10 +215,10 @@ def _nncf_weights(task: Task) -> Scores:
 # onnxsim
 
 
-def _onnxsim(*, method: str = "minmax", algorithm: str = "") -> Callable[[Task], Scores]:
+def _onnxsim(*, method: str = "minmax", algorithm: str = "") -> Callable[[PresetTask], Scores]:
     """Q/DQ pairs throughout with 8 bits, whose weights AdaRound or AdaQuant may round."""
 
-    def quantized(task: Task) -> Scores:
+    def quantized(task: PresetTask) -> Scores:
         onnxsim: Any = import_module("onnxsim")
         model, batches = task.model(), task.batches(64)
         found = import_module("onnxsim.full_qdq").quantize_full_qdq(
@@ -234,7 +234,7 @@ def _onnxsim(*, method: str = "minmax", algorithm: str = "") -> Callable[[Task],
     return quantized
 
 
-def _onnxsim_weights(task: Task) -> Scores:
+def _onnxsim_weights(task: PresetTask) -> Scores:
     """4 bits for weights by block of 32: equalized, AdaRound, biases corrected. Activations stay floats."""
     onnxsim: Any = import_module("onnxsim")
     found = onnxsim.auto_quantize_int4(
@@ -248,7 +248,7 @@ def _onnxsim_weights(task: Task) -> Scores:
 WEIGHTS_ONLY = "weights only"
 """In the name of a preset that leaves activations floats."""
 
-PRESETS: Mapping[str, Mapping[str, tuple[Callable[[Task], Scores], tuple[str, ...]]]] = {
+PRESETS: Mapping[str, Mapping[str, tuple[Callable[[PresetTask], Scores], tuple[str, ...]]]] = {
     "onnxsim": {
         "full QDQ, biases corrected": (_onnxsim(), tuple(SETTINGS)),
         "full QDQ by MSE, AdaRound, biases corrected": (_onnxsim(method="mse", algorithm="adaround"), ("W8A8",)),
@@ -284,7 +284,7 @@ def run(peer: str, folder: Path, settings: Sequence[str], only: Sequence[str]) -
     given = dict(np.load(folder / "samples.npz"))
     axis, iterations = int(given["axis"]), int(given["iterations"])
     for setting in settings:
-        task = Task(folder / "model.onnx", given["data"], axis, *SETTINGS[setting], iterations)
+        task = PresetTask(folder / "model.onnx", given["data"], axis, *SETTINGS[setting], iterations)
         for place, (preset, (quantize, known)) in enumerate(PRESETS[peer].items()):
             if setting not in known or (only and preset not in only):
                 continue

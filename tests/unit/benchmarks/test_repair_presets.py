@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from benchmarks import repair_presets
-from benchmarks.repair_presets import Scores, Task
+from benchmarks.repair_presets import PresetTask, Scores
 
 
 def _saved(folder: Path) -> None:
@@ -19,7 +19,7 @@ def _saved(folder: Path) -> None:
 def test_batches_are_all_samples_in_their_order(tmp_path: Path) -> None:
     _saved(tmp_path)
     data = np.random.default_rng(0).normal(size=(3, 10, 2)).astype(np.float32)
-    task = Task(tmp_path / "model.onnx", data, 1, 4, 8, 0)
+    task = PresetTask(tmp_path / "model.onnx", data, 1, 4, 8, 0)
     batches = task.batches(4)
     assert [each["x"].shape[1] for each in batches] == [4, 4, 2]
     np.testing.assert_array_equal(np.concatenate([each["x"] for each in batches], 1), data)
@@ -27,10 +27,10 @@ def test_batches_are_all_samples_in_their_order(tmp_path: Path) -> None:
 
 
 def test_a_preset_writes_its_scores_or_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def halves(task: Task) -> Scores:
+    def halves(task: PresetTask) -> Scores:
         return lambda images: images / task.weights
 
-    def fails(task: Task) -> Scores:
+    def fails(task: PresetTask) -> Scores:
         raise NotImplementedError(f"no integers of {task.activations} bits")
 
     presets = {"halves": (halves, ("W4A4",)), "fails": (fails, ("W4A4",)), "of 8 bits": (fails, ("W8A8",))}
