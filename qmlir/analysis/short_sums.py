@@ -11,21 +11,12 @@ import numpy as np
 
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.short_rounding import NEIGHBOURS, REACH
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import product_weights, window_weights
 from qmlir.dialects.kernel.variants import Variant, WeightLayout
-
-LARGEST_INPUT = 255
-"""What is read of `x` at most: bytes without a sign."""
-
-NEIGHBOURS = 2
-"""The products that one instruction adds."""
-
-REACH = integer_limits(16)[1] // LARGEST_INPUT
-"""What the positive weights of a sum may add up to, and the negative ones less than 0: 128."""
 
 
 def runs_of(op: ContractionOp) -> WeightLayout | None:

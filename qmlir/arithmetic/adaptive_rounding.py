@@ -147,9 +147,9 @@ def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, s
 
     `v` begins where `h` gives each weight itself (equation 23 without rounding).
     """
-    low = np.clip(np.floor(wanted / grid.steps), grid.low, grid.high)
-    width = np.minimum(low + 1, grid.high) - low  # 0 where the largest code is reached
-    share = np.clip(wanted / grid.steps - low, 0.01, 0.99)
+    low = grid.low if grid.is_signed else np.clip(np.floor(wanted / grid.steps), grid.low, grid.high)
+    width = np.minimum(low + (2 if grid.is_signed else 1), grid.high) - low  # 0 where the largest code is reached
+    share = np.clip((wanted / grid.steps - low) / np.maximum(width, 1), 0.01, 0.99)
     v = -np.log(1.2 / (share + 0.1) - 1)
     unit = float(np.sum(objective.errors(known * grid.steps)))
     scale = wanted.size / unit if unit > 0 else 0.0

@@ -12,7 +12,17 @@ from typing import Self
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.weight_rounding import F64, CodeGrid
+
+LARGEST_INPUT = 255
+"""What is read of the data at most: bytes without a sign."""
+
+NEIGHBOURS = 2
+"""The products that one instruction adds."""
+
+REACH = integer_limits(16)[1] // LARGEST_INPUT
+"""What the weights of one sign in a sum may add up to: 128, as 255 * 128 is 32640, and 255 * 129 is 32895."""
 
 
 @dataclass(frozen=True)

@@ -101,22 +101,25 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
         users = [(use.operation, use.index) for use in value.uses if is_computed or use.operation in quantized]
         _insert_pair(value, type_, users)
     made: dict[tuple[Operation, UniformQuantizedType, bool], SSAValue] = {}
+    repairs: dict[Operation, list[str]] = {}
     for (user, place), type_ in decisions.constants.items():
         constant = user.operands[place].owner
         assert isinstance(constant, ConstantOp)
         is_signed = (user, place) in decisions.signed
         key = (constant, type_, is_signed)
+        if float_constants and (repair := decisions.repairs.get((user, place))) is not None:
+            repairs.setdefault(constant, []).append(repair)
         if key not in made:
             if float_constants:
                 constant.attributes[TRAINABLE] = UnitAttr()
-                if (repair := decisions.repairs.get((user, place))) is not None:
-                    constant.attributes[REPAIR] = StringAttr(repair)
             stored = _stored_constant(constant, type_, is_signed=is_signed)
             dequantized = DequantizeCastOp(stored[-1].results[0], _plain(constant.result))
             set_origins(dequantized, origins_of(constant))
             Rewriter.insert_op([*stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
         user.operands[place] = made[key]
+    for repaired, said in repairs.items():
+        repaired.attributes[REPAIR] = StringAttr(";".join(dict.fromkeys(said)))
     taken: dict[tuple[SSAValue, UniformQuantizedType], list[tuple[Operation, int]]] = {}
     for (user, place), type_ in decisions.operands.items():
         taken.setdefault((user.operands[place], type_), []).append((user, place))

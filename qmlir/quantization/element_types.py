@@ -93,6 +93,8 @@ def weight_type(
 
 def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     """The range of each row, by the calibrator."""
+    if not choice.storage.has_zero and choice.calibrator != BY_BITS:
+        raise ValueError(f"binary weights have the scale of the least error, and no calibrator '{choice.calibrator}'")
     if choice.has_best_scale:
         best = ternary_scales if choice.storage.has_zero else binary_scales
         reach = best(rows, is_power_of_two=choice.scheme.is_power_of_two)

@@ -25,7 +25,8 @@ UNROUNDED = "quant.unrounded"
 """On a constant of floats whose codes were chosen: the floats that it had."""
 
 REPAIR = "quant.repair"
-"""On a constant of floats: the passes that may repair it, where a recipe says which."""
+"""On a constant of floats: the passes that may repair it, where a recipe says which. Where it says more than one thing,
+for several operations that read it, `;` stands between."""
 
 
 def is_float(value: SSAValue) -> bool:

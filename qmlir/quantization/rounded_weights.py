@@ -65,15 +65,19 @@ class RoundedWeight(RoundedConstant):
         return self.readers[0][1]
 
     def may_be_repaired(self, name: str) -> bool:
-        """Whether the recipe lets the pass `name` change it."""
+        """Whether the recipe lets the pass `name` change it, for all operations that read it."""
         said = self.op.attributes.get(REPAIR)
-        return not isinstance(said, StringAttr) or any(fnmatchcase(name, glob) for glob in said.data.split(","))
+        rules = [rule.split(",") for rule in said.data.split(";")] if isinstance(said, StringAttr) else []
+        return all(any(fnmatchcase(name, glob) for glob in rule) for rule in rules)
 
     @property
     def bias(self) -> RoundedConstant | None:
         """The constant that is added to the sums of all of its readers, one number for each channel; `None` without."""
         first, *others = (bias_beside(reader) for reader, _ in self.readers)
         if first is None or any(each is None or each.op is not first.op for each in others):
+            return None
+        read = {use.operation for cast in first.op.result.uses for use in cast.operation.results[0].uses}
+        if len(read) != len(self.readers):  # other layers add it, too
             return None
         groups, channels, _ = self.rows.of_weights(self.array).shape
         return first if first.array.size == groups * channels else None

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.short_rounding import NEIGHBOURS
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.requantize import quantized_type
@@ -22,10 +23,7 @@ from qmlir.quantization.rounded_weights import RoundedWeight
 STEPS = (1, 2, 4)
 """How many steps there are loops for."""
 
-REACH = 128
-"""What the weights of one sign in a sum may add up to: 255 * 128 is 32640, the next one 32895."""
-
-_GROUP, _NEIGHBOURS, _BITS = 4, 2, 8
+_GROUP, _BITS = 4, 8
 
 _TRANSFORMED = 8
 """The channels from which on convolutions by windows of 3 along each axis are computed by Winograd's algorithms."""
@@ -56,9 +54,9 @@ def _channels_last(row: SSAValue, terms: int) -> Array:
 
 def _sums_of_runs(runs: int, terms: int, steps: int) -> Array:
     """The same of runs of terms that lie beside each other."""
-    each = _GROUP // _NEIGHBOURS
+    each = _GROUP // NEIGHBOURS
     place = np.arange(terms)
-    own = place // (_GROUP * steps) * each + place % _GROUP // _NEIGHBOURS
+    own = place // (_GROUP * steps) * each + place % _GROUP // NEIGHBOURS
     return (np.arange(runs)[:, None] * (int(own.max(initial=-1)) + 1) + own).reshape(-1)
 
 

@@ -12,7 +12,7 @@ from qmlir.dialects.nn.terms import Site, Term
 from qmlir.ir.builtin_types import shape_of
 
 
-def normalized_rows(at: Site, op: ops.RowNormOp, integers: Term, scale: SSAValue) -> Term:
+def simulated_rows(at: Site, op: ops.RowNormOp, integers: Term, scale: SSAValue) -> Term:
     """What `op` makes of integers `q - z` of one `scale`, in f32, before it is quantized.
 
     The steps are those of `qmlir.dialects.nn.interpret.quantized.normalization`.

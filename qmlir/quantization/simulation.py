@@ -45,7 +45,7 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
 from qmlir.quantization.signed_weights import SIGNED
-from qmlir.quantization.simulated_norms import normalized_rows
+from qmlir.quantization.simulated_norms import simulated_rows
 from qmlir.quantization.straight_through import rounded, signs_of
 
 EXACT_IN_F32 = 1 << 24
@@ -347,7 +347,7 @@ class Simulation:
             self._move(at, op)
         elif isinstance(op, RowNormOp):
             data = self.found[op.operands[0]]
-            normalized = normalized_rows(at, op, data.floats(at, f32), data.scale)
+            normalized = simulated_rows(at, op, data.floats(at, f32), data.scale)
             self._keep(op.results[0], self._quantized(normalized, op.results[0]))
         elif isinstance(op, ContractionOp) and _has_blocks(op.operands[1]):
             self._sum_blocks(at, op)

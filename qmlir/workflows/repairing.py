@@ -121,14 +121,16 @@ def _finite(ratio: float | None) -> float | None:
 
 
 def repair_passes(effort: int, required: str = "") -> tuple[str, ...]:
-    """The passes of the efforts up to `effort`; none for 0. Those that are `required` come before the last one of each.
+    """The passes of the efforts up to `effort`, each to be tried; none for 0.
 
+    Passes that are `required` choose the codes themselves, by the samples, so that only biases are left to repair.
     Raises `DiagnosticError` for what is no effort.
     """
     if effort not in EFFORTS:
         raise text_error(f"the effort is one of {', '.join(map(str, EFFORTS))}, found {effort}")
-    known = (passes for other, passes in EFFORTS.items() if 0 < other <= effort)
-    return tuple(each.replace(_LAST, f"{required},{_LAST}") if required else each for each in known)
+    if required and effort:
+        return (f"{required},{_LAST}",)
+    return tuple(passes for other, passes in EFFORTS.items() if 0 < other <= effort)
 
 
 def runs_to_repair(module: ModuleOp) -> int:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, compensated, settled
+from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, compensated, error, settled
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.quant_correct_bias import Means, correct_bias
@@ -136,12 +136,13 @@ class QuantGptq(SeesMoments):
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
         wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
         is_centred = weight.bias is not None
+        known = weight.rows.of_weights(weight.array)
         chosen, before, after = np.empty_like(wanted), 0.0, 0.0
         for place, (each, grid) in enumerate(zip(wanted, weight.grid(), strict=True)):
             moments, cross = seen.of_group(place, is_centred=is_centred)
             aim = compensated(each, moments, cross, damping=self.damping, share=self.floats_share)
-            found, own, nearest = settled(aim, grid, moments, damping=self.damping, sweeps=self.sweeps)
-            before += nearest
+            found, own, _ = settled(aim, grid, moments, damping=self.damping, sweeps=self.sweeps)
+            before += error(aim, grid.nearest(known[place]), grid, moments)
             after += own
             chosen[place] = found * grid.steps
         if not after < before:

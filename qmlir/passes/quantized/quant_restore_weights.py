@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -15,6 +16,7 @@ from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.repairs import layer_of
 from qmlir.quantization.rounded_weights import UNROUNDED, rounded_weights
+from qmlir.quantization.signed_weights import is_signed, restore_signs
 from qmlir.specialization.inputs import function_of
 
 
@@ -58,16 +60,24 @@ class QuantRestoreWeights(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         constants = self._of_layers(op) if self.layers else (each for each in op.walk() if isinstance(each, ConstantOp))
         for constant in list(constants):
-            if (known := constant.attributes.pop(UNROUNDED, None)) is not None:
-                constant.properties["value"] = known
-                count("constants")
+            known = constant.attributes.get(UNROUNDED)
+            if known is None:
+                continue
+            if not is_signed(constant.result):  # signs keep beside them what they were
+                del constant.attributes[UNROUNDED]
+            constant.properties["value"] = known
+            count("constants")
+        for function in op.walk():
+            if isinstance(function, FuncOp):
+                restore_signs(function)
 
     def _of_layers(self, module: ModuleOp) -> Iterator[ConstantOp]:
         function = function_of(module, self.function)
-        weights = {layer_of(weight): weight for weight in rounded_weights(function)}
+        weights = [(layer_of(weight), weight) for weight in rounded_weights(function)]  # a layer may have several
         for glob in self.layers:
-            found = [weight for name, weight in weights.items() if fnmatchcase(name, glob)]
+            found = [weight for name, weight in weights if fnmatchcase(name, glob)]
             if not found:
-                raise op_error(function, f"has no layer '{glob}' with weights of floats{nearest_name(glob, weights)}")
+                near = nearest_name(glob, [name for name, _ in weights])
+                raise op_error(function, f"has no layer '{glob}' with weights of floats{near}")
             for weight in found:
                 yield from (each.op for each in (weight, weight.bias) if each is not None)

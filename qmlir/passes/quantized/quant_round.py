@@ -226,4 +226,5 @@ class QuantRound(RepairsWeights[EvenRows]):
 
 def stacked(grids: Sequence[CodeGrid]) -> CodeGrid:
     """The grids of all groups as one, `[groups, channels, terms]`."""
-    return CodeGrid(*(np.stack(each) for each in zip(*((one.steps, one.low, one.high) for one in grids), strict=True)))
+    parts = zip(*((one.steps, one.low, one.high) for one in grids), strict=True)
+    return CodeGrid(*map(np.stack, parts), is_signed=grids[0].is_signed)

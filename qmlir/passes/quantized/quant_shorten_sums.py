@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.short_rounding import ShortGrid
+from qmlir.arithmetic.short_rounding import REACH, ShortGrid
 from qmlir.arithmetic.weight_rounding import DAMPING, CodeGrid, error, settled
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.preservation import MEANING, Preservation
@@ -20,7 +21,7 @@ from qmlir.passes.quantized.quant_gptq import SecondMoments, SeesMoments
 from qmlir.passes.quantized.quant_search_scales import best_scales
 from qmlir.quantization.learned import scale_groups, set_scales
 from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
-from qmlir.quantization.short_sums import REACH, STEPS, may_be_short, sums_of_terms
+from qmlir.quantization.short_sums import STEPS, may_be_short, sums_of_terms
 from qmlir.specialization.inputs import function_of
 
 _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0])
@@ -87,20 +88,30 @@ class QuantShortenSums(SeesMoments):
         if self.samples is not None or self.data:
             super().apply(ctx, op)
             return
-        given = self._scale(op, [(each, _alike(each)) for each in self._short(op)])
-        for weight in self._short(op):
+        function = function_of(op, self.function)
+        given = self._scale(op, [(each, _alike(each)) for each in self.weights(function)])
+        for weight in self.weights(function):
             self._settle(weight, _alike(weight), given[weight.op])
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Choose the scales and the codes of those of `weights` that may be short."""
-        seen = self.seen(module, self._short(module), runs)
+        seen = self.seen(module, weights, runs)
         given = self._scale(module, [(weight, _damped(each)) for weight, each in seen])
-        short = [each for each in self._short(module) if each.op in given]
+        short = [each for each in self.weights(function_of(module, self.function)) if each.op in given]
         self.in_turn(module, short, runs, lambda weight, each: self._settle(weight, _damped(each), given[weight.op]))
 
-    def _short(self, module: ModuleOp) -> list[RoundedWeight]:
-        function = function_of(module, self.function)
-        return [each for each in rounded_weights(function) if may_be_short(each, windows=self.windows)]
+    def weights(self, function: FuncOp) -> list[RoundedWeight]:
+        """Those that may be short, and are not so whatever their codes are. No repair, it asks no recipe."""
+        return [
+            each
+            for each in rounded_weights(function)
+            if may_be_short(each, windows=self.windows) and not self._always_fit(each)
+        ]
+
+    def _always_fit(self, weight: RoundedWeight) -> bool:
+        """Whether no codes of its type are too large: those of 4 bits and fewer have loops of their own."""
+        largest = max(max(float(-grid.low.min()), float(grid.high.max())) for grid in weight.grid())
+        return largest * 2 * self.steps <= REACH
 
     def _grids(self, weight: RoundedWeight) -> list[ShortGrid]:
         """The codes of each group of channels, those of a sum together."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
@@ -75,6 +76,10 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         if self.gained is not None:
             self.gained(LayerGain(self.name, layer_of(weight), gain))
 
+    def weights(self, function: FuncOp) -> list[RoundedWeight]:
+        """The weights that it may change."""
+        return [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
+
     @abstractmethod
     def see(self, rows: Array, exact: Array) -> _Seen:
         """What is kept of the rows that weights are multiplied by: floats `[groups, rows, terms]`.
@@ -95,7 +100,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         data = self.data if self.samples is None else self.samples
         if isinstance(data, str) and not data:
             raise op_error(function, f"has no samples: {self.name} takes 'data', a file or a folder of arrays")
-        weights = [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
+        weights = self.weights(function)
         if not weights:
             return
         self.repair(op, weights, [run.arguments for run in Samples(function, data)])

@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.interpret import dequantize
@@ -397,4 +399,103 @@ def test_a_recipe_says_which_passes_repair_a_layer() -> None:
 
 def test_the_repairs_that_recipes_know_are_those_there_are() -> None:
     passes = {name: registry.load(target) for name, target in registry.PASSES.items() if name.startswith("quant-")}
-    assert {name for name, made in passes.items() if issubclass(made, RepairsWeights)} == set(REPAIRS)
+    known = {name for name, made in passes.items() if issubclass(made, RepairsWeights)}
+    assert known == {*REPAIRS, "quant-shorten-sums"}
+
+
+def _two_layers(bias: str = "b", last: str = "v") -> ModuleOp:
+    """Two layers of four; the second one may add the bias of the first, or read its weights."""
+    random = np.random.default_rng(5)
+    weights = [", ".join(f"{each:.4f}" for each in random.normal(size=16)) for _ in range(2)]
+    return qmlir.load(
+        parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[1, 4] x) => (float[1, 4] y)
+        <float[4, 4] w = {{{weights[0]}}}, float[4, 4] v = {{{weights[1]}}}, float[4] b = {{0.1, 0.2, -0.3, 0.4}},
+         float[4] c = {{0.3, -0.2, 0.1, 0.5}}> {{
+            [first] h = Gemm (x, w, b)
+            [last] y = Gemm (h, {last}, {bias})
+        }}""")
+    )
+
+
+def _samples(count: int = 64) -> Array:
+    return (np.random.default_rng(6).normal(size=(count, 4)) + 1).astype(np.float32)
+
+
+def _codes(module: ModuleOp) -> list[Array]:
+    """The stored weights."""
+    constants = (op for op in module.walk() if isinstance(op, ConstantOp) and quantized_type(op.result) is not None)
+    return [each.array for each in constants if each.array.ndim == 2]
+
+
+@pytest.mark.parametrize("settings", [{"effort": 2}, {"effort": 3}, {"effort": 1, "short_sums": 1}, {"short_sums": 4}])
+def test_binary_weights_stay_binary(settings: dict[str, int]) -> None:
+    made = quantize(_two_layers("c"), {"x": _samples()}, validate=False, weights="binary", **settings)  # type: ignore[arg-type]
+    codes = _codes(made.module)
+    assert len(codes) == 2
+    assert all(np.isin(each, (-1, 1)).all() for each in codes)
+
+
+def test_restored_weights_are_those_that_were_rounded() -> None:
+    """Of every layer, and binary ones stay so."""
+    for weights in ("binary", "i3"):
+        settings: QuantizeSettings = {"weights": weights}
+        module = _two_layers("c")
+        run = stages_of(settings, module, repair="quant-gptq,quant-restore-weights")
+        plain = stages_of(settings, module, repair="quant-restore-weights")
+        found: list[ModuleOp] = []
+        for each in (run, plain):
+            lowered = module.clone()
+            each(lowered, "target", "lower")
+            each(lowered, "profile", "mask", "balance", taken=profile(lowered, {"x": _samples()}))
+            each(lowered, "decide", "propagate")
+            each(lowered, "repair", samples={"x": _samples()})
+            found.append(lowered)
+        for one, other in zip(*map(_codes, found), strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_a_bias_of_several_layers_is_left_alone() -> None:
+    """What makes up for the error of one layer would be an error of the other."""
+    module, shared = _two_layers("c"), _two_layers("b")
+    for each, is_corrected in ((module, True), (shared, False)):
+        function = function_of(_decided_by(each), "main")
+        assert [weight.bias is not None for weight in rounded_weights(function)] == [is_corrected] * 2
+
+
+def _decided_by(model: ModuleOp, recipe: Sequence[Mapping[str, str]] = ()) -> ModuleOp:
+    settings: QuantizeSettings = {"weights": "i3", "recipe": {"rule": list(recipe)}} if recipe else {"weights": "i3"}
+    run = stages_of(settings, model, repair=EFFORTS[2])
+    module = model.clone()
+    run(module, "target", "lower")
+    run(module, "profile", "mask", "balance", taken=profile(module, {"x": _samples()}))
+    run(module, "decide", "propagate")
+    return module
+
+
+@pytest.mark.parametrize("node", ["first", "last"])
+def test_weights_of_two_layers_are_repaired_where_both_allow_it(node: str) -> None:
+    rule = {"node": node, "slot": "weight", "repair": "none"}
+    (weight,) = rounded_weights(function_of(_decided_by(_two_layers("c", "w"), [rule]), "main"))
+    assert not weight.may_be_repaired("quant-gptq")
+    (weight,) = rounded_weights(function_of(_decided_by(_two_layers("c", "w")), "main"))
+    assert weight.may_be_repaired("quant-gptq")
+
+
+def test_short_sums_are_no_repair_that_a_recipe_takes_away() -> None:
+    rule = {"slot": "weight", "repair": "none"}
+    for effort in (None, 0, 1, 2):
+        made = quantize(
+            _two_layers("c"), {"x": _samples()}, validate=False, effort=effort, short_sums=4, recipe={"rule": [rule]}
+        )
+        for codes in _codes(made.module):  # sums of two terms, of four here: those of one channel are a row or a column
+            pairs = [each.astype(np.int64).reshape(4, 2, 2) for each in (codes, codes.T)]
+            reach = [max(np.maximum(sign * each, 0).sum(2).max() for sign in (1, -1)) for each in pairs]
+            assert min(reach) <= 128
+
+
+def test_binary_weights_take_no_calibrator() -> None:
+    recipe = {"rule": [{"slot": "weight", "calibrator": "percentile"}]}
+    with pytest.raises(DiagnosticError, match="no calibrator 'percentile'"):
+        quantize(_two_layers("c"), {"x": _samples()}, weights="binary", recipe=recipe)

@@ -149,9 +149,14 @@ def has_signs(op: ContractionOp) -> bool:
     return bool((array != op.weight_zero_point.value.data).all())
 
 
+MASKED_PRODUCTS = 1 << 20
+"""Products of a row by weights of 2 bits from which on masks save more than the sum of the row takes, about 2 us: 1x128
+of 64 takes 2.8 us and .9 without them, 1x512 of 512 4.0 and 2.6, 1x1024 of 1024 7.5 and 7.2."""
+
+
 def takes_masked_row(op: ContractionOp) -> bool:
     """Whether it is one row of a matrix by weights of 2 bits, with enough of them to make up for the sum of the row."""
-    is_product = isinstance(op, MatMulOp) and op.channels() * terms_of(op) >= OFFSET_PRODUCTS
+    is_product = isinstance(op, MatMulOp) and op.channels() * terms_of(op) >= MASKED_PRODUCTS
     return is_product and takes_narrow_row(2)(op)
 
 

@@ -25,9 +25,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.readings import is_movement
-from qmlir.analysis.short_sums import LARGEST_INPUT, REACH, short_sums
+from qmlir.analysis.short_sums import short_sums
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.short_rounding import LARGEST_INPUT, REACH
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types, unchanged
@@ -308,9 +309,14 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
 
 def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raise an error where no weights prove that 16 bits hold the sums of a variant."""
-    found = short_sums(op, variant)
-    if found is None:
+    found, bounds = short_sums(op, variant), centred_weights(op)
+    if found is None or bounds is None:
         raise at.error(f"has weights that are computed: '{variant.name}' takes constants")
+    least, most = integer_limits(8)
+    if bounds[0] < least or bounds[1] > most:
+        raise at.error(
+            f"has weights from {bounds[0]} to {bounds[1]} without their zero point: '{variant.name}' takes signed bytes"
+        )
     low, high = found
     if low < -REACH or high > REACH:
         steps = "1 step" if variant.short_steps == 1 else f"{variant.short_steps} steps"

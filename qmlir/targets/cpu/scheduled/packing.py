@@ -129,15 +129,18 @@ def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: in
     """
     number = op.weight_zero_point.value.data
     if more:
-        return replace(_less(op, at, element, number - more), offset=more)
+        return replace(_less(op, at, element, number, more), offset=more)
     if element == i8 and has_offset_bytes(op):
         taken = 128 if op.weight_unsigned is not None else 0
         return replace(_less(op, at, element, taken), offset=number - taken)
     return _less(op, at, element, number)
 
 
-def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> PackedWeights:
-    """Each weight less its zero point, of which `number` is the one of all of them, in the type `element`."""
+def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more: int = 0) -> PackedWeights:
+    """Each weight less its zero point, of which `number` is the one of all of them, and `more`, in the type `element`.
+
+    Raises `DiagnosticError` for a constant that the type does not hold: a schedule written by hand may ask for one.
+    """
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
     known = at.known(op.w)
@@ -152,8 +155,13 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> P
         if zero_points is not None:
             rows = zero_points.astype(np.int64)
             offset = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (len(shape) - 1))
-        return PackedWeights((wide - offset).astype(_DTYPES[element]), None)
-    if source == element and not number and op.weight_zero_points is None:
+        moved = wide - offset + more
+        low, high = (int(each) for each in (moved.min(initial=0), moved.max(initial=0)))
+        limits = np.iinfo(_DTYPES[element])
+        if low < limits.min or high > limits.max:
+            raise at.error(f"has weights from {low} to {high}, which its schedule packs in {element}")
+        return PackedWeights(moved.astype(_DTYPES[element]), None)
+    if source == element and not number and not more and op.weight_zero_points is None:
         return PackedWeights(None, op.w)
     inputs = [Input(op.w, AffineMap.identity(len(shape)), is_unsigned)]
     if op.weight_zero_points is not None:
@@ -164,7 +172,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> P
             return weight.to(element)
         wide = weight.to(i64 if element == i64 else i32)
         wide = wide - (offsets[0].to(wide.type) if offsets else number)
-        return wide.to(element)
+        return (wide + more if more else wide).to(element)
 
     return PackedWeights(None, at.compute(inputs, shape, element, body))
 

@@ -47,7 +47,7 @@ class TileWriter:
         self.variant = variant
         self.schedule: ScheduleAttr = op.loops
         self.geometry: Geometry = self._geometry(emit)
-        self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.variant.spare)
+        self.epilogue = Epilogue(op, self.geometry, is_started=self._apart == 1, spare=self.variant.spare)
         self.threads: int = _DIVIDED if self.schedule.threads else 0
         """How many of the next loops threads divide."""
         self.weights: SSAValue | None = None
@@ -196,7 +196,7 @@ class TileWriter:
         initial = self.epilogue.initial(emit, channel, valid)
         begun = [*initial, *self._zeros(emit, len(initial) * (self._apart - 1))]
         sums = self._sum_taps(emit, [begun] * rows, [], weights, positions, offset, valid)
-        if self.epilogue.start is None or self._apart > 1:
+        if self.epilogue.start is None:
             sums = self.variant.totals(emit, sums)
         self.epilogue.write(emit, sums, positions, channel, valid)
 

@@ -100,3 +100,16 @@ func.func @no_signs(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
   }
   func.return %0 : tensor<1x1xi32>
 }
+
+// -----
+
+func.func @unsigned(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<[[-128, 0, 0, 0]]> : tensor<1x4xi8>
+  // expected-error@+1 {{'kernel.matmul' op has weights from 0 to 128 without their zero point: 'u8s8_short' takes signed bytes}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
+    weight_unsigned, schedule = #kernel.schedule<variant = "u8s8_short", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}

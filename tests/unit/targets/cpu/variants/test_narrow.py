@@ -11,6 +11,7 @@ from qmlir.dialects.kernel.variants import variant_named
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.running import run_pipeline
+from qmlir.targets.cpu.isa import conditions
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import constant, tensor
 
@@ -83,9 +84,56 @@ def test_packed_bytes_give_the_weights_back(variant: str) -> None:
         ([-1, 1], 1, 64, "u8s2_dot"),  # whose sum of the row would take longer
     ],
 )
-def test_one_row_of_many_weights(values: list[int], rows: int, terms: int, chosen: str) -> None:
+def test_one_row_of_many_weights(
+    values: list[int], rows: int, terms: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conditions, "MASKED_PRODUCTS", 4 * 4096)  # a million weights take long to read
     weights = np.resize(values, (4, terms))
     module = run_pipeline(_parsed(_text(weights, rows)), "kernel-assign-schedule{isa=avx512-vnni}")
     (op,) = (op for op in module.walk() if isinstance(op, ContractionOp))
     assert op.schedule is not None
     assert op.schedule.variant == chosen
+
+
+def test_zero_points_of_channels() -> None:
+    """What is more in the packed weights is so whether there is one zero point or one for each channel."""
+    random = np.random.default_rng(3)
+    weights, zeros = random.choice([-1, 0], (8, 37)), np.arange(8) % 2 - 1
+    x = random.integers(-128, 128, (2, 37)).astype(np.int8)
+    ins = f"{tensor((2, 37), 'i8')}, {tensor((8, 37), 'i2')}"
+    schedule = 'variant = "s8u2_dot", rows = 2, vectors = 2, lanes = 4, k_unroll = 4'
+    module = _parsed(f"""func.func @main(%x: {tensor((2, 37), "i8")}) -> tensor<2x8xi32> {{
+      %w = arith.constant dense<{weights.tolist()}> : {tensor((8, 37), "i2")}
+      %z = {constant(zeros.astype(np.int32), "i32")}
+      %0 = kernel.matmul ins(%x, %w : {ins}) weight_zero_points(%z : tensor<8xi32>) -> tensor<2x8xi32> attributes {{
+        schedule = #kernel.schedule<{schedule}>}} {{
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }}
+      func.return %0 : tensor<2x8xi32>
+    }}""")
+    expected = x.astype(int) @ (weights - zeros[:, None]).T
+    packed = run_pipeline(module.clone(), "kernel-assign-schedule{isa=generic},kernel-pack")
+    assert "s8u2_dot" in str(packed)
+    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic")([x])):
+        np.testing.assert_array_equal(next(iter(results.values())), expected)
+
+
+def test_a_bias_first_is_added_once() -> None:
+    """Sums of signs are doubled at their end, so they do not begin with what is added to them."""
+    layout = '#kernel.layout<variant = "s8u1_dot", vectors = 1, lanes = 4>'
+    weights = [1, 0, 0, -128, 2, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3]
+    module = _parsed(f"""func.func @main(%x: tensor<1x32xi8>) -> tensor<1x4xi32> {{
+      %w = arith.constant dense<[[[{weights}]]]> : tensor<1x1x1x16xi8>
+      %b = arith.constant dense<[1000, 2000, 3000, 4000]> : tensor<4xi32>
+      %0 = kernel.packed_matmul ins(%x, %w : tensor<1x32xi8>, tensor<1x1x1x16xi8>) epilogue(%b : tensor<4xi32>)
+          -> tensor<1x4xi32> attributes {{epilogue_maps = [affine_map<(d0, d1) -> (d1)>], layout = {layout}}} {{
+      ^bb0(%sum: i32, %bias: i32):
+        %1 = arith.addi %sum, %bias : i32
+        kernel.yield %1 : i32
+      }}
+      func.return %0 : tensor<1x4xi32>
+    }}""")
+    x = np.random.default_rng(0).integers(-128, 128, (1, 32)).astype(np.int8)
+    (compiled,) = qmlir.compile(module, isa="generic")([x]).values()
+    np.testing.assert_array_equal(compiled, next(iter(interpret(module, [x]).values())))
