@@ -156,11 +156,10 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
             rows = zero_points.astype(np.int64)
             offset = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (len(shape) - 1))
         moved = wide - offset + more
-        low, high = (int(each) for each in (moved.min(initial=0), moved.max(initial=0)))
-        limits = np.iinfo(_DTYPES[element])
-        if low < limits.min or high > limits.max:
-            raise at.error(f"has weights from {low} to {high}, which its schedule packs in {element}")
-        return PackedWeights(moved.astype(_DTYPES[element]), None)
+        made = moved.astype(_DTYPES[element])
+        if not np.array_equal(made, moved):
+            raise at.error(f"has weights from {moved.min()} to {moved.max()}, which its schedule packs in {element}")
+        return PackedWeights(made, None)
     if source == element and not number and not more and op.weight_zero_points is None:
         return PackedWeights(None, op.w)
     inputs = [Input(op.w, AffineMap.identity(len(shape)), is_unsigned)]
