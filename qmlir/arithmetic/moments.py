@@ -18,6 +18,9 @@ from qmlir.arithmetic.arrays import Array
 _CHUNK = 1 << 13
 """Elements at a time. With 2^16 their intermediate arrays go back to the system each time: half the speed."""
 
+_LARGEST_DENOMINATOR = 2 * 1074
+"""As an exponent of 2: that of the square of the smallest number of f64."""
+
 
 @dataclass(frozen=True)
 class _Layout:
@@ -42,8 +45,10 @@ def dyadic_to_list(value: Fraction) -> list[int]:
 
 
 def dyadic_from_list(parts: Sequence[int]) -> Fraction:
-    """What `dyadic_to_list` made."""
+    """What `dyadic_to_list` made. Raises `ValueError` where no sum of floats, or of their squares, is that fine."""
     numerator, exponent = parts
+    if not 0 <= exponent <= _LARGEST_DENOMINATOR:
+        raise ValueError(f"the exponent of a denominator is 0 to {_LARGEST_DENOMINATOR}, found {exponent}")
     return Fraction(numerator, 1 << exponent)
 
 

@@ -2,25 +2,29 @@
 
 Statistics merge exactly and in any order; averages over runs know their order, so the ranges of each run are kept. The
 bytes are a safetensors file, which holds nothing but numbers and text: ranges, counts and limits as arrays, the rest as
-JSON, in which numbers are exact.
+JSON, in which numbers are exact. Bytes may come from a folder that anyone may have written: what is read has the types,
+shapes and bounds of what a run makes.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import Histogram
+from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.recording import Ranges
 from qmlir.ir.diagnostics import text_error
+
+_EMPTY = (math.inf, -math.inf)
 
 
 @dataclass(frozen=True)
@@ -61,27 +65,86 @@ class ProfilePart:
         try:
             arrays = load(content)
             told = json.loads(arrays["told"].tobytes())
-            ranges = [
-                Ranges(keys, arrays[f"firsts{number}"].tolist(), arrays[f"ends{number}"])
-                for number, keys in enumerate(told["keys"])
-            ]
+            ranges = [_ranges(keys, arrays, number) for number, keys in enumerate(told["keys"])]
             statistics = {
                 each["key"]: _statistics(each, arrays, number) for number, each in enumerate(told["statistics"])
             }
-        except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        except (
+            SafetensorError,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ) as error:
             raise text_error("a part of a profile holds something else: remove it, and run again") from error
         return ProfilePart(ranges, statistics)
 
+    def is_of(self, keys: Collection[str], firsts: Sequence[int], bins: int) -> bool:
+        """Whether it may be of runs with these first samples, of a module with these keys."""
+        seen = {key for each in self.ranges for key, ends in zip(each.keys, each.ends, strict=True) if _is_seen(ends)}
+        return (
+            [first for each in self.ranges for first in each.firsts] == list(firsts)
+            and all(key in keys for each in self.ranges for key in each.keys)
+            and all(key in keys for key in self.statistics)
+            and all(key in seen or not each.count for key, each in self.statistics.items())
+            and all(each.histogram.bins == bins or not each.count for each in self.statistics.values())
+        )
+
+
+def _is_seen(ends: Array) -> bool:
+    return bool((ends[:, 0] <= ends[:, 1]).any())
+
+
+def _expect(is_so: bool, what: str) -> None:
+    if not is_so:
+        raise ValueError(what)
+
+
+def _whole(number: Any, low: float = -math.inf, high: float = math.inf) -> int:
+    """A whole number within bounds."""
+    _expect(type(number) is int and low <= number <= high, "a whole number")
+    return number
+
+
+def _ranges(keys: Any, arrays: Mapping[str, Array], number: int) -> Ranges:
+    firsts, ends = arrays[f"firsts{number}"], arrays[f"ends{number}"]
+    _expect(isinstance(keys, list) and all(isinstance(each, str) for each in cast(list[Any], keys)), "keys")
+    _expect(firsts.dtype == np.int64 and firsts.ndim == 1 and firsts.size > 0, "first samples")
+    _expect(ends.dtype == np.float64 and ends.shape == (len(keys), firsts.size, 2), "ranges")
+    is_empty = (ends[..., 0] == np.inf) & (ends[..., 1] == -np.inf)
+    _expect(bool((is_empty | (np.isfinite(ends).all(-1) & (ends[..., 0] <= ends[..., 1]))).all()), "ranges of numbers")
+    return Ranges(keys, firsts.tolist(), ends)
+
+
+def _histogram(told: Any, counts: Array, values: int) -> Histogram:
+    bins, exponent, first = told
+    _expect(counts.dtype == np.int64 and counts.ndim == 1 and bool((counts >= 0).all()), "counts")
+    _expect(sum(counts.tolist()) == values, "counts of all values")
+    reach = 1 << 16
+    found = Histogram(_whole(bins), _whole(exponent, SMALLEST_EXPONENT, 1024), _whole(first, -reach, reach), counts)
+    last = first + counts.size - 1
+    _expect(not counts.size or max(last, 0) - min(first, 0) < bins, "a range that takes so many bins")
+    return found
+
 
 def _statistics(told: Mapping[str, Any], arrays: Mapping[str, Array], number: int) -> Statistics:
-    low, high = arrays[f"range{number}"].tolist()
-    negative, positive = told["infinities"]
-    bins, exponent, first = told["histogram"]
-    known = Statistics(
-        low, high, Moments.from_dict(told["moments"]), Histogram(bins, exponent, first, arrays[f"counts{number}"]),
-        kept=told["kept"], infinities=(negative, positive),
-    )  # fmt: skip
+    moments = Moments.from_dict(told["moments"])
+    _expect(0 <= moments.zeros <= moments.count, "zeros")
+    ends = arrays[f"range{number}"]
+    _expect(ends.dtype == np.float64 and ends.shape == (2,), "a range")
+    low, high = ends.tolist()
+    _expect(math.isfinite(low) and low <= high < math.inf if moments.count else (low, high) == _EMPTY, "a range")
+    negative, positive = (_whole(each, 0) for each in told["infinities"])
+    kept = told["kept"]
+    _expect(isinstance(kept, dict) and isinstance(told["key"], str), "what observers keep")
+    histogram = _histogram(told["histogram"], arrays[f"counts{number}"], moments.count)
+    known = Statistics(low, high, moments, histogram, kept=kept, infinities=(negative, positive))
     if told["axis"] is None:
         return known
-    lows, highs = arrays[f"axis{number}"]
+    along = arrays[f"axis{number}"]
+    _whole(told["axis"])
+    _expect(along.dtype == np.float64 and along.ndim == 2 and not np.isnan(along).any(), "ranges of an axis")
+    lows, highs = along
     return replace(known, axis=told["axis"], axis_minima=lows, axis_maxima=highs)

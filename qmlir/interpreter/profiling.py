@@ -27,7 +27,7 @@ from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.recording import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.samples import Data, Run, Samples
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.given import has_parameters
@@ -221,20 +221,43 @@ def _tasks(runs: Iterable[Run], at_once: int, samples: int | None) -> Iterator[l
         yield [head, *islice(runs, count - 1)]
 
 
-def _run_by(workers: Workers, made: _SharedWay, tasks: Iterable[list[Run]], totals: Totals) -> Iterator[int]:
-    """Runs divided among workers, whose parts come in their order."""
+def _is_profile(keys: frozenset[str], bins: int, runs: Sequence[Run], content: bytes) -> bool:
+    """Whether bytes may be the part of a profile that these runs have."""
+    try:
+        part = ProfilePart.from_bytes(content)
+    except DiagnosticError:
+        return False
+    return part.is_of(keys, [run.first for run in runs], bins)
+
+
+def _is_choice(ways: Sequence[int], content: bytes) -> bool:
+    """Whether bytes may choose one of the ways."""
+    found = content.split()
+    if len(found) != 2 or not all(len(each) < 9 and each.isdigit() for each in found):
+        return False
+    return int(found[0]) in ways and int(found[1]) > 0
+
+
+def _run_by(
+    workers: Workers, made: _SharedWay, keys: Iterable[str], tasks: Iterable[list[Run]], totals: Totals
+) -> Iterator[int]:
+    """Runs divided among workers, whose parts, with statistics of `keys`, come in their order."""
     counts = deque[int]()
+    fits = partial(_is_profile, frozenset(keys), made.shared.options.bins)
 
     def counted() -> Iterator[list[Run]]:
         for task in tasks:
             counts.append(_samples_of(task))
             yield task
 
-    for content in workers.map(Job(_begin_profiling, made), counted()):
+    for content in workers.map(Job(_begin_profiling, made, fits=fits), counted()):
         part = ProfilePart.from_bytes(content)
         for each in part.ranges:
             totals.add_runs(each)
-        totals.add_statistics(part.statistics)
+        try:
+            totals.add_statistics(part.statistics)
+        except ValueError as error:
+            raise text_error(f"parts of the profile do not go together, such as those of --resume: {error}") from error
         yield counts.popleft()
 
 
@@ -290,7 +313,7 @@ def _run_in_processes(
     module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
 ) -> Iterator[int]:
     made = _SharedWay(_Shared(ShippedModule.of(module), options), 0)
-    return _run_by(Processes(processes), made, _tasks(runs, 1, batch), totals)
+    return _run_by(Processes(processes), made, Recorder(module).keys, _tasks(runs, 1, batch), totals)
 
 
 def _run_elsewhere(
@@ -303,9 +326,10 @@ def _run_elsewhere(
     if not head:
         return iter(())
     shared = _Shared(ShippedModule.of(module), options, faster, head[0] if ways else None)
-    (found,) = workers.map(Job(_begin_choosing, shared), [list(ways) or [0]])
+    (found,) = workers.map(Job(_begin_choosing, shared, fits=_is_choice), [list(ways) or [0]])
     way, at_once = map(int, found.split())
-    return _run_by(workers, _SharedWay(shared, way), _tasks(chain(head, runs), at_once, batch), totals)
+    tasks = _tasks(chain(head, runs), at_once, batch)
+    return _run_by(workers, _SharedWay(shared, way), Recorder(module).keys, tasks, totals)
 
 
 def run_profile(

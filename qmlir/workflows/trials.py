@@ -5,9 +5,11 @@ it is measured, and the data of an accuracy goes there in groups of batches. Bot
 does with a choice what this process would.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,6 +135,14 @@ def _begin_ranking(ranked: _Ranked) -> Begun:
     return measure
 
 
+def _is_noise(choices: tuple[Widths, Widths], content: bytes) -> bool:
+    """Whether bytes may be a ratio of signal to noise, which has no bound."""
+    try:
+        return len(content) < 32 and not math.isnan(float(content))
+    except ValueError:
+        return False
+
+
 class _Predictor:
     """Predicts batches that come in groups; a module that runs on several of them is compiled at most once."""
 
@@ -165,6 +175,11 @@ def _begin_predicting(subject: SearchSubject) -> Begun:
     return predict
 
 
+def _is_prediction(task: _Predicting, content: bytes) -> bool:
+    """Whether bytes may be the classes of the samples."""
+    return len(content) == 8 * sum(batch.samples for batch in task.batches)
+
+
 @dataclass(frozen=True)
 class _Graded:
     """A subject, and the choices of widths of which each batch is asked for the changes that they make."""
@@ -184,6 +199,11 @@ def _begin_grading(graded: _Graded) -> Begun:
             return changes.of(batch, place).tobytes()
 
     return grade
+
+
+def _is_change(choices: int, task: tuple[int, Batch], content: bytes) -> bool:
+    """Whether bytes may be what so many choices change."""
+    return len(content) == 8 * choices and bool(np.isfinite(np.frombuffer(content, np.float64)).all())
 
 
 def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
@@ -208,7 +228,7 @@ class TrialsByWorkers:
         self, workers: Workers, subject: SearchSubject, accuracy: Accuracy, ranked_on: Iterable[Batch]
     ) -> None:
         self._workers, self._subject, self._accuracy = workers, subject, accuracy
-        self._predicting = Job(_begin_predicting, subject)
+        self._predicting = Job(_begin_predicting, subject, fits=_is_prediction)
         self._ranked_on = ranked_on
 
     @property
@@ -251,11 +271,12 @@ class TrialsByWorkers:
                 counts.append(batch.samples)
                 yield place, batch
 
-        found = self._workers.map(Job(_begin_grading, _Graded(self._subject, tuple(choices))), tasks())
+        graded = _Graded(self._subject, tuple(choices))
+        found = self._workers.map(Job(_begin_grading, graded, fits=partial(_is_change, len(choices))), tasks())
         rows = ((np.frombuffer(content, np.float64), counts.popleft()) for content in found)
         return averaged(rows, len(choices))
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
         """The ratio of signal to noise of each choice."""
-        job = Job(_begin_ranking, _Ranked(self._subject, tuple(self._ranked_on)))
+        job = Job(_begin_ranking, _Ranked(self._subject, tuple(self._ranked_on)), fits=_is_noise)
         return map(float, self._workers.map(job, ((widths, reference) for widths in choices)))

@@ -29,6 +29,9 @@ class Job:
 
     begin: Callable[[Any], Begun]
     shared: Any
+    fits: Callable[[Any, bytes], bool] | None = field(default=None, kw_only=True)
+    """Whether bytes that were found somewhere may be the answer of a task. It is a function of a module."""
+
     plug_ins: tuple[str, ...] = field(default_factory=registry.plug_ins)
 
     @cached_property

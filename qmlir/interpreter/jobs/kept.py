@@ -1,13 +1,12 @@
 """A folder that keeps the answers of a job: a run that was ended goes on with what is missing.
 
 One file an answer, written whole or not at all. Its name is a digest of the job, the task, the code and the kind of
-machine, so that no other answer takes its place; its first line has the digest of what follows. A file that is torn, or
-none of ours, is written again. What lies there is data: whoever may write the folder may change what a run finds, and
-nothing else.
+machine, so that no other answer takes its place; its first line has the digest of what follows, which is not packed: a
+small file cannot grow. A file that is torn, or none of ours, or whose content does not fit its task, is written again.
+What lies there is data: whoever may write the folder may change what a run finds, and nothing else.
 """
 
 import hashlib
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,31 +19,29 @@ from qmlir.text.weights import made_folder, write_atomically
 
 SUFFIX = ".part"
 
-_FORMAT = b"qmlir-part"
+LARGEST = 1 << 30
+"""Bytes of a file that is read: a file with holes may say to be any size."""
+
+_FORMAT = b"qmlir-part-2"
 
 
 def read_part(path: Path) -> bytes | None:
     """The answer in a file; `None` where it is not there, or torn."""
     try:
-        head, _, packed = read_regular(path).partition(b"\n")
+        found = read_regular(path, LARGEST)
     except OSError:
         return None
-    if head != _head(packed):
-        return None
-    try:
-        return zlib.decompress(packed)
-    except zlib.error:
-        return None
+    head, _, content = found.partition(b"\n")
+    return content if head == _head(content) else None
 
 
 def write_part(path: Path, content: bytes) -> None:
     """Write an answer, whole or not at all. Raises `DiagnosticError`."""
-    packed = zlib.compress(content, 1)
-    write_atomically(path, _head(packed) + b"\n" + packed)
+    write_atomically(path, _head(content) + b"\n" + content)
 
 
-def _head(packed: bytes) -> bytes:
-    return _FORMAT + b" " + hashlib.sha256(packed).hexdigest().encode()
+def _head(content: bytes) -> bytes:
+    return _FORMAT + b" " + hashlib.sha256(content).hexdigest().encode()
 
 
 class Kept:
@@ -64,22 +61,28 @@ class Kept:
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """The answer of each task, known or new. Raises `DiagnosticError`."""
         key = content_digest((job.key, self.made_by))
-        planned = deque[tuple[Path, bool]]()
-        """Of each task that was taken where its answer lies, and whether it is known."""
+        planned = deque[tuple[Path, bytes | None]]()
+        """Of each task that was taken where its answer lies, and how its file begins where it is known."""
+
+        def found(path: Path, task: Any) -> bytes | None:
+            content = read_part(path)
+            if content is None or not (job.fits is None or job.fits(task, content)):
+                return None
+            return _head(content)
 
         def missing() -> Iterator[Any]:
             for task in tasks:
                 path = self._folder / f"{content_digest((key, task))}{SUFFIX}"
-                is_known = read_part(path) is not None
-                planned.append((path, is_known))
-                if not is_known:
+                head = found(path, task)
+                planned.append((path, head))
+                if head is None:
                     yield task
 
         def known() -> Iterator[bytes]:
-            while planned and planned[0][1]:
-                path, _ = planned.popleft()
+            while planned and planned[0][1] is not None:
+                path, head = planned.popleft()
                 content = read_part(path)
-                if content is None:
+                if content is None or _head(content) != head:
                     raise text_error(f"'{path}' was changed by another program while it was used")
                 yield content
 

@@ -1,12 +1,16 @@
 """Parts of profiles as bytes: nothing is lost, and what is none of them is refused in a line."""
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from safetensors.numpy import load, save
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.profile_parts import ProfilePart
@@ -56,3 +60,61 @@ def test_what_is_no_part_is_refused() -> None:
     ):
         with pytest.raises(DiagnosticError, match="a part of a profile holds something else"):
             ProfilePart.from_bytes(content)
+
+
+def _set(arrays: dict[str, Any], told: Callable[[Any], object]) -> None:
+    content = json.loads(arrays["told"].tobytes())
+    told(content)
+    arrays["told"] = np.frombuffer(json.dumps(content).encode(), np.uint8)
+
+
+def _of_value(name: str, content: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda arrays: _set(arrays, lambda told: told["statistics"][0].update({name: content}))
+
+
+def _of_moments(name: str, content: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda arrays: _set(arrays, lambda told: told["statistics"][0]["moments"].update({name: content}))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda arrays: arrays.update(ends0=arrays["ends0"][:, :, :1]),
+        lambda arrays: arrays.update(ends0=arrays["ends0"].astype(np.float32)),
+        lambda arrays: arrays.update(ends0=arrays["ends0"] * np.nan),
+        lambda arrays: arrays.update(firsts0=arrays["firsts0"][:0], ends0=arrays["ends0"][:, :0]),
+        lambda arrays: arrays.update(counts0=arrays["counts0"].astype(np.float64)),
+        lambda arrays: arrays.update(counts0=arrays["counts0"][None]),
+        lambda arrays: arrays.update(counts0=-arrays["counts0"]),
+        lambda arrays: arrays.update(counts0=arrays["counts0"] + 1),
+        lambda arrays: arrays.update(range0=arrays["range0"][::-1]),
+        lambda arrays: _set(arrays, lambda told: told.update(keys=[["x", "y"]])),
+        lambda arrays: _set(arrays, lambda told: told.update(keys=["x"])),
+        _of_value("histogram", [64, 0.5, 0]),
+        _of_value("histogram", ["64", 0, 0]),
+        _of_value("histogram", [64, 1 << 40, 0]),
+        _of_value("histogram", [64, 0, 1 << 40]),
+        _of_value("kept", [1]),
+        _of_value("infinities", [-1, 0]),
+        _of_moments("total", [1, 1 << 40]),  # a number with as many bits
+        _of_moments("zeros", -1),
+    ],
+)  # fmt: skip
+def test_numbers_of_another_kind_are_refused(damage: Callable[[dict[str, Any]], None]) -> None:
+    seen = Statistics.of(np.array([1.5, 2.5], np.float32), bins=64)
+    whole = ProfilePart([Ranges(["x"], [0], np.array([[[1.5, 2.5]]]))], {"x": seen}).to_bytes()
+    assert ProfilePart.from_bytes(whole).is_of(["x"], [0], 64)
+    arrays: dict[str, Any] = load(whole)
+    damage(arrays)
+    with pytest.raises(DiagnosticError, match="a part of a profile holds something else"):
+        ProfilePart.from_bytes(save({name: np.ascontiguousarray(each) for name, each in arrays.items()}))
+
+
+def test_a_part_of_other_runs_is_told() -> None:
+    seen = Statistics.of(np.array([1.5, 2.5], np.float32), bins=64)
+    part = ProfilePart([Ranges(["x"], [0], np.array([[[1.5, 2.5]]]))], {"x": seen})
+    assert part.is_of(["x", "y"], [0], 64)
+    assert not part.is_of(["y"], [0], 64)
+    assert not part.is_of(["x"], [1], 64)
+    assert not part.is_of(["x"], [0], 65)
+    assert not ProfilePart([Ranges(["x"], [0], np.array([[[np.inf, -np.inf]]]))], {"x": seen}).is_of(["x"], [0], 64)

@@ -17,12 +17,14 @@ import pytest
 
 import qmlir
 from qmlir.interpreter.jobs.job import Job
+from qmlir.interpreter.jobs.kept import read_part, write_part
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.tools import qmlir_cli
-from qmlir.workflows import quantizing
+from qmlir.workflows import quantizing, trials
 from qmlir.workflows.cluster import opening
 from qmlir.workflows.cluster.opening import workers_of
 from qmlir.workflows.cluster.traits import Traits, traits
+from qmlir.workflows.evaluating import Batch
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified
 from tests.support.dying_worker import begin_dying
@@ -108,6 +110,31 @@ def test_a_run_that_was_ended_goes_on(client: Any, tmp_path: Path) -> None:
     assert [path for path in first if second[path] != first[path]] == [torn]
     assert qmlir.profile(MODEL, samples(20), **options).to_text() == found.to_text()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == second
+
+
+def test_parts_of_something_else_are_done_again(tmp_path: Path) -> None:
+    """Whoever may write the folder writes files with the right digests, too."""
+    options: dict[str, Any] = {"compiled": False, "batch_size": 1, "resume": tmp_path}
+    expected = qmlir.profile(MODEL, samples(2), **options).to_text()
+    parts = {path: read_part(path) or b"" for path in tmp_path.iterdir()}
+    (way,) = (path for path, content in parts.items() if len(content) < 20)
+    first, second = (path for path in parts if path != way)
+    for path, content in [(way, b"x"), (way, b"0 0"), (way, b"-1 -1"), (way, b"7 1"), (first, parts[second])]:
+        write_part(path, content)
+        assert qmlir.profile(MODEL, samples(2), **options).to_text() == expected
+        assert read_part(path) == parts[path]
+
+
+def test_measurements_that_do_not_fit_are_told() -> None:
+    batch = Batch({}, 2, 2)
+    predicting = trials._Predicting(None, (batch, batch))
+    assert trials._is_prediction(predicting, bytes(32))
+    assert not trials._is_prediction(predicting, bytes(31))
+    assert trials._is_change(3, (0, batch), np.ones(3).tobytes())
+    assert not trials._is_change(3, (0, batch), np.ones(2).tobytes())
+    assert not trials._is_change(1, (0, batch), np.array([np.nan]).tobytes())
+    for content, is_noise in ((b"1.5", True), (b"inf", True), (b"nan", False), (b"x", False), (b"1" * 99, False)):
+        assert trials._is_noise(({}, {}), content) == is_noise
 
 
 def command(*words: Any) -> tuple[int, str]:

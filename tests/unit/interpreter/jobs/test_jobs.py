@@ -143,6 +143,24 @@ def test_a_torn_file_is_written_again(tmp_path: Path, damage: str) -> None:
     assert path.read_bytes() == whole
 
 
+def _is_long(task: int, content: bytes) -> bool:
+    return len(content) > task
+
+
+def test_what_does_not_fit_is_done_again(tmp_path: Path) -> None:
+    """And a file does not unpack to more than it is."""
+    job = Job(begin_adding, 5, fits=_is_long)
+    assert job.key == Job(begin_adding, 5).key
+    (path,) = (list(Kept(Counting(), tmp_path).map(job, [0])), *tmp_path.iterdir())[1:]
+    write_part(path, b"")
+    workers = Counting()
+    assert list(Kept(workers, tmp_path).map(job, [0])) == [b"5"]
+    assert workers.asked == 1
+    assert path.stat().st_size == len(path.read_bytes().partition(b"\n")[0]) + 2
+    write_part(path, bytes(1 << 16))
+    assert path.stat().st_size > 1 << 16
+
+
 def test_parts_are_kept_as_they_are(tmp_path: Path) -> None:
     for content in (b"", b"\n\n", bytes(range(256)) * 100):
         write_part(tmp_path / "a.part", content)
