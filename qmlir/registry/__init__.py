@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from qmlir.registry.code import code_digest, plugged_code
 from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
 from qmlir.registry.faults import PackageError, one_line
 from qmlir.registry.package import (
@@ -39,9 +40,10 @@ from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
 __all__ = [
     "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS", "PASSES",
     "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named", "Package",
-    "PackageError", "continue_with", "decompositions", "evaluators", "gradients", "in_package", "inserted_passes",
-    "keys_of", "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters", "onnx_importers", "outside",
-    "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged", "plugin", "table",
+    "PackageError", "code_digest", "continue_with", "decompositions", "evaluators", "gradients", "in_package",
+    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters",
+    "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged",
+    "plugged_code", "plugin", "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]

@@ -57,6 +57,9 @@ class Package:
     requires: str = ""
     """Its installed requirement on qmlir, `qmlir<0.2`: part of the message if it does not load."""
 
+    home: str = ""
+    """Of a plug-in: the outermost Python package that it is loaded from."""
+
     faults: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Its faults so far: messages, each under a key that is reported once."""
 
@@ -76,9 +79,10 @@ class Package:
 
     @cached_property
     def modules(self) -> frozenset[str]:
-        """The outermost Python packages that its rows name."""
+        """The outermost Python packages that its rows name, and the one that a plug-in is loaded from."""
         rows = (row for name, room in FIELDS.items() if room.form is not RowForm.TEXTS for _, row in self.rows(name))
-        return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes))
+        homes = (self.home,) if self.home else ()
+        return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes, *homes))
 
     def warn(self, what: str, why: str, once: str = "") -> None:
         """Warn that `what` of this package is ignored, and why; once for each key `once`."""
@@ -267,7 +271,7 @@ def plugin(row: str) -> Package:
     universes = tuple(name for name, each in objects.items() if not isinstance(each, Contribution))
     known = [each for package in installed() for each in package.contributions]
     new = tuple(each for each in contributions if not any(each is one for one in known))  # it may be installed, too
-    return Package(row, universes=universes, contributions=new)
+    return Package(row, universes=universes, contributions=new, home=module.__name__.partition(".")[0])
 
 
 def _reason(error: BaseException) -> str:

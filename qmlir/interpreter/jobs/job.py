@@ -33,20 +33,30 @@ class Job:
     """Whether bytes that were found somewhere may be the answer of a task. It is a function of a module."""
 
     plug_ins: tuple[str, ...] = field(default_factory=registry.plug_ins)
+    plugged_code: str = field(default_factory=registry.plugged_code)
+    """A digest of the code of the plug-ins: their names may stand for another one tomorrow, and elsewhere."""
 
     @cached_property
     def key(self) -> str:
-        """A digest of all that its answers depend on, but for the code and the machine."""
-        return content_digest((self.begin.__module__, self.begin.__qualname__, self.shared, self.plug_ins))
+        """A digest of all that its answers depend on, but for the code of qmlir and the machine."""
+        plugged = (self.plug_ins, self.plugged_code)
+        return content_digest((self.begin.__module__, self.begin.__qualname__, self.shared, plugged))
 
     def begun(self) -> Begun:
         """Begin here, in a process that goes on with the plug-ins of the run. Raises `DiagnosticError`."""
+        self.continue_here()
+        return self.begin(self.shared)
+
+    def continue_here(self) -> None:
+        """Go on with the plug-ins of the run. Raises `DiagnosticError` where there are none such, or other ones."""
         if self.plug_ins != registry.plug_ins():
             try:
                 registry.continue_with(self.plug_ins)
             except registry.PackageError as error:
                 raise text_error(str(error)) from error
-        return self.begin(self.shared)
+        if self.plugged_code != registry.plugged_code():
+            names = ", ".join(self.plug_ins)
+            raise text_error(f"the code of plug-ins differs on a worker: {names}; start it again with the same ones")
 
 
 class Workers(Protocol):

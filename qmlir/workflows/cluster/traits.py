@@ -7,15 +7,15 @@ the processor has, and add up in the order that suits them.
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 
 from qmlir import registry
 from qmlir.interpreter.jobs.job import content_digest
 from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.key import code_digest
 
-_COMPUTING = ("numpy", "numba", "llvmlite", "ml_dtypes")
+_COMPUTING = ("numpy", "numba", "llvmlite", "ml_dtypes", "onnxruntime")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Traits:
 
     qmlir: str
     code: str
-    """A digest of the code of qmlir, and of the installed packages that add to it; plug-ins are of a run."""
+    """A digest of the code of qmlir, and of the installed packages that add to it; plug-ins are of a job."""
 
     packages: Mapping[str, str]
     """The versions of what computes."""
@@ -52,7 +52,22 @@ class Traits:
 
 def traits() -> Traits:
     """Those of this process."""
+    always = registry.packages()
+    return _traits(always[: len(always) - len(registry.plug_ins())])
+
+
+@lru_cache(1)
+def _traits(always: tuple[registry.Package, ...]) -> Traits:
     features = content_digest(sorted(host_features()))[:8]
-    packages = {"Python": ".".join(platform.python_version_tuple()[:2]), **{each: version(each) for each in _COMPUTING}}
-    always = tuple(each for each in registry.packages() if each.name not in registry.plug_ins())
-    return Traits(version("qmlir"), code_digest(always), packages, f"{processor_name()} ({features})")
+    packages = {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        **{each: _release(each) for each in _COMPUTING},
+    }
+    return Traits(version("qmlir"), registry.code_digest(always), packages, f"{processor_name()} ({features})")
+
+
+def _release(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"

@@ -1,6 +1,7 @@
 """Jobs: digests of what is sent, answers in order, processes, and the folder that keeps what is done."""
 
 import pickle
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.interpreter.jobs.job import Answer, Begun, Here, Job, Taking, answered, content_digest, in_order
 from qmlir.interpreter.jobs.kept import SUFFIX, Kept, read_part, write_part
@@ -67,6 +69,28 @@ def test_digests_tell_what_differs() -> None:
     assert content_digest({"a": 1, "b": 2}) == content_digest({"b": 2, "a": 1})
     with pytest.raises(TypeError, match="a job is made of data, found object"):
         content_digest([object()])
+
+
+def test_other_code_of_a_plug_in_is_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has loaded it goes on with what it has; another one finds what is new, and refuses the old job."""
+    file = tmp_path / "changing_plug.py"
+    text = "from qmlir.registry import INTERFACE, Contribution\nCONTRIBUTION = Contribution(built_for=INTERFACE)\n"
+
+    def job() -> Job:
+        with registry.plugged([registry.plugin(str(file))]):
+            return Job(begin_adding, 5)
+
+    file.write_text(text)
+    first = job()
+    file.write_text(text + "# other code\n")
+    assert job().key == first.key
+    monkeypatch.delitem(sys.modules, "changing_plug")
+    assert job().key != first.key
+    with registry.plugged([registry.plugin(str(file))]):
+        assert Job(begin_adding, 5).begun()(1) == b"6"
+        with pytest.raises(DiagnosticError, match=r"the code of plug-ins differs on a worker: .*changing_plug.py"):
+            first.begun()
+    monkeypatch.delitem(sys.modules, "changing_plug")
 
 
 def test_answers_come_in_order_and_few_are_ahead() -> None:

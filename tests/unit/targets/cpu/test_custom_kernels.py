@@ -15,7 +15,6 @@ from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu import key
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.package import KERNELS
 from qmlir.text.parsing import parse_module
@@ -147,7 +146,7 @@ def _run_with(folder: Path, name: str, factor: str, place: str = "") -> list[flo
     (folder / f"{name}.py").write_text(text)
     sys.modules.pop(name, None)
     invalidate_caches()
-    key.code_digest.cache_clear()  # that of a new process
+    registry.code_digest.cache_clear()  # that of a new process
     with registry.plugged([registry.plugin(name)]):
         program = compile_module(_module(_TIMES))
         return program({"x": np.array([1, 2, 3], np.float32)})["y"].tolist()
