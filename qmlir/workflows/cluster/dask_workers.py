@@ -2,7 +2,7 @@
 
 A job is a result of the cluster itself: each worker fetches it once, and the scheduler makes it anew where the worker
 that had it has ended. A task of a worker that ended is given to another one. Each thread of a worker begins a job for
-itself, since what is begun serves one thread at a time.
+itself, since what is begun serves one thread at a time. Plug-ins are of a process: jobs with other ones take turns.
 """
 
 import threading
@@ -22,7 +22,7 @@ from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
 from qmlir.interpreter.jobs.job import Answer, Begun, Job, Taking, answered, in_order
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.registry.faults import one_line
 from qmlir.text.tables import counted
 from qmlir.workflows.cluster.traits import Traits, traits
@@ -39,12 +39,53 @@ _COUNTED_SECONDS = 2.0
 _BEGUN_JOBS = 4
 """So many jobs the cluster keeps, and each thread has begun, with their programs."""
 
+_WAIT_SECONDS = 5.0
+"""How long an answer is waited for before it is asked whether anybody works."""
+
+_ALONE_SECONDS = 60.0
+"""How long a cluster may be without workers."""
+
 _begun = threading.local()
+
+
+class _Turns:
+    """Plug-ins of this process: tasks of jobs with the same ones run at once, those with others wait for their end."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._job: tuple[tuple[str, ...], str] | None = None
+        self.number = 0
+        """How often others have come."""
+
+    @contextmanager
+    def of(self, job: Job) -> Generator[None]:
+        """Inside the `with` block the process has the plug-ins of `job`. Raises `DiagnosticError` where it cannot."""
+        wanted = (job.plug_ins, job.plugged_code)
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0 or self._job == wanted)
+            if self._job != wanted:
+                self._job, self.number = None, self.number + 1
+            job.continue_here()
+            self._job = wanted
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+
+_turns = _Turns()
 
 
 def _begun_here(job: Job) -> Begun:
     """What this thread has begun, or begins now."""
     known: OrderedDict[str, Begun] = _begun.__dict__.setdefault("known", OrderedDict[str, Begun]())
+    if _begun.__dict__.get("turn") != _turns.number:  # what was begun under other plug-ins may have things of theirs
+        known.clear()
+        _begun.turn = _turns.number
     if job.key not in known:
         known[job.key] = job.begun()
         while len(known) > _BEGUN_JOBS:
@@ -56,12 +97,13 @@ def _begun_here(job: Job) -> Begun:
 def _work(job: Job, task: Any, wanted: Traits) -> bytes:
     if difference := wanted.difference(traits()):
         raise text_error(f"a worker has joined the cluster that is of another kind: {difference}")
-    begun = _begun_here(job)
-    try:
-        return begun(task)
-    except BaseException:
-        _begun.known.clear()  # what it has recorded of the task is not to be in the next answer
-        raise
+    with _turns.of(job):
+        begun = _begun_here(job)
+        try:
+            return begun(task)
+        except BaseException:
+            _begun.known.clear()  # what it has recorded of the task is not to be in the next answer
+            raise
 
 
 def _perform(job: Job, task: Any, wanted: Traits) -> Answer:
@@ -152,6 +194,7 @@ class DaskWorkers:
         while len(self._jobs) > _BEGUN_JOBS:
             self._jobs.popitem(last=False)
         with self._talking() as client:
+            self._wait_for(given)  # to replicate what nobody has takes for ever
             client.replicate([given])  # else tasks go to the worker that has it, and are moved later
         return given
 
@@ -163,6 +206,7 @@ class DaskWorkers:
     def _result(self, future: Any) -> Answer:
         """What a task gives. Raises `DiagnosticError` where the cluster cannot give it."""
         try:
+            self._wait_for(future)
             return cast(Answer, future.result())
         except KilledWorker as error:
             ended = counted(error.allowed_failures + 1, "worker")
@@ -173,9 +217,34 @@ class DaskWorkers:
         except (CancelledError, CancelledFuture) as error:
             raise self._lost() from error
         except OSError as error:
-            if future.status == "error":  # of the task itself
+            if future.status == "error" or not _is_of_connection(error):  # of the task itself, or of this machine
                 raise
             raise self._lost() from error
+
+    def _wait_for(self, future: Any) -> None:
+        """Wait till a task has ended. Raises `DiagnosticError` where nobody is left to do it, and nobody comes."""
+        alone_since: float | None = None
+        while future.status == "pending":
+            try:
+                with self._client.as_current():
+                    distributed.wait([future], timeout=_WAIT_SECONDS)
+                return
+            except TimeoutError:
+                pass  # it is asked why
+            with self._talking() as client:
+                is_alone = client.status == "running" and not client.nthreads()
+            now = time.monotonic()
+            start = f"start some, 'dask worker {self._client.scheduler.address}'"
+            if not is_alone:
+                alone_since = None
+            elif alone_since is None:
+                alone_since = now
+                emit(Diagnostic(Severity.WARNING, f"{self._where} has no workers any more: {start}"))
+            elif now - alone_since >= _ALONE_SECONDS:
+                raise text_error(
+                    f"{self._where} has had no workers for {_ALONE_SECONDS:.0f} s: {start}, and run again; "
+                    "a run with --resume keeps what is done, and goes on"
+                )
 
     def _lost(self) -> DiagnosticError:
         return text_error(
@@ -187,7 +256,11 @@ class DaskWorkers:
         """The client, for calls that fail with the connection alone. Raises `DiagnosticError` where they do."""
         try:
             yield self._client
-        except (OSError, TimeoutError, CancelledError, CancelledFuture, ClosedClientError) as error:
+        except (CancelledError, CancelledFuture, ClosedClientError) as error:
+            raise self._lost() from error
+        except OSError as error:
+            if not _is_of_connection(error):
+                raise
             raise self._lost() from error
 
     def _checked(self) -> Traits:
@@ -220,6 +293,11 @@ class DaskWorkers:
     def _asked(self, function: Any, *arguments: Any) -> dict[str, Any]:
         """What each worker says, by its address; of one that fails, the exception."""
         return cast(dict[str, Any], self._client.run(function, *arguments, on_error="return"))
+
+
+def _is_of_connection(error: OSError) -> bool:
+    """Whether it is not one of files: those of Dask's connections have no number of the system's."""
+    return isinstance(error, ConnectionError | TimeoutError) or error.errno is None
 
 
 def _connected(address: str) -> Any:

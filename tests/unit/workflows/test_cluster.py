@@ -3,10 +3,14 @@
 Its workers are processes of this machine with one thread each; they share the folder of compiled programs.
 """
 
+import errno
 import io
 import os
 import signal
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -16,9 +20,10 @@ import numpy as np
 import pytest
 
 import qmlir
+from qmlir import registry
 from qmlir.interpreter.jobs.job import Job
 from qmlir.interpreter.jobs.kept import read_part, write_part
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools import qmlir_cli
 from qmlir.workflows import quantizing, trials
 from qmlir.workflows.cluster import opening
@@ -27,7 +32,7 @@ from qmlir.workflows.cluster.traits import Traits, traits
 from qmlir.workflows.evaluating import Batch
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified
-from tests.support.dying_worker import begin_dying
+from tests.support.dying_worker import begin_dying, begin_naming
 
 dask: Any = pytest.importorskip("dask")
 distributed: Any = pytest.importorskip("distributed")
@@ -198,6 +203,65 @@ def test_a_task_that_ends_workers_is_given_up(cluster: Any, client: Any, monkeyp
         assert workers is not None
         with pytest.raises(DiagnosticError, match="gives up: 1 worker ended while one task ran, the last one tcp://"):
             list(workers.map(Job(begin_dying, None), [0]))
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_workers, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(dask_workers, "_ALONE_SECONDS", 0.3)
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    said: list[Diagnostic] = []
+    with distributed.LocalCluster(protocol="tcp", **options) as cluster, workers_of(cluster.scheduler_address) as found:
+        assert found is not None
+        answers = found.map(Job(begin_naming, 0), iter([1, 2]))
+        assert next(answers) == b"0: ()"
+        cluster.scale(0)
+        end = time.monotonic() + 9
+        while cluster.scheduler.workers and time.monotonic() < end:
+            time.sleep(0.02)
+        with (
+            diagnostic_handler(said.append),
+            pytest.raises(DiagnosticError, match=r"has had no workers for 0 s: start some, .* --resume keeps"),
+        ):
+            list(found.map(Job(begin_naming, 0), [3]))
+    assert [each.message.partition(" has ")[2].partition(":")[0] for each in said] == ["no workers any more"]
+
+
+def test_an_error_of_files_is_no_lost_connection(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with workers_of(client) as workers:
+        assert isinstance(workers, DaskWorkers)
+
+        def full(*arguments: Any, **options: Any) -> Any:
+            raise OSError(errno.ENOSPC, "no space left")
+
+        monkeypatch.setattr(client, "submit", full)
+        with pytest.raises(OSError, match="no space left"):
+            list(workers.map(Job(begin_naming, 0), [0]))
+
+
+def test_each_job_has_its_plug_ins(client: Any) -> None:
+    """A worker that goes from one to the other and back, and threads that do both at once."""
+    plugged = registry.plugged([registry.plugin("tests.support.observers")])
+    with workers_of(client) as workers:
+        assert workers is not None
+        for number in range(3):
+            with plugged if number == 1 else nullcontext():
+                job = Job(begin_naming, 0)
+            found = [*workers.map(job, [number])]
+            assert found == ([b"0: ('tests.support.observers',)"] if number == 1 else [b"0: ()"])
+
+
+def test_threads_of_jobs_with_other_plug_ins_take_turns() -> None:
+    plain = Job(begin_naming, 0)
+    with registry.plugged([registry.plugin("tests.support.observers")]):
+        other = Job(begin_naming, 1)
+
+    def work(number: int) -> bytes:
+        job = (plain, other)[number % 2]
+        return dask_workers._work(job, number, traits())  # pyright: ignore[reportPrivateUsage]
+
+    with registry.plugged([]), ThreadPoolExecutor(3) as executor:
+        found = set(executor.map(work, range(60)))
+    assert found == {b"0: ()", b"1: ('tests.support.observers',)"}
 
 
 def test_a_cluster_that_is_lost_is_a_line() -> None:
