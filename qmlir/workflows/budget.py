@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from qmlir import registry
 from qmlir.arithmetic.knapsack import Option, Selection, front, least
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.sizes import elements_of
@@ -27,6 +28,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.report import coverage
 from qmlir.text.tables import aligned, bytes_text
+from qmlir.workflows.cluster.traits import traits
 from qmlir.workflows.evaluating import Batch
 from qmlir.workflows.latency import Latency
 from qmlir.workflows.measurements import Measurements
@@ -356,10 +358,11 @@ def _estimated(layered: Layered, figures: Measurements) -> Callable[[Widths], in
 
 
 def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str, int]:
-    """The nanoseconds of each layer in the program of `widths`."""
+    """The nanoseconds of each layer in the program of `widths`, which are known of this code and processor alone."""
     names = ["", *latency.layered.layers]
+    here = f"{traits().digest[:16]}{registry.plugged_code()[:16]} {latency.threads}"
     found = figures.together(
-        [f"nanoseconds {latency.threads} {json.dumps(name, ensure_ascii=False)} {_text(widths)}" for name in names],
+        [f"nanoseconds {here} {json.dumps(name, ensure_ascii=False)} {_text(widths)}" for name in names],
         lambda: [*map(latency.of(widths).__getitem__, names)],
     )
     return dict(zip(names, map(int, found), strict=True))

@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,12 @@ from qmlir.interpreter.jobs.job import Job
 from qmlir.interpreter.jobs.kept import read_part, write_part
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools import qmlir_cli
-from qmlir.workflows import quantizing, trials
+from qmlir.workflows import budget, quantizing, trials
 from qmlir.workflows.cluster import opening
 from qmlir.workflows.cluster.opening import workers_of
 from qmlir.workflows.cluster.traits import Traits, traits
 from qmlir.workflows.evaluating import Batch
+from qmlir.workflows.measurements import Measurements
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified
 from tests.support.dying_worker import begin_dying, begin_naming
@@ -132,14 +134,14 @@ def test_parts_of_something_else_are_done_again(tmp_path: Path) -> None:
 
 def test_measurements_that_do_not_fit_are_told() -> None:
     batch = Batch({}, 2, 2)
-    predicting = trials._Predicting(None, (batch, batch))
-    assert trials._is_prediction(predicting, bytes(32))
-    assert not trials._is_prediction(predicting, bytes(31))
-    assert trials._is_change(3, (0, batch), np.ones(3).tobytes())
-    assert not trials._is_change(3, (0, batch), np.ones(2).tobytes())
-    assert not trials._is_change(1, (0, batch), np.array([np.nan]).tobytes())
+    predicting = trials._Predicting(None, (batch, batch))  # pyright: ignore[reportPrivateUsage]
+    assert trials._is_prediction(predicting, bytes(32))  # pyright: ignore[reportPrivateUsage]
+    assert not trials._is_prediction(predicting, bytes(31))  # pyright: ignore[reportPrivateUsage]
+    assert trials._is_change(3, (0, batch), np.ones(3).tobytes())  # pyright: ignore[reportPrivateUsage]
+    assert not trials._is_change(3, (0, batch), np.ones(2).tobytes())  # pyright: ignore[reportPrivateUsage]
+    assert not trials._is_change(1, (0, batch), np.array([np.nan]).tobytes())  # pyright: ignore[reportPrivateUsage]
     for content, is_noise in ((b"1.5", True), (b"inf", True), (b"nan", False), (b"x", False), (b"1" * 99, False)):
-        assert trials._is_noise(({}, {}), content) == is_noise
+        assert trials._is_noise(({}, {}), content) == is_noise  # pyright: ignore[reportPrivateUsage]
 
 
 def command(*words: Any) -> tuple[int, str]:
@@ -248,6 +250,22 @@ def test_each_job_has_its_plug_ins(client: Any) -> None:
                 job = Job(begin_naming, 0)
             found = [*workers.map(job, [number])]
             assert found == ([b"0: ('tests.support.observers',)"] if number == 1 else [b"0: ()"])
+
+
+def test_times_are_those_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures that were measured elsewhere, and lie in the same file, are not taken."""
+    asked: list[Any] = []
+
+    def of(widths: Any) -> dict[str, int]:
+        asked.append(widths)
+        return {"": 7}
+
+    latency: Any = SimpleNamespace(threads=1, layered=SimpleNamespace(layers={}), of=of)
+    figures = Measurements("key")
+    for processor in ("z80", "z80", "6502"):
+        monkeypatch.setattr(budget, "traits", lambda name=processor: replace(traits(), processor=name))
+        assert budget._times(latency, {}, figures) == {"": 7}  # pyright: ignore[reportPrivateUsage]
+    assert len(asked) == 2
 
 
 def test_threads_of_jobs_with_other_plug_ins_take_turns() -> None:
