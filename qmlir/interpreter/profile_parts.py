@@ -108,9 +108,11 @@ def _whole(number: Any, low: float = -math.inf, high: float = math.inf) -> int:
     return number
 
 
-def _ranges(keys: Any, arrays: Mapping[str, Array], number: int) -> Ranges:
+def _ranges(told: Any, arrays: Mapping[str, Array], number: int) -> Ranges:
     firsts, ends = arrays[f"firsts{number}"], arrays[f"ends{number}"]
-    _expect(isinstance(keys, list) and all(isinstance(each, str) for each in cast(list[Any], keys)), "keys")
+    _expect(type(told) is list, "keys")
+    keys = cast(list[str], told)
+    _expect(all(type(each) is str for each in keys), "keys")
     _expect(firsts.dtype == np.int64 and firsts.ndim == 1 and firsts.size > 0, "first samples")
     _expect(ends.dtype == np.float64 and ends.shape == (len(keys), firsts.size, 2), "ranges")
     is_empty = (ends[..., 0] == np.inf) & (ends[..., 1] == -np.inf)
@@ -137,8 +139,8 @@ def _statistics(told: Mapping[str, Any], arrays: Mapping[str, Array], number: in
     low, high = ends.tolist()
     _expect(math.isfinite(low) and low <= high < math.inf if moments.count else (low, high) == _EMPTY, "a range")
     negative, positive = (_whole(each, 0) for each in told["infinities"])
-    kept = told["kept"]
-    _expect(isinstance(kept, dict) and isinstance(told["key"], str), "what observers keep")
+    kept = cast(dict[str, Any], told["kept"])
+    _expect(type(kept) is dict and isinstance(told["key"], str), "what observers keep")
     histogram = _histogram(told["histogram"], arrays[f"counts{number}"], moments.count)
     known = Statistics(low, high, moments, histogram, kept=kept, infinities=(negative, positive))
     if told["axis"] is None:

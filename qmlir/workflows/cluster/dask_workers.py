@@ -227,7 +227,7 @@ class DaskWorkers:
         while future.status == "pending":
             try:
                 with self._client.as_current():
-                    distributed.wait([future], timeout=_WAIT_SECONDS)
+                    cast(Any, distributed).wait([future], timeout=_WAIT_SECONDS)
                 return
             except TimeoutError:
                 pass  # it is asked why

@@ -76,30 +76,30 @@ def _of_moments(name: str, content: Any) -> Callable[[dict[str, Any]], None]:
     return lambda arrays: _set(arrays, lambda told: told["statistics"][0]["moments"].update({name: content}))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda arrays: arrays.update(ends0=arrays["ends0"][:, :, :1]),
-        lambda arrays: arrays.update(ends0=arrays["ends0"].astype(np.float32)),
-        lambda arrays: arrays.update(ends0=arrays["ends0"] * np.nan),
-        lambda arrays: arrays.update(firsts0=arrays["firsts0"][:0], ends0=arrays["ends0"][:, :0]),
-        lambda arrays: arrays.update(counts0=arrays["counts0"].astype(np.float64)),
-        lambda arrays: arrays.update(counts0=arrays["counts0"][None]),
-        lambda arrays: arrays.update(counts0=-arrays["counts0"]),
-        lambda arrays: arrays.update(counts0=arrays["counts0"] + 1),
-        lambda arrays: arrays.update(range0=arrays["range0"][::-1]),
-        lambda arrays: _set(arrays, lambda told: told.update(keys=[["x", "y"]])),
-        lambda arrays: _set(arrays, lambda told: told.update(keys=["x"])),
-        _of_value("histogram", [64, 0.5, 0]),
-        _of_value("histogram", ["64", 0, 0]),
-        _of_value("histogram", [64, 1 << 40, 0]),
-        _of_value("histogram", [64, 0, 1 << 40]),
-        _of_value("kept", [1]),
-        _of_value("infinities", [-1, 0]),
-        _of_moments("total", [1, 1 << 40]),  # a number with as many bits
-        _of_moments("zeros", -1),
-    ],
-)  # fmt: skip
+_DAMAGES: list[Callable[[dict[str, Any]], None]] = [
+    lambda arrays: arrays.update(ends0=arrays["ends0"][:, :, :1]),
+    lambda arrays: arrays.update(ends0=arrays["ends0"].astype(np.float32)),
+    lambda arrays: arrays.update(ends0=arrays["ends0"] * np.nan),
+    lambda arrays: arrays.update(firsts0=arrays["firsts0"][:0], ends0=arrays["ends0"][:, :0]),
+    lambda arrays: arrays.update(counts0=arrays["counts0"].astype(np.float64)),
+    lambda arrays: arrays.update(counts0=arrays["counts0"][None]),
+    lambda arrays: arrays.update(counts0=-arrays["counts0"]),
+    lambda arrays: arrays.update(counts0=arrays["counts0"] + 1),
+    lambda arrays: arrays.update(range0=arrays["range0"][::-1]),
+    lambda arrays: _set(arrays, lambda told: told.update(keys=[["x", "y"]])),
+    lambda arrays: _set(arrays, lambda told: told.update(keys=["x"])),
+    _of_value("histogram", [64, 0.5, 0]),
+    _of_value("histogram", ["64", 0, 0]),
+    _of_value("histogram", [64, 1 << 40, 0]),
+    _of_value("histogram", [64, 0, 1 << 40]),
+    _of_value("kept", [1]),
+    _of_value("infinities", [-1, 0]),
+    _of_moments("total", [1, 1 << 40]),  # a number with as many bits
+    _of_moments("zeros", -1),
+]
+
+
+@pytest.mark.parametrize("damage", _DAMAGES)
 def test_numbers_of_another_kind_are_refused(damage: Callable[[dict[str, Any]], None]) -> None:
     seen = Statistics.of(np.array([1.5, 2.5], np.float32), bins=64)
     whole = ProfilePart([Ranges(["x"], [0], np.array([[[1.5, 2.5]]]))], {"x": seen}).to_bytes()

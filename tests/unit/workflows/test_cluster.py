@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -230,7 +231,7 @@ def test_a_cluster_without_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_error_of_files_is_no_lost_connection(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with workers_of(client) as workers:
-        assert isinstance(workers, DaskWorkers)
+        assert workers is not None
 
         def full(*arguments: Any, **options: Any) -> Any:
             raise OSError(errno.ENOSPC, "no space left")
@@ -263,7 +264,8 @@ def test_times_are_those_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None
     latency: Any = SimpleNamespace(threads=1, layered=SimpleNamespace(layers={}), of=of)
     figures = Measurements("key")
     for processor in ("z80", "z80", "6502"):
-        monkeypatch.setattr(budget, "traits", lambda name=processor: replace(traits(), processor=name))
+        kind = replace(traits(), processor=processor)
+        monkeypatch.setattr(budget, "traits", partial(replace, kind))
         assert budget._times(latency, {}, figures) == {"": 7}  # pyright: ignore[reportPrivateUsage]
     assert len(asked) == 2
 
