@@ -95,7 +95,7 @@ def test_float_layers(tmp_path: Path, kind: str, direction: str, has_lengths: bo
     """The interpreter's products go through BLAS, whose sums depend on how many rows there are."""
     module = layer(tmp_path, kind, direction, has_lengths=has_lengths, has_state=has_lengths)
     assert outline(module).mixed == {"T"}
-    assert_padding_is_harmless(module, tolerance=1e-6)
+    assert_padding_is_harmless(module, tolerance=5e-6)
 
 
 @pytest.mark.parametrize("kind", GATES)

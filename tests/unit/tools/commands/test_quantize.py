@@ -178,7 +178,7 @@ def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> N
     assert (code, err) == (0, f"wrote {tmp_path / 'new.toml'}\n")
     text = (tmp_path / "new.toml").read_text()
     assert 'weights = "i8"\n' in text
-    assert "# the storage of weights: i8, i4, … (default: i8<-127:127>)\n" in text
+    assert "# the storage of weights: i8, i4, ternary, binary, … (default: i8<-127:127>)\n" in text
     (tmp_path / "qmlir.toml").write_text("[quantize]\nweigths = 'i4'\n")
     code, _, err = run(model, "-o", tmp_path / "out")
     assert code == 1
