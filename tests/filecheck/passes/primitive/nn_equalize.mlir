@@ -27,8 +27,8 @@ func.func @dense(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
 // A depthwise convolution is in two pairs: all three end with (8 * 1 * 1)^(1/3) = 2. Pools keep channels apart, and a
 // flattening reshape gives each of them two columns.
 // CHECK-LABEL: @depthwise(
-// CHECK: nn.constant dense<{{\[\[\[\[}}{{2.00[0-9]+|1.99[0-9]+|2.000000e\+00}}]]], {{\[\[\[}}1.000000e+00]]]]> : tensor<2x1x1x1xf32>
-// CHECK: nn.constant dense<{{\[\[\[\[}}{{2.00[0-9]+|1.99[0-9]+|2.000000e\+00}}]]], {{\[\[\[}}1.000000e+00]]]]> : tensor<2x1x1x1xf32>
+// CHECK: %w = nn.constant dense<{{\[\[\[\[}}{{2.00[0-9]+|1.99[0-9]+|2.000000e\+00}}]]], {{\[\[\[}}1.000000e+00]]]]> : tensor<2x1x1x1xf32>
+// CHECK: %d = nn.constant dense<{{\[\[\[\[}}{{2.00[0-9]+|1.99[0-9]+|2.000000e\+00}}]]], {{\[\[\[}}1.000000e+00]]]]> : tensor<2x1x1x1xf32>
 // CHECK: nn.constant dense<{{\[\[}}{{2.00[0-9]+|1.99[0-9]+|2.000000e\+00}}, 0.{{[0-9]+}}, 1.000000e+00, 1.000000e+00]]> : tensor<1x4xf32>
 func.func @depthwise(%x: tensor<1x1x2x2xf32>) -> tensor<1x1xf32> {
   %w = nn.constant dense<[[[[8.0]]], [[[1.0]]]]> : tensor<2x1x1x1xf32>

@@ -16,8 +16,8 @@
 // SOME: nn.constant dense<[-1.250000e-01]> {{.*}}quant.unrounded
 // SOME: nn.constant dense<0.7> : tensor<1x2xf32> {nn.trainable, quant.repair = "quant-gptq"}
 
-// AGAIN: nn.constant dense<{{\[\[}}5.000000e-01, 1.000000e+00]]> {{.*}}quant.unrounded = dense<0.7>
-// AGAIN: nn.constant dense<{{\[\[}}5.000000e-01, 1.000000e+00]]> {{.*}}quant.unrounded = dense<0.7>
+// AGAIN: %w = nn.constant dense<{{\[\[}}5.000000e-01, 1.000000e+00]]> {{.*}}quant.unrounded = dense<0.7>
+// AGAIN: %v = nn.constant dense<{{\[\[}}5.000000e-01, 1.000000e+00]]> {{.*}}quant.unrounded = dense<0.7>
 
 // SAID: nn.constant dense<[2.500000e-01]> : tensor<1xf32> {nn.trainable}
 
