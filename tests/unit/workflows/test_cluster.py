@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,7 +40,7 @@ from tests.support.dying_worker import begin_dying, begin_naming
 
 dask: Any = pytest.importorskip("dask")
 distributed: Any = pytest.importorskip("distributed")
-dask_workers: Any = pytest.importorskip("qmlir.workflows.cluster.dask_workers")
+dask_workers: Any = import_module("qmlir.workflows.cluster.dask_workers")
 DaskWorkers: Any = dask_workers.DaskWorkers
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
