@@ -23,7 +23,7 @@ from qmlir.dialects.kernel.attributes import READ_ONLY, overwritten
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.budgets import budget, over
-from qmlir.ir.builtin_types import as_dense
+from qmlir.ir.builtin_types import as_dense, memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
@@ -33,15 +33,14 @@ from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import (
     BY_HAND,
     INDENT,
-    SLACK,
     EmitOperation,
     FunctionWriter,
     Tables,
-    memref_type,
 )
 from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
 from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
+from qmlir.targets.cpu.emitters.places import SLACK
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
