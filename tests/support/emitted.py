@@ -2,7 +2,7 @@
 
 import importlib.util
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,8 +17,12 @@ from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.targets.cpu.emitters.llvm.emit import emit_module as emit_ir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, facts_of, host_machine
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import header_of, made
 from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
+from qmlir.targets.cpu.host import host_processor
 from qmlir.text.elements import dense_array
 from qmlir.text.parsing import parse_module
 
@@ -60,9 +64,26 @@ def flat(array: Any) -> Any:
     return array.view(np.uint16) if array.dtype.kind in "fV" and array.itemsize == 2 else array
 
 
-def compiled_outputs(module: ModuleOp, inputs: Sequence[Any], folder: Path) -> dict[str, Any]:
+def compiled_by_llvm(module: ModuleOp, _: Path) -> Any:
+    """The module by the emitter `llvm`, compiled."""
+    text = emit_ir(module, host_processor())
+    machine, facts = host_machine(), facts_of(text)
+    code = compiled(text, machine)
+    return made(header_of(facts, "", [code]), code, Path("test.ll"))
+
+
+def compiled_by_numba(module: ModuleOp, folder: Path) -> Any:
+    """The module by the emitter `numba`, compiled."""
+    return imported(emit_module(module), folder)
+
+
+EMITTERS: Mapping[str, Callable[[ModuleOp, Path], Any]] = {"numba": compiled_by_numba, "llvm": compiled_by_llvm}
+"""By name: what compiles a module of loops."""
+
+
+def compiled_outputs(module: ModuleOp, inputs: Sequence[Any], folder: Path, emitter: str = "numba") -> dict[str, Any]:
     """The outputs of @main by name, computed by the compiled module."""
-    code = imported(emit_module(module), folder)
+    code = EMITTERS[emitter](module, folder)
     values = {op.sym_name.data: as_dense(op.initial_value) for op in module.ops if isinstance(op, GlobalOp)}
     constants = [flat(dense_array(dense)) for name, *_ in code.CONSTANTS if (dense := values[name]) is not None]
     outputs = {name: np.zeros(shape, dtype) for name, dtype, shape, *_ in code.OUTPUTS}
@@ -88,16 +109,20 @@ def _same(array: Any, wanted: Any) -> Any:
 def assert_equal_outputs(
     module: ModuleOp, inputs: Sequence[Any], folder: Path, reference: ModuleOp | None = None
 ) -> None:
-    """Hold the compiled module against the interpreter, bit for bit; every NaN equals every other.
+    """Hold the module compiled by each emitter against the interpreter, bit for bit; every NaN equals every other.
 
     The interpreter runs `reference`, where it is given.
     """
-    found = compiled_outputs(module, inputs, folder)
     expected = interpret(module if reference is None else reference, list(inputs))
+    for emitter in EMITTERS:
+        _assert_same(compiled_outputs(module, inputs, folder, emitter), expected, emitter)
+
+
+def _assert_same(found: Mapping[str, Any], expected: Mapping[str, Any], emitter: str) -> None:
     assert list(found) == list(expected)
     for name, array in found.items():
         wanted = expected[name]
         assert array.dtype == wanted.dtype
         same = _same(array, wanted)
         wrong = np.argwhere(~np.asarray(same))
-        assert not wrong.size, f"{name}{wrong[0]}: {array[tuple(wrong[0])]} for {wanted[tuple(wrong[0])]}"
+        assert not wrong.size, f"{emitter}: {name}{wrong[0]}: {array[tuple(wrong[0])]} for {wanted[tuple(wrong[0])]}"

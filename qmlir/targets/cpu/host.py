@@ -3,8 +3,11 @@
 from collections.abc import Collection
 from functools import cache
 
+import llvmlite.binding as llvm
+
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets
 
@@ -13,6 +16,12 @@ from qmlir.targets.cpu.isa import instruction_set, instruction_sets
 def host_features() -> frozenset[str]:
     """The features of the processor by LLVM's names."""
     return frozenset(name for name, is_there in processor_features().items() if is_there)
+
+
+@cache
+def host_processor() -> Processor:
+    """This processor as the emitter of LLVM IR knows it."""
+    return Processor(llvm.get_process_triple(), host_features())
 
 
 def best_isa(features: Collection[str]) -> str:

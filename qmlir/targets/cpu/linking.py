@@ -77,11 +77,12 @@ def write_machine_code(folder: Path, package: ModuleType) -> bool:
     symbols = [each.symbol for each in objects]
     header: dict[str, Any] = {
         **{name: getattr(emitted, name) for name in FACTS},
-        "source": digest_of((folder / SOURCE).read_bytes()),
         "kernels": symbols[: len(kernels)],
         "steps": kernels[-1].arguments,
         "team": None if team is None else {"threads": team.threads, "symbols": symbols[len(kernels) :]},
         "needs": sorted(frozenset[str]().union(*(each.needs for each in objects)).difference(symbols)),
     }
-    (folder / FILE).write_bytes(written(header, [each.data for each in objects]))
+    (folder / FILE).write_bytes(
+        written(header, digest_of((folder / SOURCE).read_bytes()), [each.data for each in objects])
+    )
     return True

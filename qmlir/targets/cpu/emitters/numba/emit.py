@@ -15,19 +15,19 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, RankedStructure, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.kernel.attributes import READ_ONLY, overwritten
+from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
-from qmlir.ir.budgets import budget, over
-from qmlir.ir.builtin_types import as_dense, memref_type
-from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
-from qmlir.targets.cpu.emitters.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
+from qmlir.ir.signature import inputs_of
+from qmlir.targets.cpu.emitters.module import Arena, Loops, PortRow, arguments_with
+from qmlir.targets.cpu.emitters.numba.elements import memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
 from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import (
@@ -42,7 +42,6 @@ from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
 from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
 from qmlir.targets.cpu.emitters.places import SLACK
 from qmlir.targets.cpu.isa import isa_of
-from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -61,9 +60,8 @@ class _ModuleWriter:
 
     def __init__(self, module: ModuleOp) -> None:
         self.tables = Tables(isa_of(module))
+        self.loops = Loops(module)
         self.names = Names(_OF_THE_MODULE, _is_operation)
-        self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
-        self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self.kernels: dict[str, str] = {}
         self.divided: set[str] = set()
         """The kernels whose loops threads divide."""
@@ -72,8 +70,6 @@ class _ModuleWriter:
 
     def kernel(self, function: FuncOp) -> None:
         """Write a kernel: arguments are flat arrays, each beginning where its memory does."""
-        if function.function_type.outputs.data:
-            raise op_error(function, "returns values: a kernel writes into memory")
         name = self.names.new(function.sym_name.data)
         self.kernels[function.sym_name.data] = name
         write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
@@ -97,7 +93,7 @@ class _ModuleWriter:
         name = write.names.new(write.hint(value, "x"))
         write.array_memory(function, value, name)
         kind = memory_name(function, type_.get_element_type())
-        return name, f"const {kind}" if value in _arguments_with(READ_ONLY, function) else kind
+        return name, f"const {kind}" if value in arguments_with(READ_ONLY, function) else kind
 
     def function(
         self,
@@ -138,7 +134,7 @@ class _MainWriter:
     def __init__(self, parts: _ModuleWriter, function: FuncOp) -> None:
         self.parts = parts
         self.main = function
-        self.arena_bytes = 0
+        self.arena = Arena()
         self.constants: dict[str, str] = {}
         self.call_rows: list[str] = []
         self.threads = team_threads(function)
@@ -155,16 +151,8 @@ class _MainWriter:
         )
 
     def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
-        type_ = op.memref.type
-        if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
-            raise op_error(op, f"allocates {type_}: compiled are known sizes without a layout")
-        element = type_.get_element_type()
-        count = math.prod(type_.get_shape())
-        start = -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT
-        self.arena_bytes = start + count * item_size(element)
-        if self.arena_bytes > budget("arena-bytes"):
-            raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', self.arena_bytes)}")
-        kind = memory_name(op, element)
+        start, count = self.arena.place(op)
+        kind = memory_name(op, op.memref.type.get_element_type())
         if kind == "int8":
             write.array_memory(op, op.memref, "arena", Index(constant=start), start + count)
             return
@@ -174,18 +162,7 @@ class _MainWriter:
         write.array_memory(op, op.memref, name)
 
     def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
-        symbol = op.name_.string_value()
-        if symbol not in self.parts.globals:
-            raise op_error(op, f"names @{symbol}, and the module has no such memref.global")
-        named = self.parts.globals[symbol]
-        if named.type != op.memref.type:
-            raise op_error(op, f"has the type {op.memref.type}, and @{symbol} {named.type}")
-        value = as_dense(named.initial_value)
-        if value is None or _contents(value.type) != _contents(named.type):
-            found = "none" if value is None else value.type
-            raise op_error(
-                named, f"has the type {named.type}, and takes a value of that shape and element, found {found}"
-            )
+        symbol, _ = self.parts.loops.constant(op)
         if symbol not in self.constants:
             self.constants[symbol] = write.names.new(symbol)
         write.array_memory(op, op.memref, self.constants[symbol])
@@ -233,7 +210,7 @@ class _MainWriter:
         kinds = [kind.removeprefix("const ") for _, kind in ports]
         rows = [
             ("kernels", len(self.parts.kernels), "int64"),
-            ("arena", self.arena_bytes + SLACK, "int8"),
+            ("arena", self.arena.size + SLACK, "int8"),
             ("constants", len(self.constants), "int64"),
             *((name, size, kind) for (name, _), size, kind in zip(ports, sizes, kinds, strict=True)),
         ]
@@ -252,20 +229,20 @@ class _MainWriter:
         """The arrays of the constants, which come as one table of addresses: fewer arguments to unpack."""
         lines: list[str] = []
         for number, (symbol, name) in enumerate(self.constants.items()):
-            count = math.prod(self.parts.globals[symbol].type.get_shape())
+            count = math.prod(self.parts.loops.globals[symbol].type.get_shape())
             made = self.write.call("array_at", name_text("constants"), number, count, f'"{self._kind(symbol)}"')
             lines.append(f"{INDENT}{name} = {made}")
         return lines
 
     def _kind(self, symbol: str) -> str:
-        op = self.parts.globals[symbol]
+        op = self.parts.loops.globals[symbol]
         return memory_name(op, op.type.get_element_type())
 
     def constant_rows(self) -> list[str]:
         """The rows of `CONSTANTS`."""
         rows: list[str] = []
         for symbol in self.constants:
-            type_ = self.parts.globals[symbol].type
+            type_ = self.parts.loops.globals[symbol].type
             rows.append(f"({_quoted(symbol)}, {_quoted(self._kind(symbol))}, {math.prod(type_.get_shape())})")
         return rows
 
@@ -276,35 +253,10 @@ def _memory(value: SSAValue) -> MemRefType[Attribute]:
     return type_
 
 
-def _contents(type_: RankedStructure[Attribute]) -> tuple[tuple[int, ...], Attribute]:
-    """How many elements there are of which type."""
-    return type_.get_shape(), type_.get_element_type()
-
-
-def _port_rows(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue]) -> list[str]:
-    """The rows of `ports`, which are these arguments."""
-    rows: list[str] = []
-    refusing = _arguments_with(REFUSES_NAN, function)
-    for port, argument in zip(ports, arguments, strict=True):
-        caller = port.of_caller()
-        type_ = cast(TensorType[Attribute], caller.type)
-        element = type_.get_element_type()
-        dtype, shape = caller_dtype(function, element), tuple(type_.get_shape())
-        row = (_quoted(port.name), _quoted(dtype), shape, argument in refusing, unfilled_bits(element))
-        rows.append(f"({', '.join(map(str, row))})")
-    return rows
-
-
-def _in_place(function: FuncOp, inputs: int) -> list[list[int]]:
-    """For each output the inputs whose memory it may be."""
-    return [] if function.arg_attrs is None else [overwritten(entry) for entry in function.arg_attrs.data[inputs:]]
-
-
-def _arguments_with(name: str, function: FuncOp) -> list[SSAValue]:
-    """The arguments of a function that have the attribute `name`."""
-    entries = () if function.arg_attrs is None else function.arg_attrs.data
-    arguments = zip(function.body.block.args, entries, strict=False)
-    return [argument for argument, entry in arguments if name in entry.data]
+def _port_rows(rows: Sequence[PortRow]) -> list[str]:
+    """The rows of ports in Python."""
+    texts = ((_quoted(name), _quoted(dtype), *rest) for name, dtype, *rest in rows)
+    return [f"({', '.join(map(str, text))})" for text in texts]
 
 
 def _table(name: str, rows: Sequence[str]) -> str:
@@ -333,15 +285,11 @@ def emit_module(module: ModuleOp) -> str:
     Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
     """
     parts = _ModuleWriter(module)
-    main = parts.functions.get("main")
-    if main is None or main.is_declaration:
-        raise text_error("a module without a function @main cannot be emitted")
-    for function in parts.functions.values():
-        if function is not main and not function.is_declaration:
-            parts.kernel(function)
-    writer = _MainWriter(parts, main)
+    loops = parts.loops
+    for function in loops.kernels:
+        parts.kernel(function)
+    writer = _MainWriter(parts, loops.main)
     steps = writer.text()
-    inputs, arguments = inputs_of(main), main.body.block.args
     parts.tables.imported.add("addresses")
     if parts.tables.instructions:
         parts.tables.imported.add("by_intrinsics")
@@ -359,11 +307,11 @@ def emit_module(module: ModuleOp) -> str:
     tables = "\n".join(
         [
             _table("CONSTANTS", writer.constant_rows()),
-            _table("INPUTS", _port_rows(main, inputs, arguments[: len(inputs)])),
-            _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), arguments[len(inputs) :])),
-            f"IN_PLACE = {_in_place(main, len(inputs))}",
+            _table("INPUTS", _port_rows(loops.inputs)),
+            _table("OUTPUTS", _port_rows(loops.outputs)),
+            f"IN_PLACE = {loops.in_place}",
             _table("CALLS", writer.call_rows),
-            f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
+            f"ARENA_BYTES = {writer.arena.size + SLACK}",
             *_instruction_lines(parts.tables),
             *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
         ]

@@ -11,7 +11,7 @@ processor, another LLVM, other kernels) it isn't used, and numba compiles the em
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -25,18 +25,19 @@ import numpy as np
 from .entry import entry, made_engine
 from .errors import DamagedError
 from .processor import processor_features, processor_name
+from .record_code import RECORDS
 
 FILE = "machine_code.bin"
 
 SOURCE = "kernels.py"
-"""The emitted module that the code was compiled from."""
+"""The emitted module that numba compiles."""
+
+IR = "kernels.ll"
+"""The emitted module that LLVM compiles."""
 
 FACTS = ("INPUTS", "OUTPUTS", "IN_PLACE", "CALLS", "CONSTANTS", "ARENA_BYTES")
 """What the emitted module says of itself, and the header says, too."""
 
-
-RECORDS = "qmlir_add_to_record_"
-"""What the name of the code begins with that adds values to records, which programs find in the process."""
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -57,9 +58,20 @@ def surroundings() -> dict[str, Any]:
     }
 
 
-def written(header: dict[str, Any], objects: Sequence[bytes]) -> bytes:
-    """The content of the file: a header with `FACTS` and symbols, to which the rest is added here, and objects."""
-    text = json.dumps({**header, "made_for": surroundings(), "sizes": [len(each) for each in objects]}).encode()
+def source_of(folder: Path) -> Path:
+    """The emitted module of a program, in whichever language."""
+    ir = folder / IR
+    return ir if ir.is_file() else folder / SOURCE
+
+
+def header_of(facts: Mapping[str, Any], source: str, objects: Sequence[bytes]) -> dict[str, Any]:
+    """The header of objects that were made of the source of this digest here: `facts` are `FACTS` and symbols."""
+    return {**facts, "source": source, "made_for": surroundings(), "sizes": [len(each) for each in objects]}
+
+
+def written(facts: Mapping[str, Any], source: str, objects: Sequence[bytes]) -> bytes:
+    """The content of the file."""
+    text = json.dumps(header_of(facts, source, objects)).encode()
     content = b"".join([len(text).to_bytes(8, "little"), text, *objects])
     return hashlib.sha256(content).digest() + content
 
@@ -75,14 +87,16 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
         raise DamagedError(f"{path} is damaged: it is not what was written with the program")
     end = 8 + int.from_bytes(content[:8], "little")
     header: dict[str, Any] = json.loads(bytes(content[8:end]))
-    if header["made_for"] != surroundings() or header["source"] != digest_of((folder / SOURCE).read_bytes()):
+    if header["made_for"] != surroundings() or header["source"] != digest_of(source_of(folder).read_bytes()):
         return None
+    return (header, bytes(content[end:])) if _has_all(header) else None
+
+
+def _has_all(header: Mapping[str, Any]) -> bool:
+    """Whether the process has every function that code calls: LLVM ends the process where a symbol is missing."""
     if any(name.startswith(RECORDS) for name in header["needs"]):
         import_module(".records", __package__).provide_records()
-    # LLVM ends the process where a symbol is missing.
-    if any(llvm.address_of_symbol(name) is None for name in header["needs"]):
-        return None
-    return header, bytes(content[end:])
+    return all(llvm.address_of_symbol(name) is not None for name in header["needs"])
 
 
 def is_for_here(folder: Path) -> bool:
@@ -108,11 +122,17 @@ def loaded(folder: Path) -> Any:
     found = _header(folder)
     if found is None:
         return None
-    header, objects = found
+    return made(*found, folder / FILE)
+
+
+def made(header: Mapping[str, Any], objects: bytes, path: Path) -> Any:
+    """The program of a header and its objects, which came from the file at `path`. Raises `DamagedError`."""
+    if not _has_all(header):
+        raise DamagedError(f"{path} calls {', '.join(header['needs'])}, and this process lacks some of them")
     engine = _engine_with(objects, header["sizes"])
     addresses = [engine.get_function_address(symbol) for symbol in header["kernels"]]
     if not all(addresses):
-        raise DamagedError(f"{folder / FILE} is damaged: a kernel is missing")
+        raise DamagedError(f"{path} is damaged: a kernel is missing")
     table = np.array(addresses, np.int64)
     if header["team"] is None:
         main = partial(entry(addresses[-1], header["steps"], engine), table)

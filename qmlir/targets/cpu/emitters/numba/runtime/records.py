@@ -18,11 +18,9 @@ The code is compiled once for all programs of a process, which find it by the na
 
 import ctypes
 import math
-import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, cast
 
 import llvmlite.binding as llvm
@@ -37,7 +35,7 @@ from numba.np.numpy_support import carray
 from . import kernels
 from .declare import Emission, declared, operation
 from .entry import made_engine
-from .machine_code import RECORDS
+from .record_code import CHUNK, MOST_BINS, SCRATCH, record_symbol
 
 BINS, INDICES, COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(7)
 """Words: the number of bins, that of indices of the axis, of finite values, zeros, infinities of both signs, NaN."""
@@ -53,7 +51,6 @@ SUM, NEGATIVE_SUM, SQUARES, COUNTS = 12, 23, 34, 55
 (2^-298), 32 bits of a sum in a word, the lowest first; and of the histogram: bin `i` at `i`, or at `BINS + i` if `i` is
 negative. The minimum of each index of the axis follows, and then the maximum, as bits of f64."""
 
-_CHUNK = 1 << 12
 _SPAN = 26
 """Bits below those of the largest element of a chunk that elements may use."""
 
@@ -64,9 +61,6 @@ _FLOAT_SPAN, _FLOAT_HALF = 17, 21
 
 _MANY = 1 << 14
 """Elements from which on a histogram is counted in four parts: equal neighbours need not wait for each other."""
-
-_MOST_BINS = 1 << 12
-"""Bins up to which there is memory for these parts."""
 
 _ANY = 1 << 40
 """The size of an array whose size is not known, and of which parts are taken."""
@@ -358,15 +352,15 @@ def _add(x_at, size, words_at, first, indices, inner, places_at, kept_at, parts_
     of an axis behind which `inner` elements lie together, if there are some. The last three are working memory."""
     x, bits = carray(x_at, (size,), np.float32), carray(x_at, (size,), np.int32)
     words, reals = carray(words_at, (_ANY,), np.int64), carray(words_at, (1,), np.float64)
-    places, parts = carray(places_at, (_CHUNK,), np.uint32), carray(parts_at, (4 * _MOST_BINS,), np.int32)
-    kept, kept_bits = carray(kept_at, (_CHUNK,), np.float32), carray(kept_at, (_CHUNK,), np.int32)
+    places, parts = carray(places_at, (CHUNK,), np.uint32), carray(parts_at, (4 * MOST_BINS,), np.int32)
+    kept, kept_bits = carray(kept_at, (CHUNK,), np.float32), carray(kept_at, (CHUNK,), np.int32)
     bins = words[first + BINS]
-    has_parts = size >= _MANY and bins <= _MOST_BINS
+    has_parts = size >= _MANY and bins <= MOST_BINS
     if has_parts:
         _clear(parts[: 4 * bins])
-    for begin in range(0, size, _CHUNK):
+    for begin in range(0, size, CHUNK):
         # Loops begin at 0: of other indices numba asks whether they are negative, and LLVM finds no vectors.
-        values, values_bits = x[begin : begin + _CHUNK], bits[begin : begin + _CHUNK]
+        values, values_bits = x[begin : begin + CHUNK], bits[begin : begin + CHUNK]
         extent = _extent(values_bits)
         if extent[3] >= _INFINITY:
             count = _finite(values, words, first, kept)
@@ -400,9 +394,7 @@ def _widen_ranges(bits_at, repeats, images, inner, ends_at):
             ends[image + 1] = max(ends[image + 1], _float_of(most))
 
 
-_VERSION = f"{zlib.crc32(Path(__file__).read_bytes()):08x}"
-_SYMBOL = f"{RECORDS}{_VERSION}"
-"""The name of the code: another version of this file has another one."""
+_SYMBOL = record_symbol()
 
 _POINTER, _NUMBER = types.voidptr, types.int64
 
@@ -477,7 +469,7 @@ class Recording:
         widen, ranges = f"{_SYMBOL}_ranges", (_POINTER, _NUMBER, _NUMBER, _NUMBER, _POINTER)
         _provide(widen, _widen_ranges, ranges)
         self._add, self._widen_ranges = _called(_SYMBOL, _ADD), _called(widen, ranges)
-        self._memory = [np.empty(count, np.int32) for count in (_CHUNK, _CHUNK, 4 * _MOST_BINS)]
+        self._memory = [np.empty(count, np.int32) for count in SCRATCH]
         self._places = [each.ctypes.data for each in self._memory]
 
     def add(self, values: Any, record: Any, inner: int) -> None:
@@ -504,9 +496,8 @@ def _record(emission: Emission, x: Any, place: Any, records: Any, size: Any, ind
     at, place_at, words_at = (
         emission.field(type_, array, "data") for type_, array in zip(operands[:3], (x, place, records), strict=True)
     )
-    sizes = (_CHUNK, _CHUNK, 4 * _MOST_BINS)
     element = ir.IntType(32)
-    scratch = [cgutils.alloca_once(builder, element, size=ir.Constant(integer, count)) for count in sizes]
+    scratch = [cgutils.alloca_once(builder, element, size=ir.Constant(integer, count)) for count in SCRATCH]
     numbers = [pointer, integer, pointer, integer, integer, integer, pointer, pointer, pointer]
     code = declared(builder.module, _SYMBOL, ir.VoidType(), numbers)
     first = builder.load(place_at)

@@ -49,6 +49,18 @@ AT, DID, SEEN, OWN_STEPS, OWN_TABLE, TAKEN = (THREADS + place for place in (0, 1
 """Those of the first thread: the steps that are over for it, chunks of its step that it took, the last job that it
 began, the job as it read it, and what others look at too: how much of its range is taken."""
 
+SPINS = 500
+"""Looks at a word before the core is given to others; one takes about 20 ns."""
+
+LIMIT = 64
+"""More than the chunks of a thread's range are."""
+
+# Waiting costs a core, sleeping costs about 50 microseconds to wake: a program of small steps is called again sooner.
+# So a thread looks this often at the ticket before it leaves compiled code and sleeps on a condition of Python.
+# ENGAGED is set under the lock of that condition, so that a wake-up between the last look and the sleep is not lost.
+IDLE = 2_000
+"""Looks at the next job before a thread of a team goes to sleep."""
+
 LEAD = ("int64", "value index", "value index")
 """What the code of the first thread takes: the team, the address of the steps, and that of the table of a job."""
 

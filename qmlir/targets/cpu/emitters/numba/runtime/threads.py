@@ -18,6 +18,7 @@ from .team import (
     EACH,
     ENGAGED,
     FIRST,
+    IDLE,
     LEAD,
     OWN_STEPS,
     OWN_TABLE,
@@ -33,12 +34,6 @@ from .team import (
 )
 from .together import OPERATIONS as TOGETHER
 
-# Waiting costs a core, sleeping costs about 50 microseconds to wake: a program of small steps is called again sooner.
-# So a thread looks this often at the ticket before it leaves compiled code and sleeps on a condition of Python.
-# ENGAGED is set under the lock of that condition, so that a wake-up between the last look and the sleep is not lost.
-_IDLE = 2_000
-"""Looks at the next job before a thread of a team goes to sleep."""
-
 _call, _array_at = CALLS["call"], MEMORY["array_at"]
 _awaited, _added = TOGETHER["awaited"], TOGETHER["added"]
 
@@ -52,11 +47,11 @@ def _serve(team: Any, number: Any) -> None:
     seen = team[SEEN + own]
     is_wanted = True
     while is_wanted:
-        now = _awaited(team, TICKET, seen, _IDLE)
+        now = _awaited(team, TICKET, seen, IDLE)
         if now == seen:
             is_wanted = team[ENGAGED] != 0
         elif now % 2 != 0:
-            _awaited(team, TICKET, now, _IDLE)
+            _awaited(team, TICKET, now, IDLE)
         else:
             seen = now
             team[SEEN + own] = seen

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 
 from .declare import Emission, declared, operation
-from .team import AT, COUNT, DID, DONE, EACH, PASSED, TAKEN
+from .team import AT, COUNT, DID, DONE, EACH, LIMIT, PASSED, SPINS, TAKEN
 
 # Why the threads agree. A step is a divided loop or the work of one thread. Let AT be the number of steps that are
 # over for a thread, PASSED the number that are over for all, and a chunk of a step be claimed by adding 1 to the word
@@ -35,12 +35,6 @@ from .team import AT, COUNT, DID, DONE, EACH, PASSED, TAKEN
 #
 # Sources: C11 memory model, section 5.1.2.4 (release sequences); work stealing as in Blumofe and Leiserson, 1999. The
 # protocol was model-checked on all interleavings of two threads.
-SPINS = 500
-"""Looks at a word before the core is given to others; one takes about 20 ns."""
-
-LIMIT = 64
-"""More than the chunks of a thread's range are."""
-
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _whole = partial(ir.Constant, _INT64)
 

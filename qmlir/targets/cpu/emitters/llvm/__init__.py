@@ -1,0 +1,1 @@
+"""The emitter of LLVM IR: a module of loops as text that llvmlite compiles."""

@@ -1,0 +1,251 @@
+"""Integers modulo 2^N and floats rounded in each step: what `arith` and `math` are in instructions, a row each.
+
+A row takes the builder and the operands, scalars or vectors. What `arith` leaves undefined gives some value and never
+stops the process: a quotient of 0 is 0, that of the smallest integer and -1 wraps.
+"""
+
+from collections.abc import Callable, Mapping
+
+from qmlir.targets.cpu.emitters.llvm.builder import Builder
+from qmlir.targets.cpu.emitters.llvm.halves import in_wider
+from qmlir.targets.cpu.emitters.llvm.values import I1, Type, Value, integer, number, poison, type_of
+
+Lowering = Callable[..., Value]
+"""`f(build, *values)` writes the instructions, and gives the value of the result."""
+
+
+def instruction(name: str) -> Lowering:
+    """One instruction of two operands."""
+    return lambda build, a, b: build.binary(name, a, b)
+
+
+def overloaded(name: str) -> Lowering:
+    """`llvm.<name>`, overloaded by the type of the first operand."""
+    return lambda build, *values: build.overloaded(name, *values)
+
+
+def flagged(name: str) -> Lowering:
+    """The same of intrinsics whose last operand is a flag: that the operation is defined everywhere."""
+    return lambda build, value: build.overloaded(name, value, integer(I1, 0))
+
+
+# --- Integers ---------------------------------------------------------------------------------------------------------
+
+
+def _divisor(build: Builder, a: Value, b: Value, is_signed: bool) -> tuple[Value, Value]:
+    """A divisor that every dividend can be divided by, and where the given one was 0."""
+    is_zero = wrong = build.compare("icmp eq", b, integer(b.type, 0))
+    if is_signed:
+        is_least = build.compare("icmp eq", a, integer(a.type, -1 << (a.type.bits - 1)))
+        overflows = build.binary("and", is_least, build.compare("icmp eq", b, integer(b.type, -1)))
+        wrong = build.binary("or", is_zero, overflows)  # divided by 1, the smallest integer is what wrapping gives
+    return build.select(wrong, integer(b.type, 1), b), is_zero
+
+
+def _divided(name: str) -> Lowering:
+    """Division or remainder; towards zero."""
+    is_signed, is_remainder = name[0] == "s", name.endswith("rem")
+
+    def lower(build: Builder, a: Value, b: Value) -> Value:
+        divisor, is_zero = _divisor(build, a, b, is_signed)
+        found = build.binary(name, a, divisor)
+        return found if is_remainder else build.select(is_zero, integer(a.type, 0), found)
+
+    return lower
+
+
+def _towards(name: str, *, up: bool) -> Lowering:
+    """The quotient rounded down or up: that towards zero, corrected where a remainder is left."""
+    is_signed = name[0] == "s"
+
+    def lower(build: Builder, a: Value, b: Value) -> Value:
+        zero = integer(a.type, 0)
+        quotient, rest = _divided(name)(build, a, b), _divided(name.replace("div", "rem"))(build, a, b)
+        inexact = build.compare("icmp ne", rest, zero)
+        if is_signed:
+            differ = build.compare("icmp slt", build.binary("xor", a, b), zero)
+            inexact = build.binary("and", inexact, build.negated(differ) if up else differ)
+        inexact = build.binary("and", inexact, build.compare("icmp ne", b, zero))
+        one = build.cast("zext", inexact, a.type)
+        return build.binary("add" if up else "sub", quotient, one)
+
+    return lower
+
+
+def _power(build: Builder, base: Value, exponent: Value) -> Value:
+    """Integers to integer powers by squaring: a loop over the bits of the exponent, unrolled; 1/x for negative ones."""
+    zero, one = integer(base.type, 0), integer(base.type, 1)
+    result, square, rest = one, base, exponent
+    for _ in range(base.type.bits):
+        is_odd = build.compare("icmp ne", build.binary("and", rest, one), zero)
+        result = build.select(is_odd, build.binary("mul", result, square), result)
+        square = build.binary("mul", square, square)
+        rest = build.binary("lshr", rest, one)
+    is_negative = build.compare("icmp slt", exponent, zero)
+    is_minus = build.compare("icmp eq", base, integer(base.type, -1))
+    is_unit = build.binary("or", build.compare("icmp eq", base, one), is_minus)
+    odd = build.compare("icmp ne", build.binary("and", exponent, one), zero)
+    inverse = build.select(is_unit, build.select(odd, base, one), zero)
+    return build.select(is_negative, inverse, result)
+
+
+def high_product(extend: str) -> Lowering:
+    """The upper half of the product of twice the width, of operands that `sext` or `zext` extends."""
+
+    def lower(build: Builder, a: Value, b: Value) -> Value:
+        wide = a.type.of(f"i{2 * a.type.bits}")
+        product = build.binary("mul", build.cast(extend, a, wide), build.cast(extend, b, wide))
+        return build.cast("trunc", build.binary("lshr", product, integer(wide, a.type.bits)), a.type)
+
+    return lower
+
+
+INTEGERS: Mapping[str, Lowering] = {
+    "addi": instruction("add"),
+    "subi": instruction("sub"),
+    "muli": instruction("mul"),
+    "andi": instruction("and"),
+    "ori": instruction("or"),
+    "xori": instruction("xor"),
+    "shli": instruction("shl"),
+    "shrsi": instruction("ashr"),
+    "shrui": instruction("lshr"),
+    "divsi": _divided("sdiv"),
+    "divui": _divided("udiv"),
+    "remsi": _divided("srem"),
+    "remui": _divided("urem"),
+    "floordivsi": _towards("sdiv", up=False),
+    "ceildivsi": _towards("sdiv", up=True),
+    "ceildivui": _towards("udiv", up=True),
+    "minsi": overloaded("smin"),
+    "maxsi": overloaded("smax"),
+    "minui": overloaded("umin"),
+    "maxui": overloaded("umax"),
+    "absi": flagged("abs"),
+    "ctlz": flagged("ctlz"),
+    "cttz": flagged("cttz"),
+    "ctpop": overloaded("ctpop"),
+    "ipowi": _power,
+}
+"""Functions of integers of one type, to that type, by the name of the operation without its dialect."""
+
+
+# --- Floats -----------------------------------------------------------------------------------------------------------
+
+
+def _scalar_calls(build: Builder, name: str, values: tuple[Value, ...]) -> Value:
+    """A function of libm on f64, lane by lane."""
+    type_ = values[0].type
+    if not type_.lanes:
+        return build.call(name, type_, values)
+    result = poison(type_)
+    for lane in range(type_.lanes):
+        scalars = [build.extract(value, lane) for value in values]
+        result = build.insert(result, build.call(name, type_.scalar(), scalars), lane)
+    return result
+
+
+def _as_doubles(build: Builder, value: Value) -> Value:
+    return build.cast("fpext", value, value.type.of("f64"))
+
+
+def of_libm(name: str) -> Lowering:
+    """A function of libm: computed in f64, and rounded for f32."""
+
+    def lower(build: Builder, *values: Value) -> Value:
+        wide = tuple(_as_doubles(build, value) for value in values)
+        return build.cast("fptrunc", _scalar_calls(build, name, wide), values[0].type)
+
+    return lower
+
+
+def _reciprocal_root(build: Builder, value: Value) -> Value:
+    """1 / sqrt(x), in f64 and rounded."""
+    root = build.overloaded("sqrt", _as_doubles(build, value))
+    return build.cast("fptrunc", build.binary("fdiv", number(root.type, 1.0), root), value.type)
+
+
+def float_to_integer_power(build: Builder, base: Value, exponent: Value) -> Value:
+    """A float to an integer power: the power of the magnitude in f64, and the sign where the exponent is odd."""
+    wide = _as_doubles(build, base)
+    magnitude = build.overloaded("fabs", wide)
+    power = _scalar_calls(build, "pow", (magnitude, build.cast("sitofp", exponent, wide.type)))
+    one = build.binary("and", exponent, integer(exponent.type, 1))
+    odd = build.compare("icmp ne", one, integer(exponent.type, 0))
+    found = build.overloaded("copysign", power, build.select(odd, wide, number(wide.type, 1.0)))
+    return build.cast("fptrunc", found, base.type)
+
+
+_FLOATS: Mapping[str, Lowering] = {
+    "addf": instruction("fadd"),
+    "subf": instruction("fsub"),
+    "mulf": instruction("fmul"),
+    "divf": instruction("fdiv"),
+    "negf": lambda build, value: build.unary("fneg", value),
+    "minimumf": overloaded("minimum"),
+    "maximumf": overloaded("maximum"),
+    "minnumf": overloaded("minimumnum"),
+    "maxnumf": overloaded("maximumnum"),
+    "absf": overloaded("fabs"),
+    "ceil": overloaded("ceil"),
+    "floor": overloaded("floor"),
+    "trunc": overloaded("trunc"),
+    "round": overloaded("round"),
+    "roundeven": overloaded("rint"),  # the rounding mode is never another, and every CPU and libm has rint
+    "copysign": overloaded("copysign"),
+    "sqrt": overloaded("sqrt"),
+    "fma": overloaded("fma"),
+    "rsqrt": _reciprocal_root,
+    "powf": of_libm("pow"),
+    **{
+        name: of_libm(name)
+        for name in (
+            "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "exp", "exp2",
+            "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh",
+        )
+    },
+}  # fmt: skip
+
+FLOATS: Mapping[str, Lowering] = {name: in_wider(lower) for name, lower in _FLOATS.items()}
+"""Functions of floats of one type, to that type, by the name of the operation without its dialect."""
+
+
+# --- Comparisons ------------------------------------------------------------------------------------------------------
+
+_UNSIGNED = frozenset({"eq", "ne"})
+
+
+def compared(build: Builder, predicate: str, a: Value, b: Value) -> Value:
+    """A comparison by a predicate of `arith.cmpi`, or for floats of `arith.cmpf`."""
+    if predicate in ("true", "false"):
+        return integer(a.type.of("i1"), predicate == "true")
+    if not a.type.is_float:
+        return build.compare(f"icmp {predicate}", a, b)
+    return in_wider(lambda build, a, b: build.compare(f"fcmp {predicate}", a, b))(build, a, b)
+
+
+FOLDS: Mapping[str, Callable[[Type], Lowering]] = {
+    "add": lambda type_: FLOATS["addf"] if type_.is_float else INTEGERS["addi"],
+    "mul": lambda type_: FLOATS["mulf"] if type_.is_float else INTEGERS["muli"],
+    "and": lambda _: INTEGERS["andi"],
+    "or": lambda _: INTEGERS["ori"],
+    "xor": lambda _: INTEGERS["xori"],
+    **{name: (lambda _, name=name: INTEGERS[name]) for name in ("minsi", "maxsi", "minui", "maxui")},
+    **{name: (lambda _, name=name: FLOATS[name]) for name in ("minimumf", "maximumf", "minnumf", "maxnumf")},
+}
+"""What a reduction of a kind does with two lanes, by their type."""
+
+
+def reduced_halves(build: Builder, vector: Value) -> Value:
+    """The sum of all lanes, halves added until one is left."""
+    add, count = FOLDS["add"](vector.type), vector.type.lanes
+    while count > 1:
+        count //= 2
+        low, high = build.lanes(vector, range(count)), build.lanes(vector, range(count, 2 * count))
+        vector = add(build, low, high)
+    return build.extract(vector, 0)
+
+
+def vector_of(element: str, lanes: int) -> Type:
+    """The type of a vector."""
+    return type_of(element, lanes)

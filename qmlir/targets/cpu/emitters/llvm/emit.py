@@ -1,0 +1,341 @@
+"""A module of loops as LLVM IR text: a function for each kernel, `steps`, which calls them all, and what calls it.
+
+The text begins with a line that says what the program needs, in JSON: what `machine_code.FACTS` says of any emitted
+module, the symbols of the entry, and the features of the processor without which it has no machine code.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.kernel.attributes import READ_ONLY
+from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
+from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import inputs_of
+from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter, ModuleParts
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.llvm.team import team_functions, team_names
+from qmlir.targets.cpu.emitters.llvm.values import PTR, Type, Value, type_of
+from qmlir.targets.cpu.emitters.module import Arena, Loops, arguments_with
+from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name
+from qmlir.targets.cpu.emitters.numba.runtime.ir_code import HEAD
+from qmlir.targets.cpu.emitters.numba.text import Index, Names
+from qmlir.targets.cpu.emitters.places import SLACK, Memory, static_strides
+from qmlir.targets.cpu.isa import isa_of
+
+TEAM, NUMBER = "%team", "%number"
+_OF_THREADS = ("ptr %team", "i64 %number")
+"""What a function takes first that all threads of a team run: who they are, and which of them it is."""
+
+MOST_STACK_ALIGNMENT, LEAST_STACK_ALIGNMENT = 64, 32
+"""Bytes: of the widest registers there are, and of those that the stack is not aligned for by itself."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Bytes that a kernel is handed: of the arena, of a constant, or of an array of the caller."""
+
+    base: str
+    first: int
+    last: int
+    """The byte after it; where a call goes on by a number that isn't known, the region is the whole base."""
+
+    def meets(self, other: "Region") -> bool:
+        """Whether both have a byte in common."""
+        return self.base == other.base and self.first < other.last and other.first < self.last
+
+
+@dataclass
+class _Kernel:
+    """A kernel while the functions that call it are written."""
+
+    name: str
+    write: FunctionWriter
+    arguments: list[tuple[Type, str]]
+    constant: list[bool]
+    comment: str
+    is_divided: bool
+    apart: list[bool] = field(default_factory=list[bool])
+    """Which arguments share no byte with another one that is written, or no byte that they write, in every call."""
+
+    def text(self, linkage: str, is_x86: bool) -> str:
+        """The function."""
+        rows = zip(self.arguments, self.constant, self.apart, strict=True)
+        takes = [_argument(type_, name, constant, apart) for (type_, name), constant, apart in rows]
+        first = _OF_THREADS if self.is_divided else ()
+        head = f"define {linkage} void @{self.name}({', '.join([*first, *takes])}) {_attributes(self.write, is_x86)}"
+        comment = f"; {self.comment}\n" if self.comment else ""
+        return comment + self.write.text(head, ["  ret void"])
+
+
+def _argument(type_: Type, name: str, is_constant: bool, is_apart: bool) -> str:
+    words = [type_.text, *(["noalias"] if is_apart else []), *(["readonly"] if is_constant else []), name]
+    return " ".join(words)
+
+
+def _attributes(write: FunctionWriter, is_x86: bool) -> str:
+    """Registers lie aligned on the stack.
+
+    LLVM finds out too late that it puts some there, and half of their loads would cross lines of the cache.
+    """
+    size = min(1 << (write.build.widest - 1).bit_length() if write.build.widest else 0, MOST_STACK_ALIGNMENT)
+    return f"noinline nounwind alignstack({size})" if is_x86 and size >= LEAST_STACK_ALIGNMENT else "noinline nounwind"
+
+
+class _ModuleWriter:
+    """The functions of a module while they are written."""
+
+    def __init__(self, module: ModuleOp, processor: Processor, name: str) -> None:
+        self.loops = Loops(module)
+        self.parts = ModuleParts(isa_of(module), processor)
+        self.name = name
+        self.names = Names([name, f"{name}_lead", f"{name}_serve", *team_names()])
+        self.kernels: dict[str, _Kernel] = {}
+
+    def kernel(self, function: FuncOp) -> None:
+        """Write a kernel: arguments are pointers, each to where its memory begins."""
+        write = FunctionWriter(EMISSIONS, self.parts)
+        is_divided = any(isinstance(op, TeamOperation) for op in function.walk())
+        if is_divided:
+            write.team, write.number = TEAM, NUMBER
+        arguments = [argument_of(write, function, value, place) for place, value in enumerate(function.body.block.args)]
+        read = arguments_with(READ_ONLY, function)
+        write.block(function.body.block)
+        self.kernels[function.sym_name.data] = _Kernel(
+            f"{self.name}_{self.names.new(function.sym_name.data)}",
+            write,
+            arguments,
+            [value in read for value in function.body.block.args],
+            ascii(", ".join(map(str, origins_of(function))))[1:-1],
+            is_divided,
+            [type_ is PTR for type_, _ in arguments],
+        )
+
+
+def argument_of(write: FunctionWriter, function: FuncOp, value: SSAValue, place: int) -> tuple[Type, str]:
+    """The type and the name of an argument."""
+    name = f"%a{place}"
+    if memref_type(value) is not None:
+        write.array_memory(function, value, name)
+        return PTR, name
+    type_ = write.type(function, value.type)
+    write.define(value, Value(type_, name))
+    return type_, name
+
+
+class StepsWriter:
+    """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
+
+    def __init__(self, parts: _ModuleWriter) -> None:
+        self.parts = parts
+        self.arena = Arena()
+        self.constants: dict[str, str] = {}
+        self.calls: list[tuple[str, list[str]]] = []
+        self.bases: dict[str, tuple[str, int]] = {}
+        """What pointers into the arena are: where they begin."""
+
+        main = parts.loops.main
+        self.threads = team_threads(main)
+        emissions: dict[type[Operation], EmitOperation] = {
+            **EMISSIONS,
+            memref.AllocOp: cast(EmitOperation, self._allocate),
+            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            func.CallOp: cast(EmitOperation, self._call),
+        }
+        self.write = FunctionWriter(emissions, parts.parts)
+        if self.threads is not None:
+            self.write.team, self.write.number = TEAM, NUMBER
+        self.ports = [argument_of(self.write, main, value, place) for place, value in enumerate(main.body.block.args)]
+        self.write.block(main.body.block)
+
+    def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
+        start, _ = self.arena.place(op)
+        name = write.build.element_at(type_of("i8"), "%arena", str(start))
+        self.bases[name] = "%arena", start
+        write.array_memory(op, op.memref, name)
+
+    def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
+        symbol, _ = self.parts.loops.constant(op)
+        name = self.constants.setdefault(symbol, f"%constant{len(self.constants)}")
+        write.array_memory(op, op.memref, name)
+
+    def _call(self, write: FunctionWriter, op: func.CallOp) -> None:
+        symbol = op.callee.root_reference.data
+        if symbol not in self.parts.kernels:
+            raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
+        kernel = self.parts.kernels[symbol]
+        if kernel.is_divided and self.threads is None:
+            raise op_error(op, f"calls @{symbol}, which a team divides, from a function without {THREADS}")
+        given = [self._given(write, op, value) for value in op.arguments]
+        self._note_regions(op, kernel)
+        first = _OF_THREADS if kernel.is_divided else ()
+        write.build.line(f"call void @{kernel.name}({', '.join([*first, *(value.typed for value in given)])})")
+        self.calls.append((symbol, [str(origin) for origin in origins_of(op)]))
+
+    def _given(self, write: FunctionWriter, op: Operation, value: SSAValue) -> Value:
+        if memref_type(value) is None:
+            return write.value(value)
+        memory = write.memory(value)
+        return Value(PTR, write.pointer(op, memory, memory.offset))
+
+    def _note_regions(self, op: func.CallOp, kernel: _Kernel) -> None:
+        regions = [None if memref_type(each) is None else self._region(op, each) for each in op.arguments]
+        for place, region in enumerate(regions):
+            for other, another in enumerate(regions[:place]):
+                both_read = kernel.constant[place] and kernel.constant[other]
+                if region is None or another is None or both_read or not self._may_meet(region, another):
+                    continue
+                kernel.apart[place] = kernel.apart[other] = False
+
+    def _region(self, op: Operation, value: SSAValue) -> Region:
+        memory = self.write.memory(value)
+        size, start = item_size(memory.element), memory.offset.number
+        base, first = self.bases.get(memory.array, (memory.array, 0))
+        if start is None:
+            return Region(base, 0, 1 << 62)
+        reach = Memory("", Index(), memory.shape, static_strides(op, _type(value)), memory.element, 0).reach
+        return Region(base, first + start * size, first + (start + reach + 1) * size)
+
+    def _may_meet(self, a: Region, b: Region) -> bool:
+        """Whether two regions have memory in common: an output may be the memory of inputs that @main says."""
+        if a.base == b.base:
+            return a.meets(b)
+        names = [name for _, name in self.ports]
+        if a.base not in names or b.base not in names:
+            return False
+        first, second = sorted((names.index(a.base), names.index(b.base)))
+        output = second - len(inputs_of(self.parts.loops.main))
+        in_place = self.parts.loops.in_place
+        return 0 <= output < len(in_place) and first in in_place[output]
+
+    def text(self) -> str:
+        """The source of the function."""
+        takes = [f"{type_.text} {name}" for type_, name in self.ports]
+        takes[:0] = [*(_OF_THREADS if self.threads is not None else ()), "ptr %arena", "ptr %constants"]
+        for number, name in enumerate(self.constants.values()):
+            place = f"%constant_at{number}"
+            self.write.build.first.append(f"  {place} = getelementptr ptr, ptr %constants, i64 {number}")
+            self.write.build.first.append(f"  {name} = load ptr, ptr {place}")
+        head = f"define internal void @{self.parts.name}_steps({', '.join(takes)}) noinline nounwind"
+        return self.write.text(head, ["  ret void"])
+
+
+def _type(value: SSAValue) -> Any:
+    type_ = memref_type(value)
+    assert type_ is not None
+    return type_
+
+
+def _array(name: str) -> str:
+    """An array as numba's conventions have it: of seven values, the fifth is where its elements lie."""
+    return f"ptr %{name}_a, ptr %{name}_b, i64 %{name}_c, i64 %{name}_d, ptr %{name}, i64 %{name}_e, i64 %{name}_f"
+
+
+def _entry(name: str, steps: StepsWriter) -> str:
+    """What Python calls: on arrays, the addresses of kernels, the arena and the addresses of constants first."""
+    ports = [f"x{place}" for place in range(len(steps.ports))]
+    arrays = ", ".join(_array(each) for each in ("kernels", "arena", "constants", *ports))
+    given = ", ".join(f"ptr %{each}" for each in ("arena", "constants", *ports))
+    return (
+        f"define i32 @{name}(ptr %result, ptr %error, {arrays}) nounwind {{\n"
+        f"  call void @{name}_steps({given})\n  ret i32 0\n}}"
+    )
+
+
+def _team_entry(name: str, steps: StepsWriter) -> str:
+    """What each thread of a team calls: a job is the addresses of the arrays that an entry takes."""
+    loads: list[str] = []
+    for place in range(1, 3 + len(steps.ports)):
+        loads += [f"  %p{place} = getelementptr ptr, ptr %job, i64 {place}", f"  %x{place} = load ptr, ptr %p{place}"]
+    given = ", ".join(f"ptr %x{place}" for place in range(1, 3 + len(steps.ports)))
+    arrays = f"{_array('team')}, i64 %number, {_array('job')}"
+    return "\n".join(
+        [
+            f"define i32 @{name}(ptr %result, ptr %error, {arrays}) nounwind {{",
+            *loads,
+            f"  call void @{name}_steps(ptr %team, i64 %number, {given})",
+            "  ret i32 0",
+            "}",
+        ]
+    )
+
+
+def _kinds(steps: StepsWriter) -> list[str]:
+    """The arguments of the entry, in the words of `runtime/entry.py`."""
+    main = steps.parts.loops.main
+    if steps.threads is not None:
+        return ["int64", "value index", "const int64"]
+    kinds = [memory_name(main, _type(value).get_element_type()) for value in main.body.block.args]
+    return ["const int64", "int8", "const int64", *kinds]
+
+
+def _constant_rows(steps: StepsWriter) -> list[tuple[str, str, int]]:
+    rows: list[tuple[str, str, int]] = []
+    for symbol in steps.constants:
+        op = steps.parts.loops.globals[symbol]
+        kind = memory_name(op, op.type.get_element_type())
+        rows.append((symbol, kind, math.prod(op.type.get_shape())))
+    return rows
+
+
+def _external(parts: ModuleParts) -> list[str]:
+    """The functions that are called and are not there."""
+    return sorted(name for name, text in parts.declarations.items() if text and not name.startswith("llvm."))
+
+
+def emit_functions(module: ModuleOp, processor: Processor, name: str) -> tuple[_ModuleWriter, StepsWriter, list[str]]:
+    """The functions of a module of loops: those that kernels call, kernels, and `NAME_steps`.
+
+    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    """
+    parts = _ModuleWriter(module, processor, name)
+    parts.parts.declarations.update(dict.fromkeys(team_names(), ""))
+    for function in parts.loops.kernels:
+        parts.kernel(function)
+    steps = StepsWriter(parts)
+    texts = [kernel.text("internal", processor.is_x86) for kernel in parts.kernels.values()]
+    return parts, steps, [*texts, steps.text()]
+
+
+def module_text(parts: _ModuleWriter, texts: Sequence[str]) -> str:
+    """A module of functions with what they declare."""
+    triple = f'target triple = "{parts.parts.processor.triple}"'
+    declared = [text for text in parts.parts.declarations.values() if text]
+    return "\n\n".join([triple, "\n".join(declared), *texts]) + "\n"
+
+
+def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -> str:
+    """The LLVM IR of a module of loops, for programs that Python calls.
+
+    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    """
+    parts, steps, texts = emit_functions(module, processor, name)
+    is_team = steps.threads is not None
+    texts.append((_team_entry if is_team else _entry)(name, steps))
+    symbols = [f"{name}_lead", f"{name}_serve"]
+    facts = {
+        "INPUTS": parts.loops.inputs,
+        "OUTPUTS": parts.loops.outputs,
+        "IN_PLACE": parts.loops.in_place,
+        "CALLS": [(parts.kernels[symbol].name, nodes) for symbol, nodes in steps.calls],
+        "CONSTANTS": _constant_rows(steps),
+        "ARENA_BYTES": steps.arena.size + SLACK,
+        "kernels": [name],
+        "steps": _kinds(steps),
+        "team": {"threads": steps.threads, "symbols": symbols} if is_team else None,
+        "needs": [*_external(parts.parts), *(["sched_yield"] if is_team else [])],
+        "features": sorted(parts.parts.isa.needs | parts.parts.used),
+    }
+    if is_team:
+        texts.insert(0, team_functions(name, processor))
+    return f"{HEAD}{json.dumps(facts)}\n{module_text(parts, texts)}"

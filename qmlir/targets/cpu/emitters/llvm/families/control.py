@@ -1,0 +1,237 @@
+"""`scf` in LLVM IR: blocks, with values that are carried between them; work of a team; records of statistics.
+
+Every thread of the team runs the function, as the thread of a number; it calls functions of the module on both.
+"""
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, Region, SSAValue
+
+from qmlir.dialects.kernel.custom import CustomOp
+from qmlir.dialects.kernel.record import RecordOp
+from qmlir.dialects.team.ops import ChunksOp, SingleOp
+from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.llvm.families.loops import counted, counting
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter, index_of
+from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
+from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, Value
+from qmlir.targets.cpu.emitters.numba.runtime.record_code import SCRATCH, record_symbol
+from qmlir.targets.cpu.emitters.numba.text import Index
+from qmlir.targets.cpu.emitters.places import Memory
+from qmlir.targets.cpu.emitters.views import contiguous_from
+
+
+def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
+    if any(memref_type(value) is not None for value in values):
+        raise op_error(op, f"{what}, which has no compiled form")
+
+
+def _yielded(write: FunctionWriter, values: Sequence[SSAValue]) -> list[Value]:
+    return [write.value(value) for value in values]
+
+
+def _bounds(write: FunctionWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
+    """The bounds and the step of a loop."""
+    lower, upper, step = map(write.index, values)
+    if step.number is not None and step.number < 1:
+        raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
+    return lower, upper, step
+
+
+def _for(write: FunctionWriter, op: scf.ForOp) -> None:
+    induction, *inside = op.body.block.args
+    if not isinstance(induction.type, IndexType):
+        raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
+    _is_no_memory(op, inside, "carries memory from step to step")
+    initial = _yielded(write, tuple(op.iter_args))
+    with counting(write, *_bounds(write, op, (op.lb, op.ub, op.step)), initial) as loop:
+        write.values[induction] = loop.index
+        for argument, value in zip(inside, loop.carried, strict=True):
+            write.define(argument, value)
+        loop.yielded = _yielded(write, write.block(op.body.block))
+    for result, value in zip(op.results, loop.carried, strict=True):
+        write.define(result, value)
+
+
+def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
+    if op.initVals:
+        raise op_error(op, "reduces over parallel steps, which has no compiled form")
+    rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
+    with ExitStack() as loops:
+        for induction, *values in rows:
+            loop = loops.enter_context(counting(write, *_bounds(write, op, values)))
+            write.values[induction] = loop.index
+        write.block(op.body.block)
+
+
+def _branch(write: FunctionWriter, region: Region, block: str, after: str) -> tuple[list[Value], str]:
+    """One of the regions of a choice: what it gives, and the block where it ends."""
+    write.build.begin(block)
+    with write.scope(), write.perhaps():
+        values = _yielded(write, write.region(region)) if region.blocks else []
+    end = write.build.here
+    write.build.jump(after)
+    return values, end
+
+
+def _join(write: FunctionWriter, op: Operation, after: str, ways: Sequence[tuple[list[Value], str]]) -> None:
+    """What a choice gives: of the way that was taken."""
+    write.build.begin(after)
+    for place, result in enumerate(op.results):
+        rows = [(values[place], end) for values, end in ways]
+        write.define(result, write.build.phi(rows[0][0].type, rows))
+
+
+def _if(write: FunctionWriter, op: scf.IfOp) -> None:
+    _is_no_memory(op, op.results, "gives memory")
+    yes, no, after = (write.build.new(name) for name in ("yes", "no", "after"))
+    write.build.branch(write.value(op.cond), yes, no)
+    regions = ((op.true_region, yes), (op.false_region, no))
+    _join(write, op, after, [_branch(write, region, block, after) for region, block in regions])
+
+
+def _while(write: FunctionWriter, op: scf.WhileOp) -> None:
+    build, before, after = write.build, op.before_region.block, op.after_region.block
+    _is_no_memory(op, (*before.args, *op.results), "carries memory from step to step")
+    initial = _yielded(write, tuple(op.arguments))
+    ask, body, end = (build.new(name) for name in ("ask", "again", "after"))
+    start = build.here
+    build.jump(ask)
+    build.begin(ask)
+    lines = [build.later() for _ in initial]
+    carried = [Value(each.type, f"%{build.new('c')}") for each in initial]
+    for argument, value in zip(before.args, carried, strict=True):
+        write.define(argument, value)
+    condition, *forwarded = write.block(before)
+    given = _yielded(write, forwarded)
+    for targets in (after.args, op.results):
+        for argument, value in zip(targets, given, strict=True):
+            write.define(argument, value)
+    build.branch(write.value(condition), body, end)
+    build.begin(body)
+    with write.scope(), write.perhaps():
+        yielded = _yielded(write, write.block(after))
+    for line, value, first, following in zip(lines, carried, initial, yielded, strict=True):
+        build.fill_phi(line, value, [(first, start), (following, build.here)])
+    build.jump(ask)
+    build.begin(end)
+
+
+def _index_switch(write: FunctionWriter, op: scf.IndexSwitchOp) -> None:
+    _is_no_memory(op, op.results, "gives memory")
+    build, chosen = write.build, write.value(op.arg)
+    after, other = build.new("after"), build.new("other")
+    cases = [(case, build.new("case")) for case in op.cases.get_values()]
+    rows = " ".join(f"i64 {case}, label %{block}" for case, block in cases)
+    build.line(f"switch {chosen.typed}, label %{other} [ {rows} ]")
+    regions = [*zip(op.case_regions, (block for _, block in cases), strict=True), (op.default_region, other)]
+    _join(write, op, after, [_branch(write, region, block, after) for region, block in regions])
+
+
+def _execute_region(write: FunctionWriter, op: scf.ExecuteRegionOp) -> None:
+    _is_no_memory(op, op.results, "gives memory")
+    for result, value in zip(op.results, write.region(op.region), strict=True):
+        write.values[result] = write.values[value]
+
+
+# --- Work of a team ---------------------------------------------------------------------------------------------------
+
+
+def _of_thread(write: FunctionWriter, name: str, *numbers: Value) -> Value:
+    """The call of a function of the module on the team, the thread, and numbers."""
+    result = {ALONE: I1, TAKEN: I64}.get(name)
+    return write.build.call(name, result, [Value(PTR, write.team), Value(I64, write.number), *numbers])
+
+
+def _single(write: FunctionWriter, op: SingleOp) -> None:
+    build = write.build
+    ask, do, after = (build.new(name) for name in ("ask", "alone", "after"))
+    if op.first is not None:
+        build.branch(build.compare("icmp eq", Value(I64, write.number), build.index(0)), ask, after)
+        build.begin(ask)
+    build.branch(_of_thread(write, ALONE), do, after)
+    build.begin(do)
+    with write.scope():
+        write.region(op.body)
+    build.jump(after)
+    build.begin(after)
+    _of_thread(write, FINISHED, build.index(0))
+
+
+def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
+    build, steps, chunks = write.build, op.steps.value.data, write.build.index(op.chunks.value.data)
+    look, body, after = (build.new(name) for name in ("look", "chunk", "after"))
+    first, start = _of_thread(write, TAKEN, build.index(-1), chunks), build.here
+    build.jump(look)
+    build.begin(look)
+    line, chunk = build.later(), Value(I64, f"%{build.new('chunk')}")
+    build.branch(build.compare("icmp sge", chunk, build.index(0)), body, after)
+    build.begin(body)
+    with write.scope():
+        for argument, name in zip(op.body.block.args, (BEGIN, END), strict=True):
+            bound = build.call(name, I64, [Value(PTR, write.team), chunk, chunks, build.index(steps)])
+            write.chunks[bound.text] = range(steps)
+            write.values[argument] = index_of(bound.text)
+        write.region(op.body)
+        following = _of_thread(write, TAKEN, chunk, chunks)
+    build.fill_phi(line, chunk, [(first, start), (following, build.here)])
+    build.jump(look)
+    build.begin(after)
+    _of_thread(write, FINISHED, chunks)
+
+
+# --- Records, custom kernels ------------------------------------------------------------------------------------------
+
+
+def _record(write: FunctionWriter, op: RecordOp) -> None:
+    """A call of the runtime's code for each run of elements without gaps."""
+    x, place, records = map(write.memory, op.operands)
+    axis, indices, build = op.layout.axis, op.layout.indices, write.build
+    runs = contiguous_from(x)
+    if axis is not None and axis < runs:
+        raise op_error(op, f"keeps a range for each index of axis {axis} of memory that has gaps behind it")
+    inner = 1 if axis is None else math.prod(x.shape[axis + 1 :])
+    scratch = [Value(PTR, build.alloca(f"[{count} x {I32.text}]", 4)) for count in SCRATCH]
+    with ExitStack() as nest:
+        at = [nest.enter_context(counted(write, count)) for count in x.shape[:runs]]
+        begin = replace(x, strides=x.strides[:runs]).place(at)
+        first = build.load(I64, _begin(write, op, place), 8)
+        values = Value(PTR, write.pointer(op, x, begin))
+        numbers = [build.index(number) for number in (indices, inner)]
+        size = build.index(math.prod(x.shape[runs:]))
+        words = Value(PTR, _begin(write, op, records))
+        build.call(record_symbol(), None, [values, size, words, first, *numbers, *scratch])
+
+
+def _begin(write: FunctionWriter, op: Operation, memory: Memory) -> str:
+    """Where memory begins."""
+    return write.pointer(op, memory, memory.offset)
+
+
+def _custom(write: FunctionWriter, op: CustomOp) -> None:
+    raise op_error(op, f"is a custom kernel in numba, '{op.function.data}': the emitter 'numba' compiles it")
+
+
+EMISSIONS = cast(
+    dict[type[Operation], EmitOperation],
+    {
+        ChunksOp: _chunks,
+        CustomOp: _custom,
+        RecordOp: _record,
+        SingleOp: _single,
+        scf.ForOp: _for,
+        scf.ParallelOp: _parallel,
+        scf.IfOp: _if,
+        scf.WhileOp: _while,
+        scf.IndexSwitchOp: _index_switch,
+        scf.ExecuteRegionOp: _execute_region,
+    },
+)
+"""Every one that the loops level may hold; a custom kernel is an error that says so."""

@@ -1,0 +1,214 @@
+"""`arith` and `math` in LLVM IR, on scalars and vectors: tables by names of operations; sums of indices stay sums."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import arith, math
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.math import Math
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.integers import wrapped
+from qmlir.dialects.simd.base import as_vector
+from qmlir.ir.builtin_types import AnyDense, as_dense
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.llvm.arithmetic import (
+    FLOATS,
+    INTEGERS,
+    Lowering,
+    compared,
+    float_to_integer_power,
+    high_product,
+)
+from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.llvm.values import Value, constant, integer, lane_texts
+from qmlir.targets.cpu.emitters.numba.text import Index
+from qmlir.text.elements import dense_array
+
+
+def _rows(family: Mapping[str, Lowering]) -> dict[type[Operation], Lowering]:
+    """The operations of `arith` and `math` that a family has a row for."""
+    operations = (*Arith.operations, *Math.operations)
+    return {op: row for op in operations if (row := family.get(op.name.partition(".")[2])) is not None}
+
+
+FUNCTIONS: Mapping[type[Operation], Lowering] = {
+    **_rows(INTEGERS),
+    **_rows(FLOATS),
+    math.FPowIOp: float_to_integer_power,
+    arith.SelectOp: lambda build, condition, a, b: build.select(condition, a, b),
+}
+"""Operations of one result of the type of an operand."""
+
+
+def _function(write: FunctionWriter, op: Operation) -> None:
+    write.define(op.results[0], FUNCTIONS[type(op)](write.build, *write.operands(op)))
+
+
+FOLDED: Mapping[type[Operation], Callable[[Index, Index], Index | None]] = {
+    arith.AddiOp: Index.plus,
+    arith.SubiOp: lambda a, b: a.plus(b.times(-1)),
+    arith.MuliOp: lambda a, b: _product(a, b),
+}
+"""Operations on indices that give sums."""
+
+
+def _product(a: Index, b: Index) -> Index | None:
+    if a.number is not None:
+        return b.times(a.number)
+    return None if b.number is None else a.times(b.number)
+
+
+def _folded(write: FunctionWriter, op: Operation) -> None:
+    result = op.results[0]
+    if isinstance(result.type, IndexType):
+        found = FOLDED[type(op)](*(write.index(value) for value in op.operands))
+        if found is not None:
+            write.values[result] = found
+            return
+    _function(write, op)
+
+
+SIGNED: Mapping[type[Operation], bool] = {
+    arith.ExtSIOp: True,
+    arith.ExtUIOp: False,
+    arith.TruncIOp: True,
+    arith.IndexCastOp: True,
+    arith.SIToFPOp: True,
+    arith.UIToFPOp: False,
+    arith.FPToSIOp: True,
+    arith.FPToUIOp: False,
+    arith.ExtFOp: True,
+    arith.TruncFOp: True,
+}
+"""Conversions, and whether they read or give signed integers."""
+
+
+def _conversion(write: FunctionWriter, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    if isinstance(source.type, IndexType) and isinstance(result.type, IndexType):
+        write.values[result] = write.values[source]
+        return
+    define_converted(write, op, source, result, is_signed=SIGNED[type(op)])
+
+
+def define_converted(
+    write: FunctionWriter, op: Operation, source: SSAValue, result: SSAValue, *, is_signed: bool
+) -> None:
+    """Let `result` be a conversion of `source`."""
+    element = write.type(op, result.type).element
+    write.define(result, converted(write.build, write.value(source), element, is_signed=is_signed))
+
+
+def define_bits(write: FunctionWriter, op: Operation, source: SSAValue, result: SSAValue) -> None:
+    """Let `result` be the bits of `source`."""
+    write.define(result, same_bits(write.build, write.value(source), write.type(op, result.type).element))
+
+
+def _bitcast(write: FunctionWriter, op: arith.BitcastOp) -> None:
+    define_bits(write, op, op.input, op.result)
+
+
+def _compare_integers(write: FunctionWriter, op: arith.CmpiOp) -> None:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    write.define(op.result, compared(write.build, predicate, write.value(op.lhs), write.value(op.rhs)))
+
+
+def _compare_floats(write: FunctionWriter, op: arith.CmpfOp) -> None:
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    write.define(op.result, compared(write.build, predicate, write.value(op.lhs), write.value(op.rhs)))
+
+
+def _constant(write: FunctionWriter, op: arith.ConstantOp) -> None:
+    value = op.value
+    if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
+        write.values[op.result] = Index(constant=value.value.data)
+        return
+    dense = as_dense(value)
+    if dense is not None:
+        write.values[op.result] = dense_vector(write, op, dense)
+        return
+    write.values[op.result] = _number(write, op)
+
+
+def _number(write: FunctionWriter, op: arith.ConstantOp) -> Value:
+    value, type_ = op.value, write.type(op, op.result.type)
+    match value:
+        case IntegerAttr():
+            return integer(type_, wrapped(value.value.data, type_.bits))
+        case FloatAttr():
+            bits = int.from_bytes(value.type.pack((value.value.data,)), "little")
+            return Value(type_, str(bits)) if type_.is_half else constant(type_, _bits_array(bits, type_.bits))
+        case _:
+            raise op_error(op, f"is the constant {value}: compiled are numbers and dense<…>")
+
+
+def _bits_array(bits: int, width: int) -> npt.NDArray[np.generic]:
+    return np.array([bits], f"u{width // 8}").view(f"f{width // 8}")
+
+
+def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Value:
+    """The vector of a dense attribute. Raises `DiagnosticError` where it is none of one axis."""
+    vector = as_vector(dense.type)
+    if vector is None or vector.get_num_dims() != 1:
+        raise op_error(op, f"is the constant {dense.type}: compiled are scalars and vectors of one axis")
+    type_, array = write.type(op, dense.type), dense_array(dense)
+    texts = lane_texts(type_.element, array)
+    if len(set(texts)) == 1:
+        return splatted(write, Value(type_.scalar(), texts[0]), type_.lanes)
+    return constant(type_, array)
+
+
+_REGISTER_FEATURES = {16: "sse2", 32: "avx2", 64: "avx512bw"}
+"""Bytes of a register of x86 and the feature that has it."""
+
+
+def splatted(write: FunctionWriter, value: Value, lanes: int) -> Value:
+    """A vector of one scalar.
+
+    LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
+    handed over by an empty line of assembly, through which LLVM can't see; it stands before the loops and is no
+    instruction. Other bytes it must know: a shift by a known number is one instruction, by any other five.
+    """
+    vector = write.build.splat(value, lanes)
+    if value.type.element != "i8" or not write.parts.processor.is_x86:
+        return vector
+    is_register = _REGISTER_FEATURES.get(lanes, "") in write.parts.processor.features
+    is_known = not value.text.startswith("%") and int(value.text) & 0xFF != 0x80
+    return write.build.unseen(vector, "=v") if is_register and not is_known else vector
+
+
+def _add_with_carry(write: FunctionWriter, op: arith.AddUIExtendedOp) -> None:
+    a, b = write.value(op.lhs), write.value(op.rhs)
+    total = write.build.binary("add", a, b)
+    write.define(op.sum, total)
+    write.define(op.overflow, write.build.compare("icmp ult", total, a))
+
+
+def _multiply_extended(write: FunctionWriter, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
+    a, b = write.value(op.lhs), write.value(op.rhs)
+    extend = "sext" if isinstance(op, arith.MulSIExtendedOp) else "zext"
+    write.define(op.results[0], write.build.binary("mul", a, b))
+    write.define(op.results[1], high_product(extend)(write.build, a, b))
+
+
+EMISSIONS: dict[type[Operation], EmitOperation] = {
+    **dict.fromkeys(FUNCTIONS, _function),
+    **dict.fromkeys(FOLDED, _folded),
+    **dict.fromkeys(SIGNED, _conversion),
+} | cast(
+    dict[type[Operation], EmitOperation],
+    {
+        arith.BitcastOp: _bitcast,
+        arith.ConstantOp: _constant,
+        arith.CmpiOp: _compare_integers,
+        arith.CmpfOp: _compare_floats,
+        arith.AddUIExtendedOp: _add_with_carry,
+        arith.MulSIExtendedOp: _multiply_extended,
+        arith.MulUIExtendedOp: _multiply_extended,
+    },
+)

@@ -1,0 +1,168 @@
+"""Writing one function of LLVM IR: what its values are called, and where its memory is. Tables beside it say the rest.
+
+Sums of indices stay sums until an instruction takes them; what was written for one stands for all equal ones after it
+that it dominates.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.simd.base import as_vector
+from qmlir.targets.cpu.emitters.llvm.builder import Builder
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.llvm.values import I64, Type, Value, integer, type_of
+from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name, register_name
+from qmlir.targets.cpu.emitters.numba.text import Index, Text
+from qmlir.targets.cpu.emitters.places import LoopsWriter, Memory
+from qmlir.targets.cpu.isa.base import InstructionSet
+
+EmitOperation = Callable[["FunctionWriter", Operation], None]
+
+
+@dataclass
+class ModuleParts:
+    """What the functions of a module share."""
+
+    isa: InstructionSet
+    processor: Processor
+    declarations: dict[str, str] = field(default_factory=dict[str, str])
+    used: set[str] = field(default_factory=set[str])
+    """The features that the emitted code uses beside those of its instruction set."""
+
+    def has(self, feature: str) -> bool:
+        """Whether the processor has a feature, which the code then uses."""
+        found = feature in self.processor.features
+        if found:
+            self.used.add(feature)
+        return found
+
+
+MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64": "i64", "float32": "f32",
+          "float64": "f64"}  # fmt: skip
+"""The element that memory of a NumPy type holds."""
+
+
+class FunctionWriter(LoopsWriter):
+    """The instructions of one function, and what its values are."""
+
+    def __init__(self, emissions: Mapping[type[Operation], EmitOperation], parts: ModuleParts) -> None:
+        super().__init__(emissions)
+        self.parts = parts
+        self.build = Builder(parts.declarations)
+        self.known: dict[Any, str] = {}
+        """Sums and places that are written already, in this block or one before it."""
+
+        self.team = self.number = ""
+        """The team and the thread, where a team runs the function."""
+
+    # --- Values -------------------------------------------------------------------------------------------------------
+
+    def type(self, op: Operation, type_: Attribute) -> Type:
+        """The type of a register. Raises `DiagnosticError` where there is none."""
+        name, vector = register_name(op, type_), as_vector(type_)
+        return type_of("i64" if name == "index" else name, 0 if vector is None else vector.get_shape()[0])
+
+    def value(self, value: SSAValue) -> Value:
+        """A value in a register."""
+        found = self.values[value]
+        if isinstance(found, Value):
+            return found
+        assert isinstance(found, Index)
+        return Value(I64, self.sum(found))
+
+    def operands(self, op: Operation) -> list[Value]:
+        """All operands in registers."""
+        return [self.value(each) for each in op.operands]
+
+    def define(self, result: SSAValue, value: Value) -> None:
+        """Let `result` be a value."""
+        is_index = isinstance(result.type, IndexType)
+        self.values[result] = _as_index(value.text) if is_index else value
+
+    # --- Sums and places ----------------------------------------------------------------------------------------------
+
+    def sum(self, index: Index) -> str:
+        """The operand that is a sum."""
+        if not index.terms:
+            return str(index.constant)
+        found = self._terms(index)
+        if not index.constant:
+            return found
+        return self._once((found, index.constant), lambda: self._arithmetic("add", found, index.constant))
+
+    def _arithmetic(self, name: str, a: str, b: int | str) -> str:
+        return self.build.give(I64, f"{name} i64 {a}, {b}").text
+
+    def _once(self, key: Any, write: Callable[[], str]) -> str:
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = write()
+        return found
+
+    def _terms(self, index: Index) -> str:
+        total, key = "", ()
+        for term, factor in index.terms.items():
+            name = term.text
+            if factor != 1:
+                name = self._once((name, "*", factor), lambda: self._arithmetic("mul", term.text, factor))  # noqa: B023
+            key = (*key, term.text, factor)
+            total = name if not total else self._once(key, lambda: self._arithmetic("add", total, name))  # noqa: B023
+        return total
+
+    def pointer(self, op: Operation, memory: Memory, place: Index) -> str:
+        """Where an element of the array of a memory lies."""
+        element = held_type(op, memory.element)
+        base = memory.array
+        if place.terms:
+            base = self._once(
+                (base, element.text, *place.terms.items()),
+                lambda: self.build.element_at(element, memory.array, self._terms(place)),
+            )
+        if not place.constant:
+            return base
+        after = base
+        return self._once(
+            (after, element.text, place.constant),
+            lambda: self.build.element_at(element, after, str(place.constant)),
+        )
+
+    def align(self, memory: Memory) -> int:
+        """What every element of a memory is aligned to."""
+        return item_size(memory.element)
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """What is written inside the `with` block does not dominate what comes after it."""
+        before, self.known = self.known, dict(self.known)
+        yield
+        self.known = before
+
+    def text(self, head: str, body_end: Sequence[str]) -> str:
+        """The whole function, from its head to the lines that end it."""
+        lines = [head + " {", "entry:", *self.build.first, *self.build.lines, *body_end, "}"]
+        return "\n".join(lines)
+
+
+def _as_index(text: str) -> Index:
+    """A number of type `index`, out of an instruction or a constant."""
+    return Index.of(Text(text)) if text.startswith("%") else Index(constant=int(text))
+
+
+def index_of(name: str) -> Index:
+    """A variable of type `index`."""
+    return Index.of(Text(name))
+
+
+def constant_index(number: int) -> Value:
+    """A number of type `index` as an operand."""
+    return integer(I64, number)
+
+
+def held_type(op: Operation, element: Attribute) -> Type:
+    """The type of an element in memory. Raises `DiagnosticError` where there is none."""
+    return type_of(MEMORY[memory_name(op, element)])

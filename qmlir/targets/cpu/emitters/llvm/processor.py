@@ -1,0 +1,22 @@
+"""The processor that code is emitted for."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What the emitted code depends on of the processor that it is for, beside its instruction set."""
+
+    triple: str
+    features: frozenset[str] = frozenset()
+    """By LLVM's names."""
+
+    @property
+    def is_x86(self) -> bool:
+        """Whether it is one of x86's."""
+        return self.triple.startswith(("x86_64", "i686", "i386"))
+
+    @property
+    def is_arm64(self) -> bool:
+        """Whether it is one of ARM's of 64 bits."""
+        return self.triple.startswith(("aarch64", "arm64"))

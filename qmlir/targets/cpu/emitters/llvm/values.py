@@ -1,0 +1,127 @@
+"""Values of LLVM IR: their types, by the names that elements have in MLIR, and constants as text.
+
+The short floats f16 and bf16 are held as their bits. `index` is i64.
+"""
+
+import struct
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+HALVES = ("f16", "bf16")
+FLOATS = (*HALVES, "f32", "f64")
+_TEXTS = {"f32": "float", "f64": "double", "f16": "i16", "bf16": "i16", "ptr": "ptr"}
+
+
+@dataclass(frozen=True)
+class Type:
+    """A scalar (0 lanes) or a vector of elements; made by `type_of`, so that equal ones are one."""
+
+    element: str
+    lanes: int
+    text: str = field(compare=False)
+    """In LLVM."""
+
+    bits: int = field(compare=False)
+    """Of an element."""
+
+    suffix: str = field(compare=False)
+    """How the names of LLVM's overloaded intrinsics end: `i32`, `v16f32`."""
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floats, those held as their bits among them."""
+        return self.element in FLOATS
+
+    @property
+    def is_half(self) -> bool:
+        """Whether the elements are floats that are held as their bits."""
+        return self.element in HALVES
+
+    def of(self, element: str) -> "Type":
+        """The type of as many lanes of another element."""
+        return type_of(element, self.lanes)
+
+    def scalar(self) -> "Type":
+        """The type of one lane."""
+        return type_of(self.element)
+
+
+@cache
+def type_of(element: str, lanes: int = 0) -> Type:
+    """The type of an element by its name in MLIR, or of a vector of so many."""
+    text = _TEXTS.get(element, element)
+    bits = 64 if element == "ptr" else int(element.lstrip("bfi"))
+    held = f"i{bits}" if element in HALVES else element
+    if not lanes:
+        return Type(element, 0, text, bits, held)
+    return Type(element, lanes, f"<{lanes} x {text}>", bits, f"v{lanes}{held}")
+
+
+I1, I32, I64, F32, F64, PTR = (type_of(name) for name in ("i1", "i32", "i64", "f32", "f64", "ptr"))
+
+
+class Value(NamedTuple):
+    """An operand: a constant, or what an instruction gives."""
+
+    type: Type
+    text: str
+
+    @property
+    def typed(self) -> str:
+        """As most instructions name it."""
+        return f"{self.type.text} {self.text}"
+
+
+def integer(type_: Type, number: int) -> Value:
+    """An integer, or a vector of the same one."""
+    text = ("true" if number & 1 else "false") if type_.bits == 1 else str(number)
+    return Value(type_, f"splat ({type_.scalar().text} {text})" if type_.lanes else text)
+
+
+def _double_text(number: float) -> str:
+    return f"0x{struct.pack('>d', number).hex().upper()}"
+
+
+def _of_f32_bits(bits: int) -> str:
+    """A float by its bits: LLVM writes it as the double of the same value; of NaN the payload is kept."""
+    if bits & 0x7F800000 != 0x7F800000:
+        return _double_text(float(np.uint32(bits).view(np.float32)))
+    wide = (bits & 0x80000000) << 32 | 0x7FF0000000000000 | (bits & 0x007FFFFF) << 29
+    return f"0x{wide:016X}"
+
+
+def lane_texts(element: str, array: npt.NDArray[np.generic]) -> list[str]:
+    """The elements of an array, as constants of LLVM have them."""
+    if element == "i1":
+        return ["true" if each else "false" for each in array.astype(bool).tolist()]
+    if element == "f32":
+        return [_of_f32_bits(each) for each in array.view(np.uint32).tolist()]
+    if element == "f64":
+        return [f"0x{each:016X}" for each in array.view(np.uint64).tolist()]
+    held = array.view(np.uint16) if element in HALVES else array
+    return [str(each) for each in held.tolist()]
+
+
+def constant(type_: Type, array: npt.NDArray[np.generic]) -> Value:
+    """A scalar, or the lanes of a vector, of an array of as many elements."""
+    texts, scalar = lane_texts(type_.element, array), type_.scalar().text
+    if not type_.lanes:
+        return Value(type_, texts[0])
+    if len(set(texts)) == 1:
+        return Value(type_, f"splat ({scalar} {texts[0]})")
+    return Value(type_, f"<{', '.join(f'{scalar} {each}' for each in texts)}>")
+
+
+def number(type_: Type, value: float) -> Value:
+    """A float of 32 or 64 bits, or a vector of the same one."""
+    dtype = np.float32 if type_.element == "f32" else np.float64
+    return constant(type_, np.full(type_.lanes or 1, value, dtype))
+
+
+def poison(type_: Type) -> Value:
+    """What has no value that anybody asks for."""
+    return Value(type_, "poison")
