@@ -39,6 +39,7 @@ class Running:
     isa: str = "host"
     tuned: bool = True
     progress: IO[str] | None = None
+    emitter: str = "numba"
 
 
 class Execute(Protocol):

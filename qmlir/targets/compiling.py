@@ -87,6 +87,7 @@ def compile(
     progress: IO[str] | None = None,
     tuned: bool = True,
     lengths: Lengths | None = None,
+    emitter: str = "numba",
 ) -> Program | HybridProgram:
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
@@ -96,9 +97,10 @@ def compile(
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
     `lengths={"sequence": 256}`, the largest of each open size by its name, or a list of capacities, a program for the
-    CPU takes any size up to that without compiling again.
+    CPU takes any size up to that without compiling again. `emitter` says what makes the machine code of the CPU's
+    parts: `numba`, or `llvm`, which is faster to compile, and needs no numba where the program runs.
 
-    Raises `DiagnosticError` for an unknown target or instruction set, for one that this processor
+    Raises `DiagnosticError` for an unknown target, instruction set or emitter, for one that this processor
     lacks, and for what has no compiled form.
     """
     module = with_islands_apart(module)
@@ -106,11 +108,12 @@ def compile(
     owners = dict.fromkeys((*names, *parts_of(module).values()))
     if not owners.keys() - {HOST}:
         return compiler.compile_module(
-            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned, lengths=lengths
-        )
+            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned, lengths=lengths,
+            emitter=emitter,
+        )  # fmt: skip
     if lengths is not None:
         raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(owners)}")
-    running = Running(threads, isa, tuned, progress)
+    running = Running(threads, isa, tuned, progress, compiler.checked_emitter(emitter))
     divided = partitioned(module, names) if set(names) - {HOST} else module
     return compile_parts(divided, function, running)
 

@@ -7,7 +7,7 @@ program computes is what the interpreter computes on the module, bit for bit.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -219,7 +219,7 @@ class HybridProgram(Runs):
 
     def __reduce__(self) -> "tuple[Callable[..., HybridProgram], tuple[Any, ...]]":
         running = self._running
-        return _again, (module_bytes(self._module), self._name, running.threads, running.isa, running.tuned)
+        return _again, (module_bytes(self._module), self._name, replace(running, progress=None))
 
     @property
     def steps(self) -> tuple[PartCall, ...]:
@@ -346,9 +346,8 @@ def _part(module: ModuleOp, name: str, target: str, running: Running) -> Runnabl
     return execute_for(find_target(target), alone, MAIN, running)
 
 
-def _again(module: bytes, function: str, threads: int, isa: str, tuned: bool) -> HybridProgram:
+def _again(module: bytes, function: str, running: Running) -> HybridProgram:
     """A program that was pickled: its parts are made anew, those of the CPU out of the cache."""
-    running = Running(threads, isa, tuned)
     return HybridProgram(module_of_bytes(module), function, running, partial(_part, running=running))
 
 

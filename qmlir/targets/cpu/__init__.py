@@ -1,4 +1,4 @@
-"""The CPU target: emission of loops as Python source under numba, and what compiles and caches it."""
+"""The CPU target: emission of loops as Python source or LLVM IR, and what compiles and caches it."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ from qmlir.lazy import attached
 if TYPE_CHECKING:
     from qmlir.targets.cpu.emitters.numba.runtime.records import Recording as Recording
     from qmlir.targets.cpu.emitters.numba.runtime.records import provide_records as provide_records
+    from qmlir.targets.cpu.ir_lowering import write_ir_program as write_ir_program
     from qmlir.targets.cpu.linking import write_machine_code as write_machine_code
     from qmlir.targets.cpu.lowering import write_loops as write_loops
     from qmlir.targets.cpu.lowering import write_program as write_program

@@ -30,7 +30,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
-from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.flow import parameter_inputs
@@ -52,11 +52,11 @@ from qmlir.targets.cpu.any_length import (
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import source_of
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.package import (
     INIT,
-    KERNELS,
     LENGTHS,
     OnKernel,
     forget,
@@ -73,15 +73,33 @@ from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 
+NUMBA, LLVM = "numba", "llvm"
+EMITTERS = (NUMBA, LLVM)
+"""What makes machine code of loops: Python that numba compiles, or LLVM IR."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a program is compiled for, and by what."""
+
+    isa: str
+    threads: int
+    emitter: str = NUMBA
+    tuned: bool = True
+
 
 def _build(
-    module: ModuleOp, isa: str, threads: int, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
+    module: ModuleOp, made_for: Settings, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
-    """Lower a static module, write its package into `folder`, and let numba compile and cache its kernels there.
+    """Lower a static module, write its package into `folder`, and let its kernels be compiled and kept there.
 
-    At most `limit` processes compile.
+    At most `limit` processes of numba compile.
     """
+    isa, threads = made_for.isa, made_for.threads
     with rare_collection(COLLECTED):
+        if made_for.emitter == LLVM:
+            cpu.write_ir_program(module, isa, threads, folder, tuned)
+            return
         source = cpu.write_program(module, isa, threads, folder, tuned)
         package = load_package(folder, name, on_kernel, helper_count(source, limit))
     if cpu.write_machine_code(folder, package):
@@ -96,22 +114,19 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def compiled_entry(
-    module: ModuleOp, isa: str, threads: int, progress: IO[str] | None = None, *, tuned: bool = True
-) -> tuple[Path, Any]:
+def compiled_entry(module: ModuleOp, made_for: Settings, progress: IO[str] | None = None) -> tuple[Path, Any]:
     """The folder of the compiled program of a static module, and the program: from the cache where it is there."""
     limit = process_limit()  # before anything is built
-    found = tuned_for(isa, threads, _warn) if tuned else UNTUNED
-    key = program_key(module, isa, threads, found.digest)
+    isa, threads = made_for.isa, made_for.threads
+    found = tuned_for(isa, threads, _warn) if made_for.tuned else UNTUNED
+    key = program_key(module, isa, threads, found.digest, made_for.emitter)
     name = f"qmlir_program_{key[:24]}"
     with _LOADING, bar("compiling", None, progress) as advance:
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
             advance.at(number - 1, count, kernel)
 
-        entry = cache.entry(
-            key, lambda folder: _build(module, isa, threads, found, folder, name, on_kernel, limit), _warn
-        )
+        entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
     return entry.folder, package.program
 
@@ -175,11 +190,10 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, isa: str, threads: int, function: str, tuned: bool, lengths: Lengths | None) -> "Program":
+def _again(module: bytes, made_for: Settings, function: str, lengths: Lengths | None) -> "Program":
     """A program that was pickled: out of the cache, or compiled where there is none."""
-    return compile_module(
-        module_of_bytes(module), isa=isa, threads=threads, function=function, tuned=tuned, lengths=lengths
-    )
+    checked_isa(made_for.isa, made_for.threads)
+    return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
 
 
 class Runs(Readable):
@@ -208,20 +222,16 @@ class Program(Runs):
     def __init__(
         self,
         module: ModuleOp,
+        made_for: Settings,
         *,
-        isa: str,
-        threads: int,
         function: str = "main",
         progress: IO[str] | None = None,
-        tuned: bool = True,
         lengths: Lengths | None = None,
     ) -> None:
         self._module = module
-        self._isa = isa
-        self._threads = threads
+        self._made_for = made_for
         self._function = function
         self._progress = progress
-        self._tuned = tuned
         self._ports = inputs_of(function_of(module, function))
         self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
@@ -235,18 +245,22 @@ class Program(Runs):
         self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
-        settings = (self._isa, self._threads, self._function, self._tuned, self._lengths)
-        return _again, (module_bytes(self._module), *settings)
+        return _again, (module_bytes(self._module), self._made_for, self._function, self._lengths)
 
     @property
     def isa(self) -> str:
         """The instruction set that it was made for."""
-        return self._isa
+        return self._made_for.isa
 
     @property
     def threads(self) -> int:
         """How many threads it runs on at most."""
-        return self._threads
+        return self._made_for.threads
+
+    @property
+    def emitter(self) -> str:
+        """What made its machine code, one of `EMITTERS`."""
+        return self._made_for.emitter
 
     @property
     def signature(self) -> FuncOp:
@@ -285,7 +299,7 @@ class Program(Runs):
 
     def _entry(self, module: ModuleOp) -> tuple[Path, Any]:
         main = _as_main(module, self._function)
-        return compiled_entry(main, self._isa, self._threads, self._progress, tuned=self._tuned)
+        return compiled_entry(main, self._made_for, self._progress)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
         return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function)))
@@ -374,13 +388,16 @@ class Program(Runs):
 
         Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
         """
+        if self.emitter != NUMBA:
+            raise text_error(f"kernels are timed in programs of the emitter '{NUMBA}', this one is of '{self.emitter}'")
         call, known = self._chosen(inputs)
         with _LOADING, numba_caches_beside_the_source():
             call.load_emitted()
         return time_steps(call, call.first(known), rounds)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the program as a Python package of its own: NumPy and numba run it, qmlir is not needed.
+        """Write the program as a Python package of its own: NumPy and numba run it, or NumPy and llvmlite one of the
+        emitter `llvm`; qmlir is not needed.
 
         `qmlir.load_program(folder)`, or importing the package, gives it back. Raises `DiagnosticError` where the shapes
         are not fixed, where `folder` exists, and where it cannot be written.
@@ -441,6 +458,13 @@ def checked_isa(isa: str, threads: int) -> str:
     return wanted
 
 
+def checked_emitter(name: str) -> str:
+    """The emitter `name`. Raises `DiagnosticError` where there is none."""
+    if name not in EMITTERS:
+        raise text_error(f"no emitter '{name}'{nearest_name(name, EMITTERS)}, there are {', '.join(EMITTERS)}")
+    return name
+
+
 @contextmanager
 def temporary_program(loops: ModuleOp) -> Generator[Any]:
     """The program of a module of loops inside the `with` block: nothing of it is kept, or looked for in the cache."""
@@ -465,21 +489,20 @@ def compile_module(
     progress: IO[str] | None = None,
     tuned: bool = True,
     lengths: Lengths | None = None,
+    emitter: str = NUMBA,
 ) -> Program:
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
     `lengths`, the largest of each open size by its name or a list of capacities, it takes any size up to that without
-    compiling again.
+    compiling again. Its machine code is what numba makes of it, or LLVM without numba (`emitter="llvm"`).
 
-    Raises `DiagnosticError` for an instruction set that is unknown or that this processor lacks, and for what has no
-    compiled form.
+    Raises `DiagnosticError` for an instruction set or an emitter that is unknown, for an instruction set that this
+    processor lacks, and for what has no compiled form.
     """
-    wanted = checked_isa(isa, threads)
-    return Program(
-        module, isa=wanted, threads=threads, function=function, progress=progress, tuned=tuned, lengths=lengths
-    )
+    made_for = Settings(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
+    return Program(module, made_for, function=function, progress=progress, lengths=lengths)
 
 
 def load_program(folder: str | PathLike[str]) -> Any:
@@ -498,5 +521,5 @@ def load_program(folder: str | PathLike[str]) -> Any:
 
 def _identity(folder: Path) -> str:
     """The path of a saved program, and what tells it from one that lay there before."""
-    files = [path for path in (folder / KERNELS, folder / INIT) if path.is_file()]
+    files = [path for path in (source_of(folder), folder / INIT) if path.is_file()]
     return " ".join([str(folder), *(f"{cache.digest_of(path)}" for path in files)])

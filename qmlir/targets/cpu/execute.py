@@ -10,5 +10,5 @@ def execute(module: ModuleOp, function: str, running: Running) -> Program:
     """The program of `function`. Raises `DiagnosticError` for what has no compiled form."""
     return compile_module(
         module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
-        tuned=running.tuned,
+        tuned=running.tuned, emitter=running.emitter,
     )  # fmt: skip

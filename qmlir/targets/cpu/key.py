@@ -18,12 +18,13 @@ from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
 
 
-def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "") -> str:
+def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitter: str = "numba") -> str:
     """What the program of a static module is kept under; `tuned` is a digest of the schedules that a search found."""
     parts = {
         "module": fingerprint(module),
         "code": registry.code_digest(registry.packages()),
         "isa": isa,
+        "emitter": emitter,
         "threads": threads,
         "tuned": tuned,
         "processor": [processor_name(), sorted(host_features())],

@@ -1,15 +1,15 @@
 """Programs as folders: a Python package of emitted kernels, the runtime that they need, and their constants.
 
-A cache entry and a saved program are the same thing. It needs NumPy, numba and nothing of qmlir:
+A cache entry and a saved program are the same thing. It needs NumPy, numba or llvmlite, and nothing of qmlir:
 
-    __init__.py             gives `program`, ready to be called; has the digest of the constants
-    kernels.py              the emitted module
-    machine_code.bin        what numba made of it, for this very machine: there numba is not needed
+    __init__.py             gives `program`, ready to be called; names the emitter, has the digest of the constants
+    kernels.py              the emitted module of the emitter `numba`
+    kernels.ll              that of the emitter `llvm`, of which __init__.py has the digest
+    machine_code.bin        what numba or LLVM made of it, for this very machine: there numba is not needed
     constants.safetensors   weights and tables, mapped into memory
     runtime/                types and intrinsics of vectors, checks of inputs
 """
 
-import hashlib
 import importlib
 import importlib.util
 import itertools
@@ -18,6 +18,7 @@ import shutil
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import ModuleType
@@ -28,11 +29,11 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import is_for_here
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import IR, SOURCE, digest_of, is_for_here, source_of
 from qmlir.targets.cpu.parallel import helped
 
 INIT = "__init__.py"
-KERNELS = "kernels.py"
+KERNELS = SOURCE
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
 LENGTHS = "lengths.json"
@@ -40,7 +41,7 @@ LENGTHS = "lengths.json"
 
 _RUNTIME_PACKAGE = "qmlir.targets.cpu.emitters.numba.runtime"
 
-_INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
+_NUMBA_INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
 
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +54,7 @@ from .runtime.program import CompiledModule
 
 __all__ = ["InputError", "program"]
 
+EMITTER = "numba"
 CONSTANTS_DIGEST = "{digest}"
 BATCH = {batch!r}
 
@@ -72,10 +74,48 @@ program = CompiledModule(
 )
 '''
 
+_LLVM_INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
+
+from pathlib import Path
+
+from .runtime.constants import mapped
+from .runtime.errors import InputError
+from .runtime.ir_code import program_module
+from .runtime.program import CompiledModule
+
+__all__ = ["InputError", "program"]
+
+EMITTER = "llvm"
+KERNELS_DIGEST = "{source}"
+CONSTANTS_DIGEST = "{digest}"
+BATCH = {batch!r}
+
+_FOLDER = Path(__file__).parent
+
+program = CompiledModule(
+    program_module(_FOLDER, KERNELS_DIGEST),
+    mapped(_FOLDER / "constants.safetensors", CONSTANTS_DIGEST),
+    package=__name__,
+    batch=BATCH,
+)
+'''
+
+
+@dataclass(frozen=True)
+class Form:
+    """The package of a program by one emitter: its emitted module, and what gives the program."""
+
+    kernels: str
+    init: str
+
+
+PYTHON, IR_PROGRAM = Form(SOURCE, _NUMBA_INIT), Form(IR, _LLVM_INIT)
+"""Those of the emitters `numba` and `llvm`."""
+
 
 def is_program(folder: Path) -> bool:
     """Whether `folder` is a saved program for the CPU."""
-    return (folder / LENGTHS).is_file() or ((folder / KERNELS).is_file() and (folder / RUNTIME).is_dir())
+    return (folder / LENGTHS).is_file() or (source_of(folder).is_file() and (folder / RUNTIME).is_dir())
 
 
 _LINE = 64
@@ -106,15 +146,21 @@ def _in_lines(data: bytes) -> bytes:
 
 
 def write_package(
-    folder: Path, source: str, constants: Mapping[str, Array], batch: Mapping[str, Any] | None = None
+    folder: Path,
+    source: str,
+    constants: Mapping[str, Array],
+    batch: Mapping[str, Any] | None = None,
+    form: Form = PYTHON,
 ) -> None:
     """Write the package of an emitted module into `folder`, which exists; `batch` is what its `BatchPlan` says."""
-    (folder / KERNELS).write_text(source, encoding="utf-8")
+    data = source.encode()
+    (folder / form.kernels).write_bytes(data)
+    kernels = digest_of(data)
     arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
     data = _in_lines(importlib.import_module("safetensors.numpy").save(arrays))
     (folder / CONSTANTS).write_bytes(data)
-    digest = hashlib.sha256(data).hexdigest()
-    (folder / INIT).write_text(_INIT.format(digest=digest, batch=batch), encoding="utf-8")
+    text = form.init.format(source=kernels, digest=digest_of(data), batch=batch)
+    (folder / INIT).write_text(text, encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -168,7 +214,7 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
         raise text_error("NUMBA_DISABLE_JIT is set, and programs are what numba compiles: unset it, or use `interpret`")
     runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
     if on_kernel is not None:
-        _tell(runtime, on_kernel, (folder / KERNELS).read_text(encoding="utf-8").count("\n@kernel("))
+        _tell(runtime, on_kernel, (folder / SOURCE).read_text(encoding="utf-8").count("\n@kernel("))
     with numba_caches_beside_the_source(), helped(runtime, folder, helpers):
         yield
 
@@ -185,8 +231,8 @@ def load_package(
     Raises `DiagnosticError` where `folder` holds no saved program or a damaged one, where a module that it calls
     functions of is not installed, and where numba is told not to compile.
     """
-    if not (folder / INIT).is_file() or not (folder / KERNELS).is_file():
-        raise text_error(f"{folder} holds no saved program: it has no {KERNELS} (qmlir compile MODEL -o DIR makes one)")
+    if not (folder / INIT).is_file() or not source_of(folder).is_file():
+        raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
     spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None
@@ -194,7 +240,11 @@ def load_package(
     forget(name)  # kernels of this name that are loaded would not be compiled here
     sys.modules[name] = module
     try:
-        with _reading() if is_for_here(folder) else _compiling(name, folder, on_kernel, helpers):
+        with (
+            _reading()
+            if (folder / IR).is_file() or is_for_here(folder)
+            else _compiling(name, folder, on_kernel, helpers)
+        ):
             if is_checked:
                 constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")
                 constants.is_checked = True

@@ -1,4 +1,4 @@
-"""`qmlir compile`: makes a program of a float or quantized model, as a folder that needs NumPy and numba only.
+"""`qmlir compile`: makes a program of a float or quantized model, a folder that needs NumPy and numba or llvmlite.
 
 For other targets the folder has the partitioned module, and the output of each target for its parts.
 """
@@ -14,6 +14,7 @@ from qmlir.specialization.options import parse_sizes
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
+from qmlir.targets.cpu.compiler import EMITTERS
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.emission import has_parts
 from qmlir.text.tables import bytes_text, counted
@@ -34,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "up to that",
     )  # fmt: skip
     parser.add_argument("--no-tuned", action="store_true", help="ignore the schedules that qmlir tune found")
+    parser.add_argument(
+        "--emitter", choices=EMITTERS, default=EMITTERS[0],
+        help="what makes the machine code: numba, or llvm, faster, and the program needs no numba",
+    )  # fmt: skip
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
 
@@ -53,7 +58,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         module = specialize(module, function=arguments.function)
     program: Any = compile(
         module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
-        progress=session.progress, tuned=not arguments.no_tuned, lengths=lengths or None,
+        progress=session.progress, tuned=not arguments.no_tuned, lengths=lengths or None, emitter=arguments.emitter,
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
         program.write(aside)

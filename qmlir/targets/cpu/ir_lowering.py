@@ -1,0 +1,26 @@
+"""From a static module to the package of its program by LLVM: lowered to loops, emitted as LLVM IR, compiled.
+
+`compiler` imports this when a program is not in the cache. Nothing here or below imports numba.
+"""
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.targets.cpu.any_batch import batch_plan
+from qmlir.targets.cpu.emitters.llvm.emit import emit_module
+from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, facts_of, host_machine
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, digest_of, written
+from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.lowered import constants_of, lowered
+from qmlir.targets.cpu.package import IR_PROGRAM, write_package
+from qmlir.targets.cpu.tuned import UNTUNED, Tuned
+
+
+def write_ir_program(module: ModuleOp, isa: str, threads: int, folder: Path, tuned: Tuned = UNTUNED) -> None:
+    """Lower a static module, and write its package with its machine code into `folder`."""
+    loops = lowered(module, isa, threads, tuned)
+    text = emit_module(loops, host_processor())
+    write_package(folder, text, constants_of(loops), vars(batch_plan(module, threads)), IR_PROGRAM)
+    code = compiled(text, host_machine())
+    (folder / FILE).write_bytes(written(facts_of(text), digest_of(text.encode()), [code]))
