@@ -23,6 +23,8 @@ from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, facts_of,
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import header_of, made
 from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
 from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.lowered import constants_of
+from qmlir.targets.cpu.package import IR_PROGRAM, write_package
 from qmlir.text.elements import dense_array
 from qmlir.text.parsing import parse_module
 
@@ -79,6 +81,14 @@ def compiled_by_numba(module: ModuleOp, folder: Path) -> Any:
 
 EMITTERS: Mapping[str, Callable[[ModuleOp, Path], Any]] = {"numba": compiled_by_numba, "llvm": compiled_by_llvm}
 """By name: what compiles a module of loops."""
+
+
+def write_emitted(folder: Path, module: ModuleOp, emitter: str = "numba") -> None:
+    """Write the package of a module of loops by an emitter into `folder`, which exists."""
+    if emitter == "llvm":
+        write_package(folder, emit_ir(module, host_processor()), constants_of(module), form=IR_PROGRAM)
+    else:
+        write_package(folder, emit_module(module), constants_of(module))
 
 
 def compiled_outputs(module: ModuleOp, inputs: Sequence[Any], folder: Path, emitter: str = "numba") -> dict[str, Any]:

@@ -79,7 +79,7 @@ EMITTERS = (NUMBA, LLVM)
 
 
 @dataclass(frozen=True)
-class Settings:
+class MadeFor:
     """What a program is compiled for, and by what."""
 
     isa: str
@@ -89,7 +89,7 @@ class Settings:
 
 
 def _build(
-    module: ModuleOp, made_for: Settings, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
+    module: ModuleOp, made_for: MadeFor, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
     """Lower a static module, write its package into `folder`, and let its kernels be compiled and kept there.
 
@@ -114,7 +114,7 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def compiled_entry(module: ModuleOp, made_for: Settings, progress: IO[str] | None = None) -> tuple[Path, Any]:
+def compiled_entry(module: ModuleOp, made_for: MadeFor, progress: IO[str] | None = None) -> tuple[Path, Any]:
     """The folder of the compiled program of a static module, and the program: from the cache where it is there."""
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
@@ -190,7 +190,7 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, made_for: Settings, function: str, lengths: Lengths | None) -> "Program":
+def _again(module: bytes, made_for: MadeFor, function: str, lengths: Lengths | None) -> "Program":
     """A program that was pickled: out of the cache, or compiled where there is none."""
     checked_isa(made_for.isa, made_for.threads)
     return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
@@ -222,14 +222,14 @@ class Program(Runs):
     def __init__(
         self,
         module: ModuleOp,
-        made_for: Settings,
+        made_for: MadeFor,
         *,
         function: str = "main",
         progress: IO[str] | None = None,
         lengths: Lengths | None = None,
     ) -> None:
         self._module = module
-        self._made_for = made_for
+        self._settings = made_for
         self._function = function
         self._progress = progress
         self._ports = inputs_of(function_of(module, function))
@@ -245,22 +245,22 @@ class Program(Runs):
         self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
-        return _again, (module_bytes(self._module), self._made_for, self._function, self._lengths)
+        return _again, (module_bytes(self._module), self._settings, self._function, self._lengths)
 
     @property
     def isa(self) -> str:
         """The instruction set that it was made for."""
-        return self._made_for.isa
+        return self._settings.isa
 
     @property
     def threads(self) -> int:
         """How many threads it runs on at most."""
-        return self._made_for.threads
+        return self._settings.threads
 
     @property
     def emitter(self) -> str:
         """What made its machine code, one of `EMITTERS`."""
-        return self._made_for.emitter
+        return self._settings.emitter
 
     @property
     def signature(self) -> FuncOp:
@@ -299,7 +299,7 @@ class Program(Runs):
 
     def _entry(self, module: ModuleOp) -> tuple[Path, Any]:
         main = _as_main(module, self._function)
-        return compiled_entry(main, self._made_for, self._progress)
+        return compiled_entry(main, self._settings, self._progress)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
         return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function)))
@@ -501,7 +501,7 @@ def compile_module(
     Raises `DiagnosticError` for an instruction set or an emitter that is unknown, for an instruction set that this
     processor lacks, and for what has no compiled form.
     """
-    made_for = Settings(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
+    made_for = MadeFor(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
     return Program(module, made_for, function=function, progress=progress, lengths=lengths)
 
 

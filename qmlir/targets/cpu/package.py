@@ -102,14 +102,14 @@ program = CompiledModule(
 
 
 @dataclass(frozen=True)
-class Form:
+class PackageForm:
     """The package of a program by one emitter: its emitted module, and what gives the program."""
 
     kernels: str
     init: str
 
 
-PYTHON, IR_PROGRAM = Form(SOURCE, _NUMBA_INIT), Form(IR, _LLVM_INIT)
+PYTHON, IR_PROGRAM = PackageForm(SOURCE, _NUMBA_INIT), PackageForm(IR, _LLVM_INIT)
 """Those of the emitters `numba` and `llvm`."""
 
 
@@ -150,7 +150,7 @@ def write_package(
     source: str,
     constants: Mapping[str, Array],
     batch: Mapping[str, Any] | None = None,
-    form: Form = PYTHON,
+    form: PackageForm = PYTHON,
 ) -> None:
     """Write the package of an emitted module into `folder`, which exists; `batch` is what its `BatchPlan` says."""
     data = source.encode()

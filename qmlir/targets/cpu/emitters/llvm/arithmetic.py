@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.halves import in_wider
-from qmlir.targets.cpu.emitters.llvm.values import I1, Type, Value, integer, number, poison, type_of
+from qmlir.targets.cpu.emitters.llvm.values import I1, IRValue, Type, integer, number, poison, type_of
 
-Lowering = Callable[..., Value]
+Lowering = Callable[..., IRValue]
 """`f(build, *values)` writes the instructions, and gives the value of the result."""
 
 
@@ -32,7 +32,7 @@ def flagged(name: str) -> Lowering:
 # --- Integers ---------------------------------------------------------------------------------------------------------
 
 
-def _divisor(build: Builder, a: Value, b: Value, is_signed: bool) -> tuple[Value, Value]:
+def _divisor(build: Builder, a: IRValue, b: IRValue, is_signed: bool) -> tuple[IRValue, IRValue]:
     """A divisor that every dividend can be divided by, and where the given one was 0."""
     is_zero = wrong = build.compare("icmp eq", b, integer(b.type, 0))
     if is_signed:
@@ -46,7 +46,7 @@ def _divided(name: str) -> Lowering:
     """Division or remainder; towards zero."""
     is_signed, is_remainder = name[0] == "s", name.endswith("rem")
 
-    def lower(build: Builder, a: Value, b: Value) -> Value:
+    def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         divisor, is_zero = _divisor(build, a, b, is_signed)
         found = build.binary(name, a, divisor)
         return found if is_remainder else build.select(is_zero, integer(a.type, 0), found)
@@ -58,7 +58,7 @@ def _towards(name: str, *, up: bool) -> Lowering:
     """The quotient rounded down or up: that towards zero, corrected where a remainder is left."""
     is_signed = name[0] == "s"
 
-    def lower(build: Builder, a: Value, b: Value) -> Value:
+    def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         zero = integer(a.type, 0)
         quotient, rest = _divided(name)(build, a, b), _divided(name.replace("div", "rem"))(build, a, b)
         inexact = build.compare("icmp ne", rest, zero)
@@ -72,7 +72,7 @@ def _towards(name: str, *, up: bool) -> Lowering:
     return lower
 
 
-def _power(build: Builder, base: Value, exponent: Value) -> Value:
+def _power(build: Builder, base: IRValue, exponent: IRValue) -> IRValue:
     """Integers to integer powers by squaring: a loop over the bits of the exponent, unrolled; 1/x for negative ones."""
     zero, one = integer(base.type, 0), integer(base.type, 1)
     result, square, rest = one, base, exponent
@@ -92,7 +92,7 @@ def _power(build: Builder, base: Value, exponent: Value) -> Value:
 def high_product(extend: str) -> Lowering:
     """The upper half of the product of twice the width, of operands that `sext` or `zext` extends."""
 
-    def lower(build: Builder, a: Value, b: Value) -> Value:
+    def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         wide = a.type.of(f"i{2 * a.type.bits}")
         product = build.binary("mul", build.cast(extend, a, wide), build.cast(extend, b, wide))
         return build.cast("trunc", build.binary("lshr", product, integer(wide, a.type.bits)), a.type)
@@ -133,7 +133,7 @@ INTEGERS: Mapping[str, Lowering] = {
 # --- Floats -----------------------------------------------------------------------------------------------------------
 
 
-def _scalar_calls(build: Builder, name: str, values: tuple[Value, ...]) -> Value:
+def _scalar_calls(build: Builder, name: str, values: tuple[IRValue, ...]) -> IRValue:
     """A function of libm on f64, lane by lane."""
     type_ = values[0].type
     if not type_.lanes:
@@ -145,27 +145,27 @@ def _scalar_calls(build: Builder, name: str, values: tuple[Value, ...]) -> Value
     return result
 
 
-def _as_doubles(build: Builder, value: Value) -> Value:
+def _as_doubles(build: Builder, value: IRValue) -> IRValue:
     return build.cast("fpext", value, value.type.of("f64"))
 
 
 def of_libm(name: str) -> Lowering:
     """A function of libm: computed in f64, and rounded for f32."""
 
-    def lower(build: Builder, *values: Value) -> Value:
+    def lower(build: Builder, *values: IRValue) -> IRValue:
         wide = tuple(_as_doubles(build, value) for value in values)
         return build.cast("fptrunc", _scalar_calls(build, name, wide), values[0].type)
 
     return lower
 
 
-def _reciprocal_root(build: Builder, value: Value) -> Value:
+def _reciprocal_root(build: Builder, value: IRValue) -> IRValue:
     """1 / sqrt(x), in f64 and rounded."""
     root = build.overloaded("sqrt", _as_doubles(build, value))
     return build.cast("fptrunc", build.binary("fdiv", number(root.type, 1.0), root), value.type)
 
 
-def float_to_integer_power(build: Builder, base: Value, exponent: Value) -> Value:
+def float_to_integer_power(build: Builder, base: IRValue, exponent: IRValue) -> IRValue:
     """A float to an integer power: the power of the magnitude in f64, and the sign where the exponent is odd."""
     wide = _as_doubles(build, base)
     magnitude = build.overloaded("fabs", wide)
@@ -215,7 +215,7 @@ FLOATS: Mapping[str, Lowering] = {name: in_wider(lower) for name, lower in _FLOA
 _UNSIGNED = frozenset({"eq", "ne"})
 
 
-def compared(build: Builder, predicate: str, a: Value, b: Value) -> Value:
+def compared(build: Builder, predicate: str, a: IRValue, b: IRValue) -> IRValue:
     """A comparison by a predicate of `arith.cmpi`, or for floats of `arith.cmpf`."""
     if predicate in ("true", "false"):
         return integer(a.type.of("i1"), predicate == "true")
@@ -236,7 +236,7 @@ FOLDS: Mapping[str, Callable[[Type], Lowering]] = {
 """What a reduction of a kind does with two lanes, by their type."""
 
 
-def reduced_halves(build: Builder, vector: Value) -> Value:
+def reduced_halves(build: Builder, vector: IRValue) -> IRValue:
     """The sum of all lanes, halves added until one is left."""
     add, count = FOLDS["add"](vector.type), vector.type.lanes
     while count > 1:

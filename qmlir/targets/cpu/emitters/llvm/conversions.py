@@ -2,20 +2,20 @@
 
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.halves import narrowed, rounded_to_odd, widened
-from qmlir.targets.cpu.emitters.llvm.values import HALVES, Value, integer, type_of
+from qmlir.targets.cpu.emitters.llvm.values import HALVES, IRValue, integer, type_of
 
 
-def resized(build: Builder, value: Value, element: str, *, is_signed: bool) -> Value:
+def resized(build: Builder, value: IRValue, element: str, *, is_signed: bool) -> IRValue:
     """An integer as one of another width."""
     type_ = value.type.of(element)
     if type_.bits == value.type.bits:
-        return Value(type_, value.text)
+        return IRValue(type_, value.text)
     if type_.bits < value.type.bits:
         return build.cast("trunc", value, type_)
     return build.cast("sext" if is_signed else "zext", value, type_)
 
 
-def _float_resized(build: Builder, value: Value, element: str) -> Value:
+def _float_resized(build: Builder, value: IRValue, element: str) -> IRValue:
     if value.type.element == element:
         return value
     if value.type.is_half:
@@ -25,7 +25,7 @@ def _float_resized(build: Builder, value: Value, element: str) -> Value:
     return build.cast("fpext" if element == "f64" else "fptrunc", value, value.type.of(element))
 
 
-def _from_integer(build: Builder, value: Value, element: str, is_signed: bool) -> Value:
+def _from_integer(build: Builder, value: IRValue, element: str, is_signed: bool) -> IRValue:
     name = "sitofp" if is_signed else "uitofp"
     if element not in HALVES:
         return build.cast(name, value, value.type.of(element))
@@ -35,7 +35,7 @@ def _from_integer(build: Builder, value: Value, element: str, is_signed: bool) -
     return _float_resized(build, build.cast(name, value, value.type.of(wide)), element)
 
 
-def _with_sticky_bits(build: Builder, value: Value, is_signed: bool) -> Value:
+def _with_sticky_bits(build: Builder, value: IRValue, is_signed: bool) -> IRValue:
     """An integer that f64 cannot hold, its low 11 bits joined into one: shorter floats round it as the whole."""
     type_ = value.type
     rest = build.binary("and", value, integer(type_, 0x7FF))
@@ -50,7 +50,7 @@ def _with_sticky_bits(build: Builder, value: Value, is_signed: bool) -> Value:
     return build.select(is_short, value, joined)
 
 
-def converted(build: Builder, value: Value, element: str, *, is_signed: bool) -> Value:
+def converted(build: Builder, value: IRValue, element: str, *, is_signed: bool) -> IRValue:
     """A value as another element, by its number; `is_signed` says how integers are read and given."""
     wants_float = type_of(element).is_float
     if not value.type.is_float:
@@ -64,7 +64,7 @@ def converted(build: Builder, value: Value, element: str, *, is_signed: bool) ->
     return build.cast("fptosi" if is_signed else "fptoui", value, value.type.of(element))
 
 
-def same_bits(build: Builder, value: Value, element: str) -> Value:
+def same_bits(build: Builder, value: IRValue, element: str) -> IRValue:
     """The bits of a value in another division."""
     lanes, bits = value.type.lanes, type_of(element).bits
     count = value.type.bits * max(lanes, 1) // bits

@@ -22,10 +22,10 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter, ModuleParts
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.team import team_functions, team_names
-from qmlir.targets.cpu.emitters.llvm.values import PTR, Type, Value, type_of
+from qmlir.targets.cpu.emitters.llvm.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.emitters.module import Arena, Loops, arguments_with
 from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.numba.runtime.ir_code import HEAD
@@ -60,7 +60,7 @@ class _Kernel:
     """A kernel while the functions that call it are written."""
 
     name: str
-    write: FunctionWriter
+    write: IRWriter
     arguments: list[tuple[Type, str]]
     constant: list[bool]
     comment: str
@@ -83,7 +83,7 @@ def _argument(type_: Type, name: str, is_constant: bool, is_apart: bool) -> str:
     return " ".join(words)
 
 
-def _attributes(write: FunctionWriter, is_x86: bool) -> str:
+def _attributes(write: IRWriter, is_x86: bool) -> str:
     """Registers lie aligned on the stack.
 
     LLVM finds out too late that it puts some there, and half of their loads would cross lines of the cache.
@@ -104,7 +104,7 @@ class _ModuleWriter:
 
     def kernel(self, function: FuncOp) -> None:
         """Write a kernel: arguments are pointers, each to where its memory begins."""
-        write = FunctionWriter(EMISSIONS, self.parts)
+        write = IRWriter(EMISSIONS, self.parts)
         is_divided = any(isinstance(op, TeamOperation) for op in function.walk())
         if is_divided:
             write.team, write.number = TEAM, NUMBER
@@ -122,14 +122,14 @@ class _ModuleWriter:
         )
 
 
-def argument_of(write: FunctionWriter, function: FuncOp, value: SSAValue, place: int) -> tuple[Type, str]:
+def argument_of(write: IRWriter, function: FuncOp, value: SSAValue, place: int) -> tuple[Type, str]:
     """The type and the name of an argument."""
     name = f"%a{place}"
     if memref_type(value) is not None:
         write.array_memory(function, value, name)
         return PTR, name
     type_ = write.type(function, value.type)
-    write.define(value, Value(type_, name))
+    write.define(value, IRValue(type_, name))
     return type_, name
 
 
@@ -141,9 +141,6 @@ class StepsWriter:
         self.arena = Arena()
         self.constants: dict[str, str] = {}
         self.calls: list[tuple[str, list[str]]] = []
-        self.bases: dict[str, tuple[str, int]] = {}
-        """What pointers into the arena are: where they begin."""
-
         main = parts.loops.main
         self.threads = team_threads(main)
         emissions: dict[type[Operation], EmitOperation] = {
@@ -152,24 +149,24 @@ class StepsWriter:
             memref.GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
         }
-        self.write = FunctionWriter(emissions, parts.parts)
+        self.write = IRWriter(emissions, parts.parts)
         if self.threads is not None:
             self.write.team, self.write.number = TEAM, NUMBER
         self.ports = [argument_of(self.write, main, value, place) for place, value in enumerate(main.body.block.args)]
         self.write.block(main.body.block)
 
-    def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: IRWriter, op: memref.AllocOp) -> None:
         start, _ = self.arena.place(op)
         name = write.build.element_at(type_of("i8"), "%arena", str(start))
-        self.bases[name] = "%arena", start
+        write.point(name, "%arena", Index(constant=start), 1)
         write.array_memory(op, op.memref, name)
 
-    def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: IRWriter, op: memref.GetGlobalOp) -> None:
         symbol, _ = self.parts.loops.constant(op)
         name = self.constants.setdefault(symbol, f"%constant{len(self.constants)}")
         write.array_memory(op, op.memref, name)
 
-    def _call(self, write: FunctionWriter, op: func.CallOp) -> None:
+    def _call(self, write: IRWriter, op: func.CallOp) -> None:
         symbol = op.callee.root_reference.data
         if symbol not in self.parts.kernels:
             raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
@@ -182,11 +179,11 @@ class StepsWriter:
         write.build.line(f"call void @{kernel.name}({', '.join([*first, *(value.typed for value in given)])})")
         self.calls.append((symbol, [str(origin) for origin in origins_of(op)]))
 
-    def _given(self, write: FunctionWriter, op: Operation, value: SSAValue) -> Value:
+    def _given(self, write: IRWriter, op: Operation, value: SSAValue) -> IRValue:
         if memref_type(value) is None:
             return write.value(value)
         memory = write.memory(value)
-        return Value(PTR, write.pointer(op, memory, memory.offset))
+        return IRValue(PTR, write.pointer(op, memory, memory.offset))
 
     def _note_regions(self, op: func.CallOp, kernel: _Kernel) -> None:
         regions = [None if memref_type(each) is None else self._region(op, each) for each in op.arguments]
@@ -200,8 +197,8 @@ class StepsWriter:
     def _region(self, op: Operation, value: SSAValue) -> Region:
         memory = self.write.memory(value)
         size, start = item_size(memory.element), memory.offset.number
-        base, first = self.bases.get(memory.array, (memory.array, 0))
-        if start is None:
+        base, first = self.write.root(memory.array)
+        if start is None or first is None:
             return Region(base, 0, 1 << 62)
         reach = Memory("", Index(), memory.shape, static_strides(op, _type(value)), memory.element, 0).reach
         return Region(base, first + start * size, first + (start + reach + 1) * size)

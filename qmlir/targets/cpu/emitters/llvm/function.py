@@ -15,13 +15,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.simd.base import as_vector
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.llvm.values import I64, Type, Value, integer, type_of
+from qmlir.targets.cpu.emitters.llvm.values import I64, IRValue, Type, integer, type_of
 from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.text import Index, Text
 from qmlir.targets.cpu.emitters.places import LoopsWriter, Memory
 from qmlir.targets.cpu.isa.base import InstructionSet
 
-EmitOperation = Callable[["FunctionWriter", Operation], None]
+EmitOperation = Callable[["IRWriter", Operation], None]
 
 
 @dataclass
@@ -47,7 +47,7 @@ MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64"
 """The element that memory of a NumPy type holds."""
 
 
-class FunctionWriter(LoopsWriter):
+class IRWriter(LoopsWriter):
     """The instructions of one function, and what its values are."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], parts: ModuleParts) -> None:
@@ -56,6 +56,9 @@ class FunctionWriter(LoopsWriter):
         self.build = Builder(parts.declarations)
         self.known: dict[Any, str] = {}
         """Sums and places that are written already, in this block or one before it."""
+
+        self.roots: dict[str, tuple[str, int | None]] = {}
+        """Of a pointer into other memory: the memory, and the byte where it points, where that is known."""
 
         self.team = self.number = ""
         """The team and the thread, where a team runs the function."""
@@ -67,19 +70,19 @@ class FunctionWriter(LoopsWriter):
         name, vector = register_name(op, type_), as_vector(type_)
         return type_of("i64" if name == "index" else name, 0 if vector is None else vector.get_shape()[0])
 
-    def value(self, value: SSAValue) -> Value:
+    def value(self, value: SSAValue) -> IRValue:
         """A value in a register."""
         found = self.values[value]
-        if isinstance(found, Value):
+        if isinstance(found, IRValue):
             return found
         assert isinstance(found, Index)
-        return Value(I64, self.sum(found))
+        return IRValue(I64, self.sum(found))
 
-    def operands(self, op: Operation) -> list[Value]:
+    def operands(self, op: Operation) -> list[IRValue]:
         """All operands in registers."""
         return [self.value(each) for each in op.operands]
 
-    def define(self, result: SSAValue, value: Value) -> None:
+    def define(self, result: SSAValue, value: IRValue) -> None:
         """Let `result` be a value."""
         is_index = isinstance(result.type, IndexType)
         self.values[result] = _as_index(value.text) if is_index else value
@@ -131,6 +134,16 @@ class FunctionWriter(LoopsWriter):
             lambda: self.build.element_at(element, after, str(place.constant)),
         )
 
+    def point(self, pointer: str, source: str, start: Index, size: int) -> None:
+        """Note that a pointer leads to an element of `size` bytes in the memory of another one."""
+        root, first = self.root(source)
+        is_known = first is not None and start.number is not None
+        self.roots[pointer] = root, first + size * start.constant if first is not None and is_known else None
+
+    def root(self, pointer: str) -> tuple[str, int | None]:
+        """The memory that a pointer leads to, and the byte in it."""
+        return self.roots.get(pointer, (pointer, 0))
+
     def align(self, memory: Memory) -> int:
         """What every element of a memory is aligned to."""
         return item_size(memory.element)
@@ -158,7 +171,7 @@ def index_of(name: str) -> Index:
     return Index.of(Text(name))
 
 
-def constant_index(number: int) -> Value:
+def constant_index(number: int) -> IRValue:
     """A number of type `index` as an operand."""
     return integer(I64, number)
 

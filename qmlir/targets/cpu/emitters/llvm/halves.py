@@ -6,10 +6,10 @@ Conversions to shorter floats round once, ties to even, and keep denormals; ever
 from collections.abc import Callable
 
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
-from qmlir.targets.cpu.emitters.llvm.values import Value, integer, number
+from qmlir.targets.cpu.emitters.llvm.values import IRValue, integer, number
 
 
-def widened(build: Builder, value: Value) -> Value:
+def widened(build: Builder, value: IRValue) -> IRValue:
     """A short float as f32."""
     int32, float32 = value.type.of("i32"), value.type.of("f32")
     bits = build.cast("zext", value, int32)
@@ -25,14 +25,14 @@ def widened(build: Builder, value: Value) -> Value:
     return build.cast("bitcast", build.binary("or", found, sign), float32)
 
 
-def _rounded(build: Builder, rest: Value, places: int) -> Value:
+def _rounded(build: Builder, rest: IRValue, places: int) -> IRValue:
     """An integer without its last places, rounded to even."""
     odd = build.binary("and", build.binary("lshr", rest, integer(rest.type, places)), integer(rest.type, 1))
     bias = build.binary("add", odd, integer(rest.type, (1 << (places - 1)) - 1))
     return build.binary("lshr", build.binary("add", rest, bias), integer(rest.type, places))
 
 
-def narrowed(build: Builder, element: str, value: Value) -> Value:
+def narrowed(build: Builder, element: str, value: IRValue) -> IRValue:
     """f32 as a short float."""
     int32 = value.type.of("i32")
     bits = build.cast("bitcast", value, int32)
@@ -45,10 +45,10 @@ def narrowed(build: Builder, element: str, value: Value) -> Value:
     else:
         found = build.select(is_nan, integer(int32, 0x7E00), _as_f16(build, magnitude))
     held = build.cast("trunc", build.binary("or", found, sign), value.type.of("i16"))
-    return Value(value.type.of(element), held.text)
+    return IRValue(value.type.of(element), held.text)
 
 
-def _as_f16(build: Builder, magnitude: Value) -> Value:
+def _as_f16(build: Builder, magnitude: IRValue) -> IRValue:
     """The bits of f16 of a magnitude that is no NaN, by its bits."""
     int32, float32 = magnitude.type, magnitude.type.of("f32")
     normal = _rounded(build, build.binary("sub", magnitude, integer(int32, 112 << 23)), 13)
@@ -61,7 +61,7 @@ def _as_f16(build: Builder, magnitude: Value) -> Value:
     return build.select(is_large, integer(int32, 0x7C00), found)
 
 
-def rounded_to_odd(build: Builder, value: Value) -> Value:
+def rounded_to_odd(build: Builder, value: IRValue) -> IRValue:
     """f64 as f32, truncated and the last bit set where that was not exact: rounding it further rounds once."""
     float32, int32, int64 = (value.type.of(name) for name in ("f32", "i32", "i64"))
     near = build.cast("fptrunc", value, float32)
@@ -77,10 +77,10 @@ def rounded_to_odd(build: Builder, value: Value) -> Value:
     return build.cast("bitcast", build.binary("or", truncated, build.cast("zext", inexact, int32)), float32)
 
 
-def in_wider(lower: Callable[..., Value]) -> Callable[..., Value]:
+def in_wider(lower: Callable[..., IRValue]) -> Callable[..., IRValue]:
     """The short floats are computed in f32, and rounded: that rounds once, f32 has more than twice their bits."""
 
-    def lowered(build: Builder, *values: Value) -> Value:
+    def lowered(build: Builder, *values: IRValue) -> IRValue:
         element = values[0].type.element
         if not values[0].type.is_half:
             return lower(build, *values)

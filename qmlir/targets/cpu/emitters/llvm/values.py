@@ -64,7 +64,7 @@ def type_of(element: str, lanes: int = 0) -> Type:
 I1, I32, I64, F32, F64, PTR = (type_of(name) for name in ("i1", "i32", "i64", "f32", "f64", "ptr"))
 
 
-class Value(NamedTuple):
+class IRValue(NamedTuple):
     """An operand: a constant, or what an instruction gives."""
 
     type: Type
@@ -76,10 +76,10 @@ class Value(NamedTuple):
         return f"{self.type.text} {self.text}"
 
 
-def integer(type_: Type, number: int) -> Value:
+def integer(type_: Type, number: int) -> IRValue:
     """An integer, or a vector of the same one."""
     text = ("true" if number & 1 else "false") if type_.bits == 1 else str(number)
-    return Value(type_, f"splat ({type_.scalar().text} {text})" if type_.lanes else text)
+    return IRValue(type_, f"splat ({type_.scalar().text} {text})" if type_.lanes else text)
 
 
 def _double_text(number: float) -> str:
@@ -106,22 +106,22 @@ def lane_texts(element: str, array: npt.NDArray[np.generic]) -> list[str]:
     return [str(each) for each in held.tolist()]
 
 
-def constant(type_: Type, array: npt.NDArray[np.generic]) -> Value:
+def constant(type_: Type, array: npt.NDArray[np.generic]) -> IRValue:
     """A scalar, or the lanes of a vector, of an array of as many elements."""
     texts, scalar = lane_texts(type_.element, array), type_.scalar().text
     if not type_.lanes:
-        return Value(type_, texts[0])
+        return IRValue(type_, texts[0])
     if len(set(texts)) == 1:
-        return Value(type_, f"splat ({scalar} {texts[0]})")
-    return Value(type_, f"<{', '.join(f'{scalar} {each}' for each in texts)}>")
+        return IRValue(type_, f"splat ({scalar} {texts[0]})")
+    return IRValue(type_, f"<{', '.join(f'{scalar} {each}' for each in texts)}>")
 
 
-def number(type_: Type, value: float) -> Value:
+def number(type_: Type, value: float) -> IRValue:
     """A float of 32 or 64 bits, or a vector of the same one."""
     dtype = np.float32 if type_.element == "f32" else np.float64
     return constant(type_, np.full(type_.lanes or 1, value, dtype))
 
 
-def poison(type_: Type) -> Value:
+def poison(type_: Type) -> IRValue:
     """What has no value that anybody asks for."""
-    return Value(type_, "poison")
+    return IRValue(type_, "poison")

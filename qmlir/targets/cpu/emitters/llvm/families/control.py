@@ -19,9 +19,9 @@ from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.llvm.families.loops import counted, counting
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter, index_of
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, index_of
 from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
-from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, Value
+from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue
 from qmlir.targets.cpu.emitters.numba.runtime.record_code import SCRATCH, record_symbol
 from qmlir.targets.cpu.emitters.numba.text import Index
 from qmlir.targets.cpu.emitters.places import Memory
@@ -33,11 +33,11 @@ def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
         raise op_error(op, f"{what}, which has no compiled form")
 
 
-def _yielded(write: FunctionWriter, values: Sequence[SSAValue]) -> list[Value]:
+def _yielded(write: IRWriter, values: Sequence[SSAValue]) -> list[IRValue]:
     return [write.value(value) for value in values]
 
 
-def _bounds(write: FunctionWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
+def _bounds(write: IRWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
     """The bounds and the step of a loop."""
     lower, upper, step = map(write.index, values)
     if step.number is not None and step.number < 1:
@@ -45,7 +45,7 @@ def _bounds(write: FunctionWriter, op: Operation, values: Sequence[SSAValue]) ->
     return lower, upper, step
 
 
-def _for(write: FunctionWriter, op: scf.ForOp) -> None:
+def _for(write: IRWriter, op: scf.ForOp) -> None:
     induction, *inside = op.body.block.args
     if not isinstance(induction.type, IndexType):
         raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
@@ -60,7 +60,7 @@ def _for(write: FunctionWriter, op: scf.ForOp) -> None:
         write.define(result, value)
 
 
-def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
+def _parallel(write: IRWriter, op: scf.ParallelOp) -> None:
     if op.initVals:
         raise op_error(op, "reduces over parallel steps, which has no compiled form")
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
@@ -71,7 +71,7 @@ def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
         write.block(op.body.block)
 
 
-def _branch(write: FunctionWriter, region: Region, block: str, after: str) -> tuple[list[Value], str]:
+def _branch(write: IRWriter, region: Region, block: str, after: str) -> tuple[list[IRValue], str]:
     """One of the regions of a choice: what it gives, and the block where it ends."""
     write.build.begin(block)
     with write.scope(), write.perhaps():
@@ -81,7 +81,7 @@ def _branch(write: FunctionWriter, region: Region, block: str, after: str) -> tu
     return values, end
 
 
-def _join(write: FunctionWriter, op: Operation, after: str, ways: Sequence[tuple[list[Value], str]]) -> None:
+def _join(write: IRWriter, op: Operation, after: str, ways: Sequence[tuple[list[IRValue], str]]) -> None:
     """What a choice gives: of the way that was taken."""
     write.build.begin(after)
     for place, result in enumerate(op.results):
@@ -89,7 +89,7 @@ def _join(write: FunctionWriter, op: Operation, after: str, ways: Sequence[tuple
         write.define(result, write.build.phi(rows[0][0].type, rows))
 
 
-def _if(write: FunctionWriter, op: scf.IfOp) -> None:
+def _if(write: IRWriter, op: scf.IfOp) -> None:
     _is_no_memory(op, op.results, "gives memory")
     yes, no, after = (write.build.new(name) for name in ("yes", "no", "after"))
     write.build.branch(write.value(op.cond), yes, no)
@@ -97,7 +97,7 @@ def _if(write: FunctionWriter, op: scf.IfOp) -> None:
     _join(write, op, after, [_branch(write, region, block, after) for region, block in regions])
 
 
-def _while(write: FunctionWriter, op: scf.WhileOp) -> None:
+def _while(write: IRWriter, op: scf.WhileOp) -> None:
     build, before, after = write.build, op.before_region.block, op.after_region.block
     _is_no_memory(op, (*before.args, *op.results), "carries memory from step to step")
     initial = _yielded(write, tuple(op.arguments))
@@ -106,7 +106,7 @@ def _while(write: FunctionWriter, op: scf.WhileOp) -> None:
     build.jump(ask)
     build.begin(ask)
     lines = [build.later() for _ in initial]
-    carried = [Value(each.type, f"%{build.new('c')}") for each in initial]
+    carried = [IRValue(each.type, f"%{build.new('c')}") for each in initial]
     for argument, value in zip(before.args, carried, strict=True):
         write.define(argument, value)
     condition, *forwarded = write.block(before)
@@ -124,7 +124,7 @@ def _while(write: FunctionWriter, op: scf.WhileOp) -> None:
     build.begin(end)
 
 
-def _index_switch(write: FunctionWriter, op: scf.IndexSwitchOp) -> None:
+def _index_switch(write: IRWriter, op: scf.IndexSwitchOp) -> None:
     _is_no_memory(op, op.results, "gives memory")
     build, chosen = write.build, write.value(op.arg)
     after, other = build.new("after"), build.new("other")
@@ -135,7 +135,7 @@ def _index_switch(write: FunctionWriter, op: scf.IndexSwitchOp) -> None:
     _join(write, op, after, [_branch(write, region, block, after) for region, block in regions])
 
 
-def _execute_region(write: FunctionWriter, op: scf.ExecuteRegionOp) -> None:
+def _execute_region(write: IRWriter, op: scf.ExecuteRegionOp) -> None:
     _is_no_memory(op, op.results, "gives memory")
     for result, value in zip(op.results, write.region(op.region), strict=True):
         write.values[result] = write.values[value]
@@ -144,17 +144,17 @@ def _execute_region(write: FunctionWriter, op: scf.ExecuteRegionOp) -> None:
 # --- Work of a team ---------------------------------------------------------------------------------------------------
 
 
-def _of_thread(write: FunctionWriter, name: str, *numbers: Value) -> Value:
+def _of_thread(write: IRWriter, name: str, *numbers: IRValue) -> IRValue:
     """The call of a function of the module on the team, the thread, and numbers."""
     result = {ALONE: I1, TAKEN: I64}.get(name)
-    return write.build.call(name, result, [Value(PTR, write.team), Value(I64, write.number), *numbers])
+    return write.build.call(name, result, [IRValue(PTR, write.team), IRValue(I64, write.number), *numbers])
 
 
-def _single(write: FunctionWriter, op: SingleOp) -> None:
+def _single(write: IRWriter, op: SingleOp) -> None:
     build = write.build
     ask, do, after = (build.new(name) for name in ("ask", "alone", "after"))
     if op.first is not None:
-        build.branch(build.compare("icmp eq", Value(I64, write.number), build.index(0)), ask, after)
+        build.branch(build.compare("icmp eq", IRValue(I64, write.number), build.index(0)), ask, after)
         build.begin(ask)
     build.branch(_of_thread(write, ALONE), do, after)
     build.begin(do)
@@ -165,18 +165,18 @@ def _single(write: FunctionWriter, op: SingleOp) -> None:
     _of_thread(write, FINISHED, build.index(0))
 
 
-def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
+def _chunks(write: IRWriter, op: ChunksOp) -> None:
     build, steps, chunks = write.build, op.steps.value.data, write.build.index(op.chunks.value.data)
     look, body, after = (build.new(name) for name in ("look", "chunk", "after"))
     first, start = _of_thread(write, TAKEN, build.index(-1), chunks), build.here
     build.jump(look)
     build.begin(look)
-    line, chunk = build.later(), Value(I64, f"%{build.new('chunk')}")
+    line, chunk = build.later(), IRValue(I64, f"%{build.new('chunk')}")
     build.branch(build.compare("icmp sge", chunk, build.index(0)), body, after)
     build.begin(body)
     with write.scope():
         for argument, name in zip(op.body.block.args, (BEGIN, END), strict=True):
-            bound = build.call(name, I64, [Value(PTR, write.team), chunk, chunks, build.index(steps)])
+            bound = build.call(name, I64, [IRValue(PTR, write.team), chunk, chunks, build.index(steps)])
             write.chunks[bound.text] = range(steps)
             write.values[argument] = index_of(bound.text)
         write.region(op.body)
@@ -190,7 +190,7 @@ def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
 # --- Records, custom kernels ------------------------------------------------------------------------------------------
 
 
-def _record(write: FunctionWriter, op: RecordOp) -> None:
+def _record(write: IRWriter, op: RecordOp) -> None:
     """A call of the runtime's code for each run of elements without gaps."""
     x, place, records = map(write.memory, op.operands)
     axis, indices, build = op.layout.axis, op.layout.indices, write.build
@@ -198,24 +198,24 @@ def _record(write: FunctionWriter, op: RecordOp) -> None:
     if axis is not None and axis < runs:
         raise op_error(op, f"keeps a range for each index of axis {axis} of memory that has gaps behind it")
     inner = 1 if axis is None else math.prod(x.shape[axis + 1 :])
-    scratch = [Value(PTR, build.alloca(f"[{count} x {I32.text}]", 4)) for count in SCRATCH]
+    scratch = [IRValue(PTR, build.alloca(f"[{count} x {I32.text}]", 4)) for count in SCRATCH]
     with ExitStack() as nest:
         at = [nest.enter_context(counted(write, count)) for count in x.shape[:runs]]
         begin = replace(x, strides=x.strides[:runs]).place(at)
         first = build.load(I64, _begin(write, op, place), 8)
-        values = Value(PTR, write.pointer(op, x, begin))
+        values = IRValue(PTR, write.pointer(op, x, begin))
         numbers = [build.index(number) for number in (indices, inner)]
         size = build.index(math.prod(x.shape[runs:]))
-        words = Value(PTR, _begin(write, op, records))
+        words = IRValue(PTR, _begin(write, op, records))
         build.call(record_symbol(), None, [values, size, words, first, *numbers, *scratch])
 
 
-def _begin(write: FunctionWriter, op: Operation, memory: Memory) -> str:
+def _begin(write: IRWriter, op: Operation, memory: Memory) -> str:
     """Where memory begins."""
     return write.pointer(op, memory, memory.offset)
 
 
-def _custom(write: FunctionWriter, op: CustomOp) -> None:
+def _custom(write: IRWriter, op: CustomOp) -> None:
     raise op_error(op, f"is a custom kernel in numba, '{op.function.data}': the emitter 'numba' compiles it")
 
 

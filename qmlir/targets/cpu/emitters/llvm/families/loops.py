@@ -4,8 +4,8 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from qmlir.targets.cpu.emitters.llvm.function import FunctionWriter, index_of
-from qmlir.targets.cpu.emitters.llvm.values import I64, Value
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, index_of
+from qmlir.targets.cpu.emitters.llvm.values import I64, IRValue
 from qmlir.targets.cpu.emitters.numba.text import Index
 
 
@@ -16,16 +16,16 @@ class Loop:
     index: Index
     """The variable that counts."""
 
-    carried: list[Value]
+    carried: list[IRValue]
     """What the body has of the values that are carried; after the loop, what is left of them."""
 
-    yielded: list[Value] = field(default_factory=list[Value])
+    yielded: list[IRValue] = field(default_factory=list[IRValue])
     """What the next step has of them: whoever writes the body says it."""
 
 
 @contextmanager
 def counting(
-    write: FunctionWriter, lower: Index, upper: Index, step: Index, initial: Sequence[Value] = ()
+    write: IRWriter, lower: Index, upper: Index, step: Index, initial: Sequence[IRValue] = ()
 ) -> Generator[Loop]:
     """Inside the `with` block is the body of a loop from `lower` to below `upper`.
 
@@ -38,17 +38,17 @@ def counting(
     build.jump(head)
     build.begin(head)
     lines = [build.later() for _ in range(1 + len(initial))]
-    counter = Value(I64, f"%{build.new('i')}")
-    carried = [Value(each.type, f"%{build.new('c')}") for each in initial]
-    build.branch(build.compare("icmp slt", counter, Value(I64, end)), body, after)
+    counter = IRValue(I64, f"%{build.new('i')}")
+    carried = [IRValue(each.type, f"%{build.new('c')}") for each in initial]
+    build.branch(build.compare("icmp slt", counter, IRValue(I64, end)), body, after)
     build.begin(body)
     loop = Loop(index_of(counter.text), carried)
     with write.scope(), write.steps(counter.text, lower, upper, step):
         yield loop
-        following = build.binary("add nsw", counter, Value(I64, by))
+        following = build.binary("add nsw", counter, IRValue(I64, by))
         build.jump(head)
         last = build.here
-    first = [Value(I64, start), *initial]
+    first = [IRValue(I64, start), *initial]
     rows = zip(lines, [counter, *carried], first, [following, *loop.yielded], strict=True)
     for line, value, begun, goes_on in rows:
         build.fill_phi(line, value, [(begun, before), (goes_on, last)])
@@ -56,7 +56,7 @@ def counting(
 
 
 @contextmanager
-def counted(write: FunctionWriter, count: int) -> Generator[Index]:
+def counted(write: IRWriter, count: int) -> Generator[Index]:
     """A loop over so many steps that carries nothing; gives its variable."""
     with counting(write, Index(), Index(constant=count), Index(constant=1)) as loop:
         yield loop.index

@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.llvm.conversions import resized
 from qmlir.targets.cpu.emitters.llvm.families.loops import counted
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter, held_type
-from qmlir.targets.cpu.emitters.llvm.values import PTR, Value, type_of
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.values import PTR, IRValue, type_of
 from qmlir.targets.cpu.emitters.numba.elements import item_size, register_name
 from qmlir.targets.cpu.emitters.numba.text import Index
 from qmlir.targets.cpu.emitters.places import Memory
@@ -18,53 +18,56 @@ from qmlir.targets.cpu.emitters.views import VIEWS, contiguous_from
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 
-def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Value) -> Value:
+def as_memory(write: IRWriter, op: Operation, memory: Memory, value: IRValue) -> IRValue:
     """A value of a register as memory holds it: a true i1 is 1."""
     held = held_type(op, memory.element)
     if value.type.is_half:
-        return Value(value.type.of("i16"), value.text)
+        return IRValue(value.type.of("i16"), value.text)
     if value.type.is_float:
         return value
     return resized(write.build, value, held.element, is_signed=value.type.bits > 1)
 
 
-def as_register(write: FunctionWriter, op: Operation, memory: Memory, loaded: Value) -> Value:
+def as_register(write: IRWriter, op: Operation, memory: Memory, loaded: IRValue) -> IRValue:
     """Loaded elements as registers hold them."""
     element = register_name(op, memory.element)
     if type_of(element if element != "index" else "i64").text == loaded.type.scalar().text:
-        return Value(loaded.type.of("i64" if element == "index" else element), loaded.text)
+        return IRValue(loaded.type.of("i64" if element == "index" else element), loaded.text)
     return resized(write.build, loaded, element, is_signed=True)
 
 
-def define_loaded(write: FunctionWriter, op: Operation, result: SSAValue, memory: Memory, loaded: Value) -> None:
+def define_loaded(write: IRWriter, op: Operation, result: SSAValue, memory: Memory, loaded: IRValue) -> None:
     """Let `result` be elements of a memory as they were loaded."""
     write.define(result, as_register(write, op, memory, loaded))
 
 
-def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
+def _load(write: IRWriter, op: memref.LoadOp) -> None:
     memory, place = write.element_place(op, op.memref, op.indices)
     pointer = write.pointer(op, memory, place)
     loaded = write.build.load(held_type(op, memory.element), pointer, write.align(memory))
     define_loaded(write, op, op.res, memory, loaded)
 
 
-def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
+def _store(write: IRWriter, op: memref.StoreOp) -> None:
     memory, place = write.element_place(op, op.memref, op.indices)
     value = as_memory(write, op, memory, write.value(op.value))
     write.build.store(value, write.pointer(op, memory, place), write.align(memory))
 
 
-def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
+def _alloca(write: IRWriter, op: memref.AllocaOp) -> None:
     count, element = write.scratch_count(op), held_type(op, op.memref.type.get_element_type())
     write.array_memory(op, op.memref, write.build.alloca(f"[{max(count, 1)} x {element.text}]", ALIGNMENT))
 
 
-def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
+def _view(write: IRWriter, op: memref.ViewOp) -> None:
     source, start, _ = write.viewed_bytes(op)
-    write.array_memory(op, op.result, write.pointer(op, source, start))
+    pointer = write.pointer(op, source, start)
+    if pointer != source.array:
+        write.point(pointer, source.array, start, 1)
+    write.array_memory(op, op.result, pointer)
 
 
-def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
+def _copy(write: IRWriter, op: memref.CopyOp) -> None:
     source, target = write.memory(op.source), write.memory(op.destination)
     run = contiguous_from(source, target)
     count = math.prod(source.shape[run:])
@@ -77,11 +80,11 @@ def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
         _copy_bytes(write, into, from_, count * item_size(source.element))
 
 
-def _copy_bytes(write: FunctionWriter, into: str, from_: str, size: int) -> None:
+def _copy_bytes(write: IRWriter, into: str, from_: str, size: int) -> None:
     """Copy, but for memory onto itself: the state of a caller who keeps it in place."""
     build = write.build
     yes, after = build.new("copy"), build.new("after")
-    build.branch(build.compare("icmp ne", Value(PTR, into), Value(PTR, from_)), yes, after)
+    build.branch(build.compare("icmp ne", IRValue(PTR, into), IRValue(PTR, from_)), yes, after)
     build.begin(yes)
     build.declarations["llvm.memmove.p0.p0.i64"] = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1 immarg)"
     build.line(f"call void @llvm.memmove.p0.p0.i64(ptr {into}, ptr {from_}, i64 {size}, i1 false)")

@@ -16,8 +16,8 @@ from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.conversions import same_bits
 from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, define_loaded
 from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, splatted
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter, held_type
-from qmlir.targets.cpu.emitters.llvm.values import I32, I64, Type, Value, integer, poison, type_of
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.values import I32, I64, IRValue, Type, integer, poison, type_of
 from qmlir.targets.cpu.emitters.numba.text import Index
 from qmlir.targets.cpu.emitters.places import SLACK, Memory
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, MULTIPLY_PAIRS
@@ -30,37 +30,37 @@ def _held(op: Operation, memory: Memory, lanes: int) -> Type:
     return type_of(held_type(op, memory.element).element, lanes)
 
 
-def _load(write: FunctionWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
+def _load(write: IRWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
     memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
     type_ = _held(op, memory, lanes_of(op.result))
     loaded = write.build.load(type_, write.pointer(op, memory, place), write.align(memory))
     define_loaded(write, op, op.result, memory, loaded)
 
 
-def _below(write: FunctionWriter, count: Value, lanes: int) -> Value:
+def _below(write: IRWriter, count: IRValue, lanes: int) -> IRValue:
     """The lanes below a count."""
     numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
-    places = Value(type_of("i64", lanes), f"<{numbers}>")
+    places = IRValue(type_of("i64", lanes), f"<{numbers}>")
     return write.build.compare("icmp slt", places, write.build.splat(count, lanes))
 
 
-def _masked_load(write: FunctionWriter, pointer: str, mask: Value, others: Value, align: int) -> Value:
+def _masked_load(write: IRWriter, pointer: str, mask: IRValue, others: IRValue, align: int) -> IRValue:
     """The elements where the mask holds, those of `others` elsewhere; nothing else is read."""
     name, type_ = f"llvm.masked.load.{others.type.suffix}.p0", others.type
-    where = Value(type_of("ptr"), pointer)
+    where = IRValue(type_of("ptr"), pointer)
     return write.build.call(name, type_, [where, integer(I32, align), mask, others])
 
 
-def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
+def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
     memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
     type_ = _held(op, memory, lanes_of(op.result))
     pointer = write.pointer(op, memory, place)
     mask = _below(write, write.value(op.count), type_.lanes)
-    nothing = Value(type_, "zeroinitializer")
+    nothing = IRValue(type_, "zeroinitializer")
     define_loaded(write, op, op.result, memory, _masked_load(write, pointer, mask, nothing, write.align(memory)))
 
 
-def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -> None:
+def _load_group_splat(write: IRWriter, op: simd_memory.LoadGroupSplatOp) -> None:
     memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
     type_ = _held(op, memory, lanes_of(op.result))
     lanes, rest = divmod(type_.lanes * type_.bits, 32)
@@ -71,7 +71,7 @@ def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -
     define_loaded(write, op, op.result, memory, loaded)
 
 
-def _load_masked(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
+def _load_masked(write: IRWriter, op: vector.MaskedLoadOp) -> None:
     memory, place = write.row_place(op, op.base, op.indices, 0)
     others = as_memory(write, op, memory, write.value(op.pass_thru))
     pointer = write.pointer(op, memory, place)
@@ -79,13 +79,13 @@ def _load_masked(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
     define_loaded(write, op, op.result, memory, loaded)
 
 
-def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
+def _store(write: IRWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
     memory, place = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
     value = as_memory(write, op, memory, write.value(op.vector))
     write.build.store(value, write.pointer(op, memory, place), write.align(memory))
 
 
-def _unseen(write: FunctionWriter, number: Value) -> Value:
+def _unseen(write: IRWriter, number: IRValue) -> IRValue:
     """`number`, an i64, such that LLVM never learns its value.
 
     LLVM 22 for x86 makes one store of a masked one whose mask is known to have a single lane, and takes the lane before
@@ -95,13 +95,13 @@ def _unseen(write: FunctionWriter, number: Value) -> Value:
     return write.build.unseen(number, "=r") if write.parts.processor.is_x86 else number
 
 
-def _masked_store(write: FunctionWriter, value: Value, pointer: str, mask: Value, align: int) -> None:
+def _masked_store(write: IRWriter, value: IRValue, pointer: str, mask: IRValue, align: int) -> None:
     """Write the elements where the mask holds, and nothing else."""
-    where = Value(type_of("ptr"), pointer)
+    where = IRValue(type_of("ptr"), pointer)
     write.build.call(f"llvm.masked.store.{value.type.suffix}.p0", None, [value, where, integer(I32, align), mask])
 
 
-def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
+def _store_partial(write: IRWriter, op: simd_memory.StorePartialOp) -> None:
     memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
     value, number = as_memory(write, op, memory, write.value(op.vector)), write.index(op.count).number
     pointer = write.pointer(op, memory, place)
@@ -112,7 +112,7 @@ def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> Non
     _masked_store(write, value, pointer, _below(write, count, value.type.lanes), write.align(memory))
 
 
-def _store_masked(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
+def _store_masked(write: IRWriter, op: vector.MaskedStoreOp) -> None:
     memory, place = write.row_place(op, op.base, op.indices, 0)
     value, mask = as_memory(write, op, memory, write.value(op.value_to_store)), write.value(op.mask)
     build, bits = write.build, type_of(f"i{mask.type.lanes}")
@@ -122,15 +122,15 @@ def _store_masked(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
     _masked_store(write, value, write.pointer(op, memory, place), mask, write.align(memory))
 
 
-def _prefetch(write: FunctionWriter, op: simd_memory.PrefetchOp) -> None:
+def _prefetch(write: IRWriter, op: simd_memory.PrefetchOp) -> None:
     memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
     pointer = write.pointer(op, memory, memory.place([write.index(op.index)]))
     # To read; 3 is the nearest level; data.
     numbers = [integer(I32, number) for number in (0, 4 - op.level.value.data, 1)]
-    write.build.call("llvm.prefetch.p0", None, [Value(type_of("ptr"), pointer), *numbers])
+    write.build.call("llvm.prefetch.p0", None, [IRValue(type_of("ptr"), pointer), *numbers])
 
 
-def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
+def _gather(write: IRWriter, op: simd_memory.GatherOp) -> None:
     memory, places, build = write.memory(op.table), write.value(op.places), write.build
     if memory.offset.number != 0:
         raise op_error(op, "reads a table that does not begin where its array does")
@@ -147,7 +147,7 @@ _TABLE, _WIDE = 256, 64
 """The bytes of a table, and of the registers that hold a quarter of it."""
 
 
-def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
+def _look_up(write: IRWriter, op: simd_memory.LookUpOp) -> None:
     """A table of 256 bytes at unsigned places: out of four registers where an instruction permutes bytes of two."""
     memory, places = write.memory(op.table), write.value(op.places)
     table = write.pointer(op, memory, memory.place([Index()]))
@@ -155,7 +155,7 @@ def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
     write.define(op.result, look(write.build, table, places))
 
 
-def _looked_up_in_memory(build: Builder, table: str, places: Value) -> Value:
+def _looked_up_in_memory(build: Builder, table: str, places: IRValue) -> IRValue:
     found = poison(places.type)
     for lane in range(places.type.lanes):
         number = build.cast("zext", build.extract(places, lane), I64)
@@ -164,7 +164,7 @@ def _looked_up_in_memory(build: Builder, table: str, places: Value) -> Value:
     return found
 
 
-def _looked_up_in_registers(build: Builder, table: str, places: Value) -> Value:
+def _looked_up_in_registers(build: Builder, table: str, places: IRValue) -> IRValue:
     wide, byte = type_of("i8", _WIDE), type_of("i8")
     every = _resized(build, places, _WIDE)
     parts = [build.load(wide, build.element_at(byte, table, str(start)), 1) for start in range(0, _TABLE, _WIDE)]
@@ -175,7 +175,7 @@ def _looked_up_in_registers(build: Builder, table: str, places: Value) -> Value:
     return _resized(build, build.select(is_high, high, low), places.type.lanes)
 
 
-def _resized(build: Builder, value: Value, lanes: int) -> Value:
+def _resized(build: Builder, value: IRValue, lanes: int) -> IRValue:
     """The first lanes of a vector; the lanes after them are undefined."""
     return build.lanes(value, [min(lane, value.type.lanes) for lane in range(lanes)])
 
@@ -183,25 +183,25 @@ def _resized(build: Builder, value: Value, lanes: int) -> Value:
 # --- Lanes ------------------------------------------------------------------------------------------------------------
 
 
-def _broadcast(write: FunctionWriter, op: vector.BroadcastOp) -> None:
+def _broadcast(write: IRWriter, op: vector.BroadcastOp) -> None:
     write.define(op.vector, splatted(write, write.value(op.source), lanes_of(op.vector)))
 
 
-def _lane_of(write: FunctionWriter, op: vector.ExtractOp | vector.InsertOp) -> Value | int:
+def _lane_of(write: IRWriter, op: vector.ExtractOp | vector.InsertOp) -> IRValue | int:
     (static,) = integer_list(op.static_position)
     return write.value(op.dynamic_position[0]) if op.dynamic_position else static
 
 
-def _extract(write: FunctionWriter, op: vector.ExtractOp) -> None:
+def _extract(write: IRWriter, op: vector.ExtractOp) -> None:
     write.define(op.result, write.build.extract(write.value(op.vector), _lane_of(write, op)))
 
 
-def _insert(write: FunctionWriter, op: vector.InsertOp) -> None:
+def _insert(write: IRWriter, op: vector.InsertOp) -> None:
     lane = _lane_of(write, op)
     write.define(op.result, write.build.insert(write.value(op.dest), write.value(op.source), lane))
 
 
-def _shuffle(write: FunctionWriter, op: vector.ShuffleOp) -> None:
+def _shuffle(write: IRWriter, op: vector.ShuffleOp) -> None:
     numbers = [max(lane, 0) for lane in integer_list(op.mask)]  # any lane will do where none is asked for
     a, b, build = write.value(op.v1), write.value(op.v2), write.build
     count, other = a.type.lanes, b.type.lanes
@@ -213,20 +213,20 @@ def _shuffle(write: FunctionWriter, op: vector.ShuffleOp) -> None:
     write.define(op.result, build.shuffle(a, b, numbers))
 
 
-def _create_mask(write: FunctionWriter, op: vector.CreateMaskOp) -> None:
+def _create_mask(write: IRWriter, op: vector.CreateMaskOp) -> None:
     (count,) = op.mask_dim_sizes
     write.define(op.mask_vector, _below(write, write.value(count), lanes_of(op.mask_vector)))
 
 
-def _vector_bits(write: FunctionWriter, op: vector.BitcastOp) -> None:
+def _vector_bits(write: IRWriter, op: vector.BitcastOp) -> None:
     define_bits(write, op, op.source, op.result)
 
 
-def _fma(write: FunctionWriter, op: vector.FMAOp) -> None:
+def _fma(write: IRWriter, op: vector.FMAOp) -> None:
     write.define(op.results[0], FLOATS["fma"](write.build, *write.operands(op)))
 
 
-def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
+def _reduction(write: IRWriter, op: vector.ReductionOp) -> None:
     """From the first lane to the last; an accumulator comes first: floats are not associative."""
     value, build = write.value(op.vector), write.build
     combine = FOLDS[op.kind.data.value](value.type)
@@ -239,18 +239,18 @@ def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
     write.define(op.dest, found)
 
 
-def _added_pairs(build: Builder, name: str, accumulator: Value, x: Value, w: Value) -> Value:
+def _added_pairs(build: Builder, name: str, accumulator: IRValue, x: IRValue, w: IRValue) -> IRValue:
     """A multiplication with sums of neighbours and an addition, which LLVM makes one instruction where there is one."""
     return build.binary("add", accumulator, build.call(name, accumulator.type, [x, w]))
 
 
-_BY_INTRINSICS: Mapping[str, Callable[[Builder, str, Type, Sequence[Value]], Value]] = {
+_BY_INTRINSICS: Mapping[str, Callable[[Builder, str, Type, Sequence[IRValue]], IRValue]] = {
     DOT_PAIRS: lambda build, name, type_, values: _added_pairs(build, name, *values)
 }
 """Instructions that are more than a call of their intrinsic on all operands."""
 
 
-def _instruction(write: FunctionWriter, op: Operation, result: SSAValue, name: str, bits: int) -> None:
+def _instruction(write: IRWriter, op: Operation, result: SSAValue, name: str, bits: int) -> None:
     """What the instruction set of the module has one instruction for."""
     isa = write.parts.isa
     if bits not in isa.widths(name):
@@ -260,18 +260,18 @@ def _instruction(write: FunctionWriter, op: Operation, result: SSAValue, name: s
     write.define(result, call(write.build, intrinsic, type_, write.operands(op)))
 
 
-def _dot_accumulate(write: FunctionWriter, op: simd_lanes.DotAccumulateOp) -> None:
+def _dot_accumulate(write: IRWriter, op: simd_lanes.DotAccumulateOp) -> None:
     _instruction(write, op, op.result, op.kind, lanes_of(op.result) * 32)
 
 
-def _multiply_pairs(write: FunctionWriter, op: simd_lanes.MultiplyPairsOp) -> None:
+def _multiply_pairs(write: IRWriter, op: simd_lanes.MultiplyPairsOp) -> None:
     _instruction(write, op, op.result, MULTIPLY_PAIRS, lanes_of(op.result) * 16)
 
 
 _UNSIGNED = frozenset({simd_lanes.Conversion.EXTUI, simd_lanes.Conversion.UITOFP, simd_lanes.Conversion.FPTOUI})
 
 
-def _convert(write: FunctionWriter, op: simd_lanes.ConvertOp) -> None:
+def _convert(write: IRWriter, op: simd_lanes.ConvertOp) -> None:
     kind = simd_lanes.Conversion(op.kind.data)
     if kind == simd_lanes.Conversion.BITCAST:
         define_bits(write, op, op.value, op.result)
@@ -279,7 +279,7 @@ def _convert(write: FunctionWriter, op: simd_lanes.ConvertOp) -> None:
         define_converted(write, op, op.value, op.result, is_signed=kind not in _UNSIGNED)
 
 
-def _narrow(write: FunctionWriter, op: simd_lanes.NarrowOp) -> None:
+def _narrow(write: IRWriter, op: simd_lanes.NarrowOp) -> None:
     """Clamped and truncated, which LLVM makes one instruction where there is one."""
     values, build = [write.value(each) for each in op.values], write.build
     bits, result = bits_of(element_of(op.result)), write.type(op, op.result.type)
@@ -294,7 +294,7 @@ def _narrow(write: FunctionWriter, op: simd_lanes.NarrowOp) -> None:
     write.define(op.result, build.cast("trunc", value, result))
 
 
-def _packed(build: Builder, values: Sequence[Value]) -> Value:
+def _packed(build: Builder, values: Sequence[IRValue]) -> IRValue:
     """Two steps of saturation inside the quarters of registers, and the quarters in their order: half the instructions
     of one conversion each."""
     halves, bytes_ = type_of("i16", 32), type_of("i8", 64)
@@ -304,7 +304,7 @@ def _packed(build: Builder, values: Sequence[Value]) -> Value:
     return build.cast("bitcast", build.lanes(mixed, order), bytes_)
 
 
-def _joined(build: Builder, vectors: Sequence[Value]) -> Value:
+def _joined(build: Builder, vectors: Sequence[IRValue]) -> IRValue:
     """The lanes of vectors of one type, concatenated."""
     whole = vectors[0]
     for added in vectors[1:]:
@@ -315,16 +315,16 @@ def _joined(build: Builder, vectors: Sequence[Value]) -> Value:
     return whole
 
 
-def _compare(write: FunctionWriter, op: simd_lanes.CompareOp) -> None:
+def _compare(write: IRWriter, op: simd_lanes.CompareOp) -> None:
     write.define(op.result, compared(write.build, op.predicate.data, write.value(op.lhs), write.value(op.rhs)))
 
 
-def _select(write: FunctionWriter, op: simd_lanes.SelectOp) -> None:
+def _select(write: IRWriter, op: simd_lanes.SelectOp) -> None:
     write.define(op.result, write.build.select(*write.operands(op)))
 
 
-def _interleave(half: int) -> Callable[[FunctionWriter, simd_lanes.InterleaveOp], None]:
-    def emit(write: FunctionWriter, op: simd_lanes.InterleaveOp) -> None:
+def _interleave(half: int) -> Callable[[IRWriter, simd_lanes.InterleaveOp], None]:
+    def emit(write: IRWriter, op: simd_lanes.InterleaveOp) -> None:
         count, block = lanes_of(op.lhs), op.block_lanes
         firsts = [
             start + half * (block // 2) + place for start in range(0, count, block) for place in range(block // 2)
@@ -335,11 +335,11 @@ def _interleave(half: int) -> Callable[[FunctionWriter, simd_lanes.InterleaveOp]
     return emit
 
 
-def _reduce_add(write: FunctionWriter, op: simd_lanes.ReduceAddOp) -> None:
+def _reduce_add(write: IRWriter, op: simd_lanes.ReduceAddOp) -> None:
     write.define(op.result, reduced_halves(write.build, write.value(op.value)))
 
 
-def _round_to_int(write: FunctionWriter, op: simd_lanes.RoundToIntOp) -> None:
+def _round_to_int(write: IRWriter, op: simd_lanes.RoundToIntOp) -> None:
     value, result = write.value(op.value), write.type(op, op.result.type)
     write.define(op.result, write.build.call(f"llvm.lrint.{result.suffix}.{value.type.suffix}", result, [value]))
 

@@ -24,8 +24,8 @@ from qmlir.targets.cpu.emitters.llvm.arithmetic import (
     high_product,
 )
 from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, FunctionWriter
-from qmlir.targets.cpu.emitters.llvm.values import Value, constant, integer, lane_texts
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
+from qmlir.targets.cpu.emitters.llvm.values import IRValue, constant, integer, lane_texts
 from qmlir.targets.cpu.emitters.numba.text import Index
 from qmlir.text.elements import dense_array
 
@@ -45,7 +45,7 @@ FUNCTIONS: Mapping[type[Operation], Lowering] = {
 """Operations of one result of the type of an operand."""
 
 
-def _function(write: FunctionWriter, op: Operation) -> None:
+def _function(write: IRWriter, op: Operation) -> None:
     write.define(op.results[0], FUNCTIONS[type(op)](write.build, *write.operands(op)))
 
 
@@ -63,7 +63,7 @@ def _product(a: Index, b: Index) -> Index | None:
     return None if b.number is None else a.times(b.number)
 
 
-def _folded(write: FunctionWriter, op: Operation) -> None:
+def _folded(write: IRWriter, op: Operation) -> None:
     result = op.results[0]
     if isinstance(result.type, IndexType):
         found = FOLDED[type(op)](*(write.index(value) for value in op.operands))
@@ -88,7 +88,7 @@ SIGNED: Mapping[type[Operation], bool] = {
 """Conversions, and whether they read or give signed integers."""
 
 
-def _conversion(write: FunctionWriter, op: Operation) -> None:
+def _conversion(write: IRWriter, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     if isinstance(source.type, IndexType) and isinstance(result.type, IndexType):
         write.values[result] = write.values[source]
@@ -96,34 +96,32 @@ def _conversion(write: FunctionWriter, op: Operation) -> None:
     define_converted(write, op, source, result, is_signed=SIGNED[type(op)])
 
 
-def define_converted(
-    write: FunctionWriter, op: Operation, source: SSAValue, result: SSAValue, *, is_signed: bool
-) -> None:
+def define_converted(write: IRWriter, op: Operation, source: SSAValue, result: SSAValue, *, is_signed: bool) -> None:
     """Let `result` be a conversion of `source`."""
     element = write.type(op, result.type).element
     write.define(result, converted(write.build, write.value(source), element, is_signed=is_signed))
 
 
-def define_bits(write: FunctionWriter, op: Operation, source: SSAValue, result: SSAValue) -> None:
+def define_bits(write: IRWriter, op: Operation, source: SSAValue, result: SSAValue) -> None:
     """Let `result` be the bits of `source`."""
     write.define(result, same_bits(write.build, write.value(source), write.type(op, result.type).element))
 
 
-def _bitcast(write: FunctionWriter, op: arith.BitcastOp) -> None:
+def _bitcast(write: IRWriter, op: arith.BitcastOp) -> None:
     define_bits(write, op, op.input, op.result)
 
 
-def _compare_integers(write: FunctionWriter, op: arith.CmpiOp) -> None:
+def _compare_integers(write: IRWriter, op: arith.CmpiOp) -> None:
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     write.define(op.result, compared(write.build, predicate, write.value(op.lhs), write.value(op.rhs)))
 
 
-def _compare_floats(write: FunctionWriter, op: arith.CmpfOp) -> None:
+def _compare_floats(write: IRWriter, op: arith.CmpfOp) -> None:
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
     write.define(op.result, compared(write.build, predicate, write.value(op.lhs), write.value(op.rhs)))
 
 
-def _constant(write: FunctionWriter, op: arith.ConstantOp) -> None:
+def _constant(write: IRWriter, op: arith.ConstantOp) -> None:
     value = op.value
     if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
         write.values[op.result] = Index(constant=value.value.data)
@@ -135,14 +133,14 @@ def _constant(write: FunctionWriter, op: arith.ConstantOp) -> None:
     write.values[op.result] = _number(write, op)
 
 
-def _number(write: FunctionWriter, op: arith.ConstantOp) -> Value:
+def _number(write: IRWriter, op: arith.ConstantOp) -> IRValue:
     value, type_ = op.value, write.type(op, op.result.type)
     match value:
         case IntegerAttr():
             return integer(type_, wrapped(value.value.data, type_.bits))
         case FloatAttr():
             bits = int.from_bytes(value.type.pack((value.value.data,)), "little")
-            return Value(type_, str(bits)) if type_.is_half else constant(type_, _bits_array(bits, type_.bits))
+            return IRValue(type_, str(bits)) if type_.is_half else constant(type_, _bits_array(bits, type_.bits))
         case _:
             raise op_error(op, f"is the constant {value}: compiled are numbers and dense<…>")
 
@@ -151,7 +149,7 @@ def _bits_array(bits: int, width: int) -> npt.NDArray[np.generic]:
     return np.array([bits], f"u{width // 8}").view(f"f{width // 8}")
 
 
-def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Value:
+def dense_vector(write: IRWriter, op: Operation, dense: AnyDense) -> IRValue:
     """The vector of a dense attribute. Raises `DiagnosticError` where it is none of one axis."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
@@ -159,7 +157,7 @@ def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Value
     type_, array = write.type(op, dense.type), dense_array(dense)
     texts = lane_texts(type_.element, array)
     if len(set(texts)) == 1:
-        return splatted(write, Value(type_.scalar(), texts[0]), type_.lanes)
+        return splatted(write, IRValue(type_.scalar(), texts[0]), type_.lanes)
     return constant(type_, array)
 
 
@@ -167,7 +165,7 @@ _REGISTER_FEATURES = {16: "sse2", 32: "avx2", 64: "avx512bw"}
 """Bytes of a register of x86 and the feature that has it."""
 
 
-def splatted(write: FunctionWriter, value: Value, lanes: int) -> Value:
+def splatted(write: IRWriter, value: IRValue, lanes: int) -> IRValue:
     """A vector of one scalar.
 
     LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
@@ -182,14 +180,14 @@ def splatted(write: FunctionWriter, value: Value, lanes: int) -> Value:
     return write.build.unseen(vector, "=v") if is_register and not is_known else vector
 
 
-def _add_with_carry(write: FunctionWriter, op: arith.AddUIExtendedOp) -> None:
+def _add_with_carry(write: IRWriter, op: arith.AddUIExtendedOp) -> None:
     a, b = write.value(op.lhs), write.value(op.rhs)
     total = write.build.binary("add", a, b)
     write.define(op.sum, total)
     write.define(op.overflow, write.build.compare("icmp ult", total, a))
 
 
-def _multiply_extended(write: FunctionWriter, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
+def _multiply_extended(write: IRWriter, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
     a, b = write.value(op.lhs), write.value(op.rhs)
     extend = "sext" if isinstance(op, arith.MulSIExtendedOp) else "zext"
     write.define(op.results[0], write.build.binary("mul", a, b))

@@ -44,8 +44,8 @@ def made_engine() -> Any:
 
 
 @cache
-def _engine() -> Any:
-    """The engine of all entries."""
+def entry_engine() -> Any:
+    """The engine of all entries. LLVM looks for functions in the process from the first engine on."""
     return made_engine()
 
 
@@ -79,10 +79,10 @@ def _entry(arguments: tuple[str, ...]) -> Any:
     symbol = f"qmlir_entry_{next(_NUMBERS)}"
     body = ["%result = alloca ptr", "%error = alloca ptr", *lines, f"call i32 %code({', '.join(given)})", "ret void"]
     module = llvm.parse_assembly("\n".join([f"define void @{symbol}({', '.join(taken)}) {{", *body, "}"]))
-    _engine().add_module(module)
-    _engine().finalize_object()
+    entry_engine().add_module(module)
+    entry_engine().finalize_object()
     # Compiled code needs nothing of Python while it runs: other threads go on.
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, *kinds)(_engine().get_function_address(symbol))
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, *kinds)(entry_engine().get_function_address(symbol))
 
 
 def entry(address: int, arguments: Sequence[str], owner: object = None) -> Callable[..., None]:

@@ -22,7 +22,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from .entry import entry, made_engine
+from .entry import entry, entry_engine, made_engine
 from .errors import DamagedError
 from .processor import processor_features, processor_name
 from .record_code import RECORDS
@@ -96,6 +96,7 @@ def _has_all(header: Mapping[str, Any]) -> bool:
     """Whether the process has every function that code calls: LLVM ends the process where a symbol is missing."""
     if any(name.startswith(RECORDS) for name in header["needs"]):
         import_module(".records", __package__).provide_records()
+    entry_engine()  # before the first engine, LLVM finds no function of the process
     return all(llvm.address_of_symbol(name) is not None for name in header["needs"])
 
 

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.lowering import constants_of
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.package import load_package
 from qmlir.targets.cpu.scheduled import contraction_schedule
-from tests.support.emitted import divided, parsed
+from tests.support.emitted import EMITTERS, divided, parsed, write_emitted
 from tests.support.nets import Net
 
 DOUBLED = """
@@ -115,17 +113,16 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
-def _written(folder: Path, name: str, text: str) -> Path:
-    module = divided(parsed(text))
+def _written(folder: Path, name: str, text: str, emitter: str) -> Path:
     (folder / name).mkdir()
-    write_package(folder / name, emit_module(module), constants_of(module))
+    write_emitted(folder / name, divided(parsed(text)), emitter)
     return folder
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=EMITTERS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the package `threaded` lies, a program whose kernel is divided."""
-    return _written(tmp_path_factory.mktemp("programs"), "threaded", DOUBLED)
+    return _written(tmp_path_factory.mktemp("programs"), "threaded", DOUBLED, request.param)
 
 
 def test_calls_at_once(folder: Path) -> None:
@@ -154,25 +151,30 @@ assert len(team._kept) < 1000, "programs are kept that no thread can be in"
 """
 
 
-def test_more_threads_than_cores(tmp_path: Path) -> None:
-    """Four threads share what cores there are: some always come late, and find steps or whole jobs that are over."""
-    for name, text in (("grid", SHARED), ("threaded", DOUBLED)):
-        _written(tmp_path, name, text.replace("threads = 2", "threads = 4"))
+@pytest.mark.parametrize("emitters", [("numba", "numba"), ("llvm", "llvm"), ("numba", "llvm")])
+def test_more_threads_than_cores(emitters: tuple[str, str], tmp_path: Path) -> None:
+    """Four threads share what cores there are: some always come late, and find steps or whole jobs that are over.
+
+    Programs of both emitters share a team.
+    """
+    for (name, text), emitter in zip((("grid", SHARED), ("threaded", DOUBLED)), emitters, strict=True):
+        _written(tmp_path, name, text.replace("threads = 2", "threads = 4"), emitter)
     command = [sys.executable, "-c", MORE_THREADS_THAN_CORES, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def test_a_team_that_slept(folder: Path) -> None:
-    program: Any = load_package(folder / "threaded", "threaded_program").program
+    program: Any = load_package(folder / "threaded", f"threaded_{folder.parent.name}").program
     for number in range(4):
         np.testing.assert_array_equal(program([np.full((64, 256), number, np.int32)], None)["y"], 2 * number)
         time.sleep(0.05)  # far more than a thread waits before it sleeps
 
 
-def test_loops_around_each_other_and_what_one_thread_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("emitter", EMITTERS)
+def test_loops_around_each_other_and_what_one_thread_does(emitter: str, tmp_path: Path) -> None:
     """Three by five steps on two threads; a store between them that both must see, and every other step behind it."""
-    program: Any = load_package(_written(tmp_path, "grid", SHARED) / "grid", "grid_program").program
+    program: Any = load_package(_written(tmp_path, "grid", SHARED, emitter) / "grid", "grid_program").program
     x = np.arange(15, dtype=np.int32).reshape(3, 5)
     wanted = x
     for _ in range(2):

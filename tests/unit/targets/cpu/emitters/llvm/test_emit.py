@@ -1,0 +1,128 @@
+"""LLVM IR of modules of loops: what the text says of memory, that every operation has a row, and what is refused."""
+
+import re
+
+import pytest
+
+from qmlir.dialects.kernel.custom import CustomOp
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu.emitters.llvm.emit import emit_module
+from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.numba.families import EMISSIONS as NUMBA_EMISSIONS
+from qmlir.targets.cpu.emitters.numba.runtime.ir_code import facts_of
+from tests.support.emitted import parsed
+
+X86, ARM = Processor("x86_64-unknown-linux-gnu"), Processor("aarch64-unknown-linux-gnu")
+
+
+def test_every_operation_of_the_loops_has_a_row() -> None:
+    """The two emitters take the same operations; custom kernels have a row that refuses them."""
+    assert set(EMISSIONS) == set(NUMBA_EMISSIONS)
+    assert CustomOp in EMISSIONS
+
+
+def module(calls: str, main: str = "") -> str:
+    """A kernel that adds `x` to `y`, and a program that calls it."""
+    return f"""
+func.func private @add(%x: memref<8xi32> {{kernel.read_only}}, %y: memref<8xi32>) {{
+  %c0 = arith.constant 0 : index
+  %a = simd.load %x[%c0] : memref<8xi32> to vector<8xi32>
+  %b = simd.load %y[%c0] : memref<8xi32> to vector<8xi32>
+  %c = arith.addi %a, %b : vector<8xi32>
+  simd.store %c, %y[%c0] : vector<8xi32>, memref<8xi32>
+  func.return
+}}
+func.func @main(%x: memref<8xi32> {{nn.name = "x"}}, %y: memref<8xi32> {{nn.result, nn.name = "y"{main}}}) {{
+  {calls}
+  func.return
+}}
+"""
+
+
+def call(x: str, y: str) -> str:
+    return f"func.call @add({x}, {y}) : (memref<8xi32>, memref<8xi32>) -> ()"
+
+
+def head_of(text: str) -> str:
+    """The line that begins the kernel."""
+    (found,) = re.findall(r"^define internal void @program_add\(.*$", text, re.MULTILINE)
+    return found
+
+
+def test_memory_that_no_other_argument_has() -> None:
+    text = emit_module(parsed(module(call("%x", "%y"))), X86)
+    assert "(ptr noalias readonly %a0, ptr noalias %a1)" in head_of(text)
+    assert "alignstack(32)" in head_of(text)
+
+
+@pytest.mark.parametrize(
+    ("calls", "main"),
+    [
+        (call("%y", "%y"), ""),
+        (f"{call('%x', '%y')}\n  {call('%y', '%y')}", ""),
+        (call("%x", "%y"), ", kernel.may_overwrite = array<i64: 0>"),
+    ],
+    ids=["one array", "in one of two calls", "an output that may be the input"],
+)
+def test_memory_that_two_arguments_may_have(calls: str, main: str) -> None:
+    assert "(ptr readonly %a0, ptr %a1)" in head_of(emit_module(parsed(module(calls, main)), X86))
+
+
+PARTS = """
+%m = memref.alloc() : memref<64xi8>
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant {second} : index
+  %a = memref.view %m[%c0][] : memref<64xi8> to memref<8xi32>
+  %b = memref.view %m[%c16][] : memref<64xi8> to memref<8xi32>
+  {call}"""
+
+
+@pytest.mark.parametrize(("second", "is_apart"), [(32, True), (28, False)])
+def test_parts_of_one_buffer(second: int, is_apart: bool) -> None:
+    text = module(PARTS.format(second=second, call=call("%a", "%b")))
+    assert ("noalias" in head_of(emit_module(parsed(text), X86))) == is_apart
+
+
+def test_the_first_line_says_what_the_program_is() -> None:
+    facts = facts_of(emit_module(parsed(module(call("%x", "%y"))), X86))
+    assert facts["INPUTS"] == [["x", "int32", [8], False, 0]]
+    assert facts["OUTPUTS"] == [["y", "int32", [8], False, 0]]
+    assert facts["CALLS"] == [["program_add", []]]
+    assert facts["needs"] == []
+    assert facts["features"] == []
+
+
+def test_the_same_text_again() -> None:
+    made = [emit_module(parsed(module(call("%x", "%y"))), X86) for _ in range(2)]
+    assert made[0] == made[1]
+
+
+def test_what_is_of_one_processor() -> None:
+    """Assembly against faults of LLVM for x86, and the alignment of its stack, are in no other's text."""
+    store = """
+func.func @main(%n: memref<1xindex>, %y: memref<8xi32> {nn.result, nn.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %c = memref.load %n[%c0] : memref<1xindex>
+  %v = simd.load %y[%c0] : memref<8xi32> to vector<8xi32>
+  simd.store_partial %v, %y[%c0], %c : vector<8xi32>, memref<8xi32>
+  func.return
+}
+"""
+    for processor, count in ((X86, 1), (ARM, 0)):
+        assert emit_module(parsed(store), processor).count(" asm ") == count
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @other() {\n  func.return\n}", "a module without a function @main cannot be emitted"),
+        (
+            "func.func @main(%x: f80) {\n  func.return\n}",
+            "has a value of f80: compiled are integers of up to 64 bits, f16, bf16, f32, f64 and index",
+        ),
+    ],
+)
+def test_what_has_no_compiled_form(text: str, message: str) -> None:
+    with pytest.raises(DiagnosticError, match=re.escape(message)):
+        emit_module(parsed(text), X86)
