@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.halves import in_wider
-from qmlir.targets.cpu.emitters.llvm.values import I1, IRValue, Type, integer, number, poison, type_of
+from qmlir.targets.cpu.emitters.llvm.values import I1, IRValue, Type, integer, number, poison
 
 Lowering = Callable[..., IRValue]
 """`f(build, *values)` writes the instructions, and gives the value of the result."""
@@ -16,17 +16,29 @@ Lowering = Callable[..., IRValue]
 
 def instruction(name: str) -> Lowering:
     """One instruction of two operands."""
-    return lambda build, a, b: build.binary(name, a, b)
+
+    def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
+        return build.binary(name, a, b)
+
+    return lower
 
 
 def overloaded(name: str) -> Lowering:
     """`llvm.<name>`, overloaded by the type of the first operand."""
-    return lambda build, *values: build.overloaded(name, *values)
+
+    def lower(build: Builder, *values: IRValue) -> IRValue:
+        return build.overloaded(name, *values)
+
+    return lower
 
 
 def flagged(name: str) -> Lowering:
     """The same of intrinsics whose last operand is a flag: that the operation is defined everywhere."""
-    return lambda build, value: build.overloaded(name, value, integer(I1, 0))
+
+    def lower(build: Builder, value: IRValue) -> IRValue:
+        return build.overloaded(name, value, integer(I1, 0))
+
+    return lower
 
 
 # --- Integers ---------------------------------------------------------------------------------------------------------
@@ -176,12 +188,16 @@ def float_to_integer_power(build: Builder, base: IRValue, exponent: IRValue) -> 
     return build.cast("fptrunc", found, base.type)
 
 
+def _negated(build: Builder, value: IRValue) -> IRValue:
+    return build.unary("fneg", value)
+
+
 _FLOATS: Mapping[str, Lowering] = {
     "addf": instruction("fadd"),
     "subf": instruction("fsub"),
     "mulf": instruction("fmul"),
     "divf": instruction("fdiv"),
-    "negf": lambda build, value: build.unary("fneg", value),
+    "negf": _negated,
     "minimumf": overloaded("minimum"),
     "maximumf": overloaded("maximum"),
     "minnumf": overloaded("minimumnum"),
@@ -212,8 +228,6 @@ FLOATS: Mapping[str, Lowering] = {name: in_wider(lower) for name, lower in _FLOA
 
 # --- Comparisons ------------------------------------------------------------------------------------------------------
 
-_UNSIGNED = frozenset({"eq", "ne"})
-
 
 def compared(build: Builder, predicate: str, a: IRValue, b: IRValue) -> IRValue:
     """A comparison by a predicate of `arith.cmpi`, or for floats of `arith.cmpf`."""
@@ -221,7 +235,11 @@ def compared(build: Builder, predicate: str, a: IRValue, b: IRValue) -> IRValue:
         return integer(a.type.of("i1"), predicate == "true")
     if not a.type.is_float:
         return build.compare(f"icmp {predicate}", a, b)
-    return in_wider(lambda build, a, b: build.compare(f"fcmp {predicate}", a, b))(build, a, b)
+
+    def compare(build: Builder, a: IRValue, b: IRValue) -> IRValue:
+        return build.compare(f"fcmp {predicate}", a, b)
+
+    return in_wider(compare)(build, a, b)
 
 
 FOLDS: Mapping[str, Callable[[Type], Lowering]] = {
@@ -244,8 +262,3 @@ def reduced_halves(build: Builder, vector: IRValue) -> IRValue:
         low, high = build.lanes(vector, range(count)), build.lanes(vector, range(count, 2 * count))
         vector = add(build, low, high)
     return build.extract(vector, 0)
-
-
-def vector_of(element: str, lanes: int) -> Type:
-    """The type of a vector."""
-    return type_of(element, lanes)

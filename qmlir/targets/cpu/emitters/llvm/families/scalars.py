@@ -23,6 +23,7 @@ from qmlir.targets.cpu.emitters.llvm.arithmetic import (
     float_to_integer_power,
     high_product,
 )
+from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
 from qmlir.targets.cpu.emitters.llvm.values import IRValue, constant, integer, lane_texts
@@ -36,11 +37,15 @@ def _rows(family: Mapping[str, Lowering]) -> dict[type[Operation], Lowering]:
     return {op: row for op in operations if (row := family.get(op.name.partition(".")[2])) is not None}
 
 
+def _selected(build: Builder, condition: IRValue, a: IRValue, b: IRValue) -> IRValue:
+    return build.select(condition, a, b)
+
+
 FUNCTIONS: Mapping[type[Operation], Lowering] = {
     **_rows(INTEGERS),
     **_rows(FLOATS),
     math.FPowIOp: float_to_integer_power,
-    arith.SelectOp: lambda build, condition, a, b: build.select(condition, a, b),
+    arith.SelectOp: _selected,
 }
 """Operations of one result of the type of an operand."""
 

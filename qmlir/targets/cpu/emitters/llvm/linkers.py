@@ -1,0 +1,68 @@
+"""Linking an object into a shared library by what there is: the compiler of the system, its linker, Zig's from PyPI."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from qmlir.ir.diagnostics import text_error
+
+Linker = Callable[[str], Sequence[str] | None]
+"""From a triple to the command that links for it, without files; `None` where it can't, or isn't there."""
+
+
+def _architecture(triple: str) -> str:
+    return triple.partition("-")[0].replace("arm64", "aarch64").replace("amd64", "x86_64")
+
+
+def _links_for(command: str, triple: str) -> bool:
+    """Whether a compiler makes code of the architecture of a triple by itself."""
+    if shutil.which(command) is None:
+        return False
+    done = subprocess.run([command, "-dumpmachine"], capture_output=True, text=True, check=False)
+    return done.returncode == 0 and _architecture(done.stdout.strip()) == _architecture(triple)
+
+
+def _compiler(triple: str) -> Sequence[str] | None:
+    return ["cc", "-shared"] if _links_for("cc", triple) else None
+
+
+def _cross_compiler(triple: str) -> Sequence[str] | None:
+    command = f"{triple}-gcc"
+    return [command, "-shared"] if shutil.which(command) is not None else None
+
+
+def _zig(triple: str) -> Sequence[str] | None:
+    if importlib.util.find_spec("ziglang") is None:
+        return None
+    return [sys.executable, "-m", "ziglang", "cc", "-target", _short(triple), "-shared"]
+
+
+def _short(triple: str) -> str:
+    """A triple as Zig has it: without the vendor."""
+    parts = triple.split("-")
+    return "-".join([parts[0], *parts[2:]]) if len(parts) == 4 else triple
+
+
+LINKERS: Mapping[str, Linker] = {"cc": _compiler, "TRIPLE-gcc": _cross_compiler, "ziglang of PyPI": _zig}
+"""In the order in which they are tried."""
+
+
+def shared_library(name: str, data: bytes, triple: str) -> bytes:
+    """An object as a shared library. Raises `DiagnosticError`, one line, where nothing links for the triple."""
+    command = next((found for linker in LINKERS.values() if (found := linker(triple)) is not None), None)
+    if command is None:
+        raise text_error(f"nothing here links a shared library for {triple}: looked for {', '.join(LINKERS)}")
+    with TemporaryDirectory(prefix="qmlir-link-") as folder:
+        source, target = Path(folder) / f"{name}.o", Path(folder) / f"lib{name}.so"
+        source.write_bytes(data)
+        done = subprocess.run(
+            [*command, "-o", str(target), str(source), "-lm"], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            reason = " ".join(done.stderr.split())[:300]
+            raise text_error(f"{command[0]} does not link a shared library for {triple}: {reason}")
+        return target.read_bytes()

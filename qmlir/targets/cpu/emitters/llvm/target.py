@@ -1,0 +1,88 @@
+"""The machine that code is compiled for ahead of time: a triple, a processor of LLVM's, and features added to it.
+
+LLVM doesn't say which features a processor has, but it inlines a function only where the caller has all features of the
+callee. So a function that asks for one feature more is inlined exactly where the processor has it.
+"""
+
+# llvmlite has no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
+
+ASKED: Mapping[str, Sequence[str]] = {
+    "x86": ("sse2", "avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
+            "avx512vbmi"),
+    "aarch64": ("neon",),
+    "arm": ("neon",),
+}  # fmt: skip
+"""The features that instruction sets and emissions ask for, by the beginning of LLVM's name of the architecture."""
+
+
+@cache
+def _initialize() -> None:
+    """Every target that LLVM was built with: one of them is not this machine's."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@dataclass(frozen=True)
+class CodeTarget:
+    """Of the code: LLVM's triple, the processor (`generic` where it is empty), and features, `+dotprod,-fp16`."""
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+
+    @cached_property
+    def _target(self) -> Any:
+        _initialize()
+        try:
+            return llvm.Target.from_triple(self.triple)
+        except RuntimeError as error:
+            raise text_error(f"LLVM has no target for the triple '{self.triple}'") from error
+
+    def machine(self) -> Any:
+        """LLVM's machine. Raises `DiagnosticError` for a triple that LLVM doesn't have."""
+        return self._target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="default"
+        )
+
+    @property
+    def processor(self) -> Processor:
+        """What emission asks of it."""
+        name = str(self._target.name)
+        asked = next((features for start, features in ASKED.items() if name.startswith(start)), ())
+        return Processor(self.triple, frozenset(each for each in asked if self._has(each)))
+
+    def _has(self, feature: str) -> bool:
+        """Whether the processor has a feature."""
+        added = f"{self.features},+{feature}" if self.features else f"+{feature}"
+        machine = self.machine()
+        module = llvm.parse_assembly(_PROBE.format(cpu=self.cpu, features=self.features, added=added))
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+        return "@asks" not in str(module)
+
+
+_PROBE = """
+@seen = external global i32
+define internal void @asks() #1 {{
+  store volatile i32 1, ptr @seen
+  ret void
+}}
+define void @has() #0 {{
+  call void @asks()
+  ret void
+}}
+attributes #0 = {{ "target-cpu"="{cpu}" "target-features"="{features}" }}
+attributes #1 = {{ "target-cpu"="{cpu}" "target-features"="{added}" }}
+"""
