@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.compiling import compile as compile
     from qmlir.workflows.differentiating import gradient as gradient
+    from qmlir.workflows.emitting import emit as emit
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.finetuning import finetune as finetune

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
+from qmlir.targets.cpu.emitters.header import is_emitted
 from qmlir.targets.cpu.package import is_program
 from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of
@@ -119,6 +120,7 @@ class FolderKind:
 
 QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
 PROGRAM = FolderKind("compile", lambda path: has_parts(path) or is_program(path))
+EMITTED = FolderKind("compile --emit", is_emitted)
 
 
 _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})

@@ -21,7 +21,7 @@ from threading import Lock, RLock
 from typing import IO, Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
@@ -32,7 +32,6 @@ from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
-from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.padding.pad import outline
@@ -53,6 +52,7 @@ from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import source_of
+from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.package import (
@@ -151,27 +151,6 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
     shape = tuple(runtime.OPEN if size == DYNAMIC_INDEX else size for size in sizes)
     return runtime.ArrayPort(port.name, np.dtype(np.bool_) if is_bool else dtype, shape, has_rank=ranked is not None)
 
-
-def _as_main(module: ModuleOp, name: str) -> ModuleOp:
-    """`module` with the function `name` as the one that a program begins with, in the place of another `@main`.
-
-    Of the others, those that it calls stay.
-    """
-    function = function_of(module, name)
-    for op in list(module.ops):
-        if op is function or not isinstance(op, FuncOp):
-            continue
-        if op.sym_name.data == MAIN:
-            op.detach()
-            op.erase()
-        else:
-            op.sym_visibility = StringAttr("private")
-    function.sym_name, function.sym_visibility = StringAttr(MAIN), None
-    return run_pipeline(module, "symbol-dce")
-
-
-MAIN = "main"
-"""The function that a program begins with."""
 
 CALLS = frozenset({"run", "predict", "forward", "infer", "eval"})
 """What other libraries call to run a model."""
@@ -298,7 +277,7 @@ class Program(Runs):
         return AnyLength(plan_of(found), buckets)
 
     def _entry(self, module: ModuleOp) -> tuple[Path, Any]:
-        main = _as_main(module, self._function)
+        main = as_main(module, self._function)
         return compiled_entry(main, self._settings, self._progress)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:

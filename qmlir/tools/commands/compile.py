@@ -1,6 +1,7 @@
 """`qmlir compile`: makes a program of a float or quantized model, a folder that needs NumPy and numba or llvmlite.
 
-For other targets the folder has the partitioned module, and the output of each target for its parts.
+For other targets the folder has the partitioned module, and the output of each target for its parts. With `--emit` it
+has a program that runs without Python: C, say.
 """
 
 import argparse
@@ -8,20 +9,26 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_sizes
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.compiler import EMITTERS
+from qmlir.targets.cpu.emitters.ahead import FORMS, form_named
+from qmlir.targets.cpu.emitters.ports import checked_name
+from qmlir.targets.cpu.emitting import emit
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.emission import has_parts
 from qmlir.text.tables import bytes_text, counted
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
-from qmlir.workflows.folder import PROGRAM, check_target, written_whole
+from qmlir.workflows.folder import EMITTED, PROGRAM, check_target, written_whole
+
+EMIT_PROGRAM = "program"
+"""The form that needs Python."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +46,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--emitter", choices=EMITTERS, default=EMITTERS[0],
         help="what makes the machine code: numba, or llvm, faster, and the program needs no numba",
     )  # fmt: skip
+    parser.add_argument(
+        "--emit", default=EMIT_PROGRAM, metavar="FORM",
+        help=f"what to write: {EMIT_PROGRAM}, a Python package, or without Python {', '.join(FORMS)} "
+        f"(default: {EMIT_PROGRAM})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--name", default="model", metavar="NAME",
+        help="what files and functions without Python begin with (default: model)",
+    )  # fmt: skip
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compile a model and save the program. Raises `DiagnosticError`."""
     output = Path(arguments.output)
+    if arguments.emit != EMIT_PROGRAM:
+        return _emit(arguments, session, output)
     check_target(output, PROGRAM)
     find_targets(arguments.target or HOST)  # before the model is read
     started = time.perf_counter()
@@ -79,6 +97,41 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         result["parts"] = steps
         lines += [f"  {step['part']}: {step['target']}" for step in steps]
     session.emit(result, lambda: "\n".join(lines))
+    return 0
+
+
+def _check_emission(arguments: argparse.Namespace) -> None:
+    """Raise `DiagnosticError` for options that mean nothing without Python, and for an unknown form or name."""
+    form_named(arguments.emit)
+    checked_name(arguments.name)
+    given = {"--length": arguments.length, "--target": arguments.target, "--threads": arguments.threads != 1}
+    for option, is_given in given.items():
+        if is_given:
+            raise text_error(f"{option} is for --emit {EMIT_PROGRAM}, found --emit {arguments.emit}")
+
+
+def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
+    """Write a program that runs without Python."""
+    _check_emission(arguments)
+    check_target(output, EMITTED)
+    started = time.perf_counter()
+    module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
+    function = function_of(module, arguments.function)
+    if still_open := with_one_sample(function, {}):
+        remedy = f"for one sample say {shapes_text(still_open)}"
+        raise op_error(function, f"leaves sizes open, and --emit {arguments.emit} is for known ones: {remedy}")
+    isa = "" if arguments.isa == "host" else arguments.isa
+    emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function)
+    with written_whole(output, EMITTED) as aside:
+        emitted.write(aside)
+    seconds = time.perf_counter() - started
+    result: dict[str, Any] = {
+        "output": output,
+        "form": arguments.emit,
+        "files": list(emitted.files),
+        "seconds": seconds,
+    }
+    session.emit(result, lambda: f"{output}: {emitted.text()}, made in {seconds:.1f} s")
     return 0
 
 

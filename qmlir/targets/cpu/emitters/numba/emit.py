@@ -22,12 +22,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
-from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.signature import inputs_of
-from qmlir.targets.cpu.emitters.module import Arena, Loops, PortRow, arguments_with
-from qmlir.targets.cpu.emitters.numba.elements import memory_name, register_name
+from qmlir.targets.cpu.emitters.elements import memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
 from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import (
@@ -36,12 +33,13 @@ from qmlir.targets.cpu.emitters.numba.function import (
     EmitOperation,
     FunctionWriter,
     Tables,
+    memref_type,
 )
 from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
-from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
-from qmlir.targets.cpu.emitters.places import SLACK
-from qmlir.targets.cpu.isa import isa_of
+from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
+from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
+from qmlir.targets.cpu.isa.base import InstructionSet
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -58,9 +56,8 @@ def _is_operation(name: str) -> bool:
 class _ModuleWriter:
     """The parts of the Python module while they grow."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        self.tables = Tables(isa_of(module))
-        self.loops = Loops(module)
+    def __init__(self, isa: InstructionSet) -> None:
+        self.tables = Tables(isa)
         self.names = Names(_OF_THE_MODULE, _is_operation)
         self.kernels: dict[str, str] = {}
         self.divided: set[str] = set()
@@ -70,6 +67,8 @@ class _ModuleWriter:
 
     def kernel(self, function: FuncOp) -> None:
         """Write a kernel: arguments are flat arrays, each beginning where its memory does."""
+        if function.function_type.outputs.data:
+            raise op_error(function, "returns values: a kernel writes into memory")
         name = self.names.new(function.sym_name.data)
         self.kernels[function.sym_name.data] = name
         write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
@@ -131,12 +130,11 @@ def _comment(function: FuncOp) -> str:
 class _MainWriter:
     """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
 
-    def __init__(self, parts: _ModuleWriter, function: FuncOp) -> None:
+    def __init__(self, parts: _ModuleWriter, program: LoopProgram) -> None:
         self.parts = parts
-        self.main = function
-        self.arena = Arena()
+        self.program = program
+        self.main = function = program.main
         self.constants: dict[str, str] = {}
-        self.call_rows: list[str] = []
         self.threads = team_threads(function)
         """How many threads run the steps, each all of them, where a team does."""
 
@@ -151,26 +149,25 @@ class _MainWriter:
         )
 
     def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
-        start, count = self.arena.place(op)
-        kind = memory_name(op, op.memref.type.get_element_type())
+        buffer = self.program.buffers[op.memref]
+        kind = memory_name(op, buffer.element)
         if kind == "int8":
-            write.array_memory(op, op.memref, "arena", Index(constant=start), start + count)
+            start = Index(constant=buffer.start)
+            write.array_memory(op, op.memref, "arena", start, buffer.start + buffer.elements)
             return
         name = write.names.new(write.hint(op.memref, "buffer"))
-        view = write.call("view", name_text("arena"), start, count, f'"{kind}"')
+        view = write.call("view", name_text("arena"), buffer.start, buffer.elements, f'"{kind}"')
         write.line(f"{name} = {view}")
         write.array_memory(op, op.memref, name)
 
     def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
-        symbol, _ = self.parts.loops.constant(op)
+        symbol = op.name_.string_value()
         if symbol not in self.constants:
             self.constants[symbol] = write.names.new(symbol)
         write.array_memory(op, op.memref, self.constants[symbol])
 
     def _call(self, write: FunctionWriter, op: func.CallOp) -> None:
         symbol = op.callee.root_reference.data
-        if symbol not in self.parts.kernels:
-            raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
         order = list(self.parts.kernels)
         arguments = [self._given(write, value) for value in op.arguments]
         if symbol in self.parts.divided:
@@ -179,8 +176,6 @@ class _MainWriter:
             arguments[:0] = map(name_text, (TEAM, NUMBER))
         call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
         write.line(f"{call}  # {self.parts.kernels[symbol]}")
-        nodes = json.dumps([str(origin) for origin in origins_of(op)])
-        self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")
 
     def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
         if memref_type(value) is None:
@@ -194,7 +189,7 @@ class _MainWriter:
         """The source of the function."""
         write, parts, function = self.write, self.parts, self.main
         ports = [parts.argument(write, function, value) for value in function.body.block.args]
-        count = len(inputs_of(function))  # they come first, and the caller's arrays may be read-only
+        count = len(self.program.inputs)  # they come first, and the caller's arrays may be read-only
         ports[:count] = [(name, f"const {kind.removeprefix('const ')}") for name, kind in ports[:count]]
         write.block(function.body.block)
         write.lines[:0] = self._constant_lines()
@@ -210,7 +205,7 @@ class _MainWriter:
         kinds = [kind.removeprefix("const ") for _, kind in ports]
         rows = [
             ("kernels", len(self.parts.kernels), "int64"),
-            ("arena", self.arena.size + SLACK, "int8"),
+            ("arena", self.program.arena_bytes, "int8"),
             ("constants", len(self.constants), "int64"),
             *((name, size, kind) for (name, _), size, kind in zip(ports, sizes, kinds, strict=True)),
         ]
@@ -229,22 +224,21 @@ class _MainWriter:
         """The arrays of the constants, which come as one table of addresses: fewer arguments to unpack."""
         lines: list[str] = []
         for number, (symbol, name) in enumerate(self.constants.items()):
-            count = math.prod(self.parts.loops.globals[symbol].type.get_shape())
-            made = self.write.call("array_at", name_text("constants"), number, count, f'"{self._kind(symbol)}"')
+            constant = self.program.constants[symbol]
+            kind = memory_name(self.main, constant.element)
+            made = self.write.call("array_at", name_text("constants"), number, constant.elements, _quoted(kind))
             lines.append(f"{INDENT}{name} = {made}")
         return lines
 
-    def _kind(self, symbol: str) -> str:
-        op = self.parts.loops.globals[symbol]
-        return memory_name(op, op.type.get_element_type())
-
     def constant_rows(self) -> list[str]:
         """The rows of `CONSTANTS`."""
-        rows: list[str] = []
-        for symbol in self.constants:
-            type_ = self.parts.loops.globals[symbol].type
-            rows.append(f"({_quoted(symbol)}, {_quoted(self._kind(symbol))}, {math.prod(type_.get_shape())})")
-        return rows
+        rows = ((each, memory_name(self.main, each.element)) for each in self.program.constants.values())
+        return [f"({_quoted(each.symbol)}, {_quoted(kind)}, {each.elements})" for each, kind in rows]
+
+    def call_rows(self) -> list[str]:
+        """The rows of `CALLS`."""
+        rows = ((self.parts.kernels[each.kernel], each.nodes) for each in self.program.calls)
+        return [f"({_quoted(kernel)}, {json.dumps(nodes)})" for kernel, nodes in rows]
 
 
 def _memory(value: SSAValue) -> MemRefType[Attribute]:
@@ -253,10 +247,15 @@ def _memory(value: SSAValue) -> MemRefType[Attribute]:
     return type_
 
 
-def _port_rows(rows: Sequence[PortRow]) -> list[str]:
-    """The rows of ports in Python."""
-    texts = ((_quoted(name), _quoted(dtype), *rest) for name, dtype, *rest in rows)
-    return [f"({', '.join(map(str, text))})" for text in texts]
+def _port_rows(ports: Sequence[MainPort]) -> list[str]:
+    """The rows of `INPUTS` or `OUTPUTS`."""
+    rows = ((_quoted(each.name), _quoted(each.dtype), each.shape, each.refuses_nan, each.bits) for each in ports)
+    return [f"({', '.join(map(str, row))})" for row in rows]
+
+
+def _in_place(program: LoopProgram) -> list[list[int]]:
+    """For each output the inputs whose memory it may be."""
+    return [] if program.main.arg_attrs is None else [list(each.in_place) for each in program.outputs]
 
 
 def _table(name: str, rows: Sequence[str]) -> str:
@@ -284,11 +283,11 @@ def emit_module(module: ModuleOp) -> str:
 
     Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
     """
-    parts = _ModuleWriter(module)
-    loops = parts.loops
-    for function in loops.kernels:
+    program = program_of(module)
+    parts = _ModuleWriter(program.isa)
+    for function in program.kernels:
         parts.kernel(function)
-    writer = _MainWriter(parts, loops.main)
+    writer = _MainWriter(parts, program)
     steps = writer.text()
     parts.tables.imported.add("addresses")
     if parts.tables.instructions:
@@ -307,11 +306,11 @@ def emit_module(module: ModuleOp) -> str:
     tables = "\n".join(
         [
             _table("CONSTANTS", writer.constant_rows()),
-            _table("INPUTS", _port_rows(loops.inputs)),
-            _table("OUTPUTS", _port_rows(loops.outputs)),
-            f"IN_PLACE = {loops.in_place}",
-            _table("CALLS", writer.call_rows),
-            f"ARENA_BYTES = {writer.arena.size + SLACK}",
+            _table("INPUTS", _port_rows(program.inputs)),
+            _table("OUTPUTS", _port_rows(program.outputs)),
+            f"IN_PLACE = {_in_place(program)}",
+            _table("CALLS", writer.call_rows()),
+            f"ARENA_BYTES = {program.arena_bytes}",
             *_instruction_lines(parts.tables),
             *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
         ]

@@ -15,10 +15,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.elements import literal, memory_name, register_name
+from qmlir.targets.cpu.emitters.elements import memory_name, register_name
+from qmlir.targets.cpu.emitters.numba.elements import literal
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.numba.runtime import operations
-from qmlir.targets.cpu.emitters.numba.text import Index, Text, reads_of
+from qmlir.targets.cpu.emitters.text import Index, Text, reads_of
 from qmlir.text.elements import dense_array
 
 INFIX: Mapping[type[Operation], str] = {

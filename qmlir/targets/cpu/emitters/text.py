@@ -1,4 +1,4 @@
-"""Pieces of Python: expressions that know the names which they read, sums of indices with numbers folded, names."""
+"""Pieces of emitted code: expressions that know the names which they read, sums of indices, names."""
 
 import keyword
 import re

@@ -1,0 +1,77 @@
+"""Emission ahead of time: forms of a program that run without Python, one row each, and what was written.
+
+A form makes files of a module of loops. All of them have the same header, so that a caller may exchange one for
+another.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.targets.cpu.emitters.header import header_text
+from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
+from qmlir.targets.cpu.emitters.program import program_of
+from qmlir.text.readable import Readable
+from qmlir.text.tables import bytes_text
+
+Contents = str | bytes
+
+
+@dataclass(frozen=True)
+class AheadForm:
+    """What a program is written as: `write` gives the files beside the header; `isa` is what loops are made for."""
+
+    summary: str
+    isa: str
+    write: Callable[[EntryPoint], Mapping[str, Contents]]
+
+
+FORMS: Mapping[str, AheadForm] = {}
+"""Every form by its name."""
+
+
+def form_named(name: str) -> AheadForm:
+    """The form of this name. Raises `DiagnosticError` where there is none."""
+    if name not in FORMS:
+        raise text_error(f"no form '{name}'{nearest_name(name, FORMS)}, there are {', '.join(FORMS) or 'none'}")
+    return FORMS[name]
+
+
+class Emitted(Readable):
+    """The files of a program, by name."""
+
+    def __init__(self, form: str, name: str, files: Mapping[str, Contents]) -> None:
+        self.form = form
+        self.name = name
+        self.files = files
+
+    def text(self) -> str:
+        """The files and their sizes."""
+        rows = (f"  {name}: {bytes_text(len(contents))}" for name, contents in self.files.items())
+        return "\n".join([f"{self.name} as {self.form}", *rows])
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder. Raises `OSError` where the disk does not take them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, contents in self.files.items():
+            (folder / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the files into a folder, which is made where it isn't there. Raises `DiagnosticError`."""
+        try:
+            self.write(Path(folder))
+        except OSError as error:
+            raise text_error(f"cannot write '{folder}': {error.strerror or error}") from error
+
+
+def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model") -> Emitted:
+    """The files of a module of loops, made for one thread, in a form: `name.h`, and what computes.
+
+    Raises `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
+    """
+    row, entry = form_named(form), EntryPoint(program_of(loops), checked_name(name))
+    return Emitted(form, name, {**row.write(entry), f"{name}.h": header_text(entry)})

@@ -1,0 +1,62 @@
+"""Element types as every emitter sees them: names in registers, NumPy types of the caller's arrays, bytes in memory."""
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, i1
+from xdsl.ir import Attribute, Operation
+
+from qmlir.dialects.simd.base import as_vector
+from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.small_floats import as_small_float
+from qmlir.text.elements import dense_dtype
+
+_FLOATS: dict[type[Attribute], str] = {
+    Float16Type: "f16",
+    BFloat16Type: "bf16",
+    Float32Type: "f32",
+    Float64Type: "f64",
+}
+
+
+def register_name(op: Operation, type_: Attribute) -> str:
+    """The name of an element type in registers. Raises `DiagnosticError` where there is none."""
+    vector = as_vector(type_)
+    element = type_ if vector is None else vector.get_element_type()
+    if isinstance(element, IndexType):
+        return "index" if vector is None else "i64"
+    integer = as_integer(element)
+    if integer is not None and 1 <= integer.width.data <= 64:
+        return f"i{integer.width.data}"
+    if type(element) in _FLOATS:
+        return _FLOATS[type(element)]
+    raise op_error(op, f"has a value of {type_}: compiled are integers of up to 64 bits, f16, bf16, f32, f64 and index")
+
+
+def memory_name(op: Operation, element: Attribute) -> str:
+    """The NumPy type of flat arrays of an element type, as compiled code sees them: short floats as their bits."""
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise op_error(op, f"has memory of {element}, which no NumPy type holds")
+    return "uint16" if isinstance(element, Float16Type | BFloat16Type) else str(dtype).replace("uint", "int")
+
+
+def caller_dtype(op: Operation, element: Attribute) -> str:
+    """The NumPy type of the caller's array."""
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise op_error(op, f"has elements of {element}, which no NumPy type holds")
+    return "bool" if element == i1 else str(dtype)
+
+
+def unfilled_bits(element: Attribute) -> int:
+    """The width of elements that do not fill those of the caller's array, integers or bits of floats; 0 for others."""
+    held = as_integer(element) or as_small_float(element)
+    if held is None or element == i1:
+        return 0
+    return held.bitwidth if held.bitwidth < 8 * item_size(element) else 0
+
+
+def item_size(element: Attribute) -> int:
+    """The bytes of an element in memory."""
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    return dtype.itemsize

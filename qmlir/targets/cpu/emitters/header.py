@@ -1,0 +1,82 @@
+"""The header of a program that is compiled ahead of time: the same functions and macros, whatever computes them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from qmlir.targets.cpu.emitters.ports import EntryPoint, limits
+from qmlir.targets.cpu.emitters.program import MainPort
+from qmlir.targets.cpu.emitters.text import Names
+from qmlir.targets.cpu.isa.base import ALIGNMENT
+
+_MARK = "a neural network, emitted by qmlir."
+"""What the first line of a header says."""
+
+
+def is_emitted(folder: Path) -> bool:
+    """Whether `folder` has a program that was emitted ahead of time."""
+    return any(path.read_bytes().partition(b"\n")[0].endswith(f"{_MARK} */".encode()) for path in folder.glob("*.h"))
+
+
+def comment_text(text: str) -> str:
+    """`text` as it may stand in a comment: in ASCII, on one line, without its end, and without trigraphs."""
+    escaped = text.encode("unicode_escape").decode("ascii")
+    return escaped.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+
+
+def _port_text(entry: EntryPoint, port: MainPort) -> str:
+    """What a port is, for a reader."""
+    shape = "x".join(map(str, port.shape)) or "scalar"
+    text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape} {port.dtype}"
+    if (ends := limits(port)) is not None:
+        text += f", {ends[0]} to {ends[1]}"
+    if port.refuses_nan:
+        text += ", NaN is refused"
+    if port.in_place:
+        inputs = [entry.parameters[entry.program.inputs[number]] for number in port.in_place]
+        text += f"; may be the memory of {', '.join(inputs)}"
+    return text
+
+
+def _macros(entry: EntryPoint) -> Iterator[str]:
+    program, names = entry.program, Names()
+    yield f"#define {entry.macro('ARENA_BYTES')} {entry.arena_bytes}"
+    yield f"#define {entry.macro('WEIGHTS_BYTES')} {program.weights_bytes}"
+    for port in (*program.inputs, *program.outputs):
+        what = names.new(f"{entry.parameters[port]}_elements".upper())
+        yield f"#define {entry.macro(what)} {port.elements} /* {_port_text(entry, port)} */"
+
+
+def header_text(entry: EntryPoint) -> str:
+    """The header of the program: `NAME.h`."""
+    guard, name = entry.macro("H"), entry.name
+    return "\n".join(
+        [
+            f"/* {name}: {_MARK} */",
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "",
+            "#include <stdint.h>",
+            "",
+            "/* Bytes of working memory and of all constants; elements of each array. */",
+            *_macros(entry),
+            "",
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            "",
+            "/* Compute the outputs. Gives 0, or k > 0 where input k (from 1) holds NaN or what is not a value of its",
+            "   type: then nothing is computed. Working memory is static: one call at a time. */",
+            f"{entry.signature(in_arena=False)};",
+            "",
+            f"/* The same in {entry.macro('ARENA_BYTES')} bytes of the caller, aligned to {ALIGNMENT}:",
+            "   calls in different memory may run at once. */",
+            f"{entry.signature(in_arena=True)};",
+            "",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "",
+            f"#endif /* {guard} */",
+            "",
+        ]
+    )

@@ -1,0 +1,113 @@
+"""The arrays of the caller of a program that is compiled ahead of time: what C calls them, and what is checked of them.
+
+The runtime of Python programs has the same rules (`numba/runtime/ports.py`): NaN is refused where floats are quantized,
+and so is an element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2. Kernels hold
+integers of few bits with a sign; the caller of a `u4` has 0 to 15, so those inputs are copied before kernels read them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.emitters.elements import item_size
+from qmlir.targets.cpu.emitters.program import SLACK, LoopProgram, MainPort
+from qmlir.targets.cpu.emitters.text import Names
+from qmlir.targets.cpu.isa.base import ALIGNMENT
+
+C_KEYWORDS = (
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool", "_Complex",
+    "_Imaginary",
+)  # fmt: skip
+CPP_KEYWORDS = (
+    "alignas", "alignof", "asm", "bool", "catch", "class", "constexpr", "decltype", "delete", "explicit", "export",
+    "false", "friend", "mutable", "namespace", "new", "noexcept", "nullptr", "operator", "private", "protected",
+    "public", "template", "this", "throw", "true", "try", "typename", "using", "virtual", "wchar_t", "and", "or", "not",
+    "xor",
+)  # fmt: skip
+"""The header is read by C++, too."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+_KINDS: Mapping[str, str] = {"bool": "uint8_t", "float32": "float", "float64": "double"}
+_CODES: Mapping[int, str] = {1: "uint8_t", 2: "uint16_t"}
+
+
+def checked_name(name: str) -> str:
+    """`name`, which files, functions and macros begin with. Raises `DiagnosticError` where it is no identifier of C."""
+    if not _IDENTIFIER.fullmatch(name) or name in (*C_KEYWORDS, *CPP_KEYWORDS):
+        raise text_error(f"'{name}' is not a name of C: accepted are letters of ASCII, digits and _, a letter first")
+    return name
+
+
+def is_narrow(port: MainPort) -> bool:
+    """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits; or one bit
+    with a sign, -1 and 0, which kernels hold as 1 and 0."""
+    return port.bits > 0 and (not port.dtype.startswith("int") or port.bits == 1)
+
+
+def limits(port: MainPort) -> tuple[int, int] | None:
+    """The smallest and the largest element of an input, where its type in C holds more; of floats, of their bits."""
+    if port.dtype == "bool":
+        return 0, 1
+    if not port.bits:
+        return None
+    half = 1 << port.bits - 1
+    return (-half, half - 1) if port.dtype.startswith("int") else (0, 2 * half - 1)
+
+
+def c_type(port: MainPort) -> str:
+    """The type of the elements in C: short and small floats as their bits."""
+    if port.dtype in _KINDS:
+        return _KINDS[port.dtype]
+    if port.dtype.startswith(("int", "uint")) and np.dtype(port.dtype).itemsize == item_size(port.element):
+        return f"{port.dtype}_t"
+    return _CODES[item_size(port.element)]
+
+
+@dataclass(frozen=True, eq=False)
+class EntryPoint:
+    """The functions that run a program: `name_run` and `name_run_in`, as the header declares them."""
+
+    program: LoopProgram
+    name: str
+
+    @cached_property
+    def parameters(self) -> Mapping[MainPort, str]:
+        """What the parameter of each port is called, inputs first."""
+        names = Names((*C_KEYWORDS, *CPP_KEYWORDS, "arena", f"{self.name}_run", f"{self.name}_run_in"))
+        return {port: names.new(port.name) for port in (*self.program.inputs, *self.program.outputs)}
+
+    @cached_property
+    def copies(self) -> Mapping[MainPort, int]:
+        """Where in the arena the inputs lie that are copied for the kernels, after all buffers."""
+        found: dict[MainPort, int] = {}
+        end = self.program.arena_bytes - SLACK
+        for port in filter(is_narrow, self.program.inputs):
+            found[port] = -(-end // ALIGNMENT) * ALIGNMENT
+            end = found[port] + port.elements * item_size(port.element)
+        return found
+
+    @property
+    def arena_bytes(self) -> int:
+        """The bytes of the arena, copied inputs and what vector loads may read at the end included."""
+        ends = (start + port.elements * item_size(port.element) for port, start in self.copies.items())
+        return max(self.program.arena_bytes, max(ends, default=0) + SLACK)
+
+    def macro(self, what: str) -> str:
+        """The name of a macro of the header."""
+        return f"{self.name}_{what}".upper()
+
+    def signature(self, *, in_arena: bool) -> str:
+        """The declaration of one of the two functions, without its semicolon."""
+        ports = [
+            *(f"const {c_type(port)} *{self.parameters[port]}" for port in self.program.inputs),
+            *(f"{c_type(port)} *{self.parameters[port]}" for port in self.program.outputs),
+        ]
+        arguments = ["void *arena", *ports] if in_arena else ports
+        return f"int {self.name}_run{'_in' * in_arena}({', '.join(arguments) or 'void'})"

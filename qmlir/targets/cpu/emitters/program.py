@@ -1,0 +1,230 @@
+"""What `@main` of a module of loops says to whoever writes it down: memory, constants, ports and the order of kernels.
+
+It is computed once, and every emitter reads it. `@main` takes the arrays of the caller, inputs before outputs, all
+memory of its own lies in one arena, and its kernels write into memory.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.attributes import overwritten
+from qmlir.ir.budgets import budget, over
+from qmlir.ir.builtin_types import as_dense
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
+from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfilled_bits
+from qmlir.targets.cpu.isa import isa_of
+from qmlir.targets.cpu.isa.base import ALIGNMENT, InstructionSet
+from qmlir.text.elements import dense_array
+
+MAIN = "main"
+"""The function that a program begins with."""
+
+SLACK = 64
+"""Bytes after the last buffer that vector loads may read."""
+
+
+@dataclass(frozen=True)
+class ArenaBuffer:
+    """A piece of the arena: where it begins, in bytes, and how many elements it has."""
+
+    start: int
+    elements: int
+    element: Attribute
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A `memref.global` that `@main` reads."""
+
+    symbol: str
+    dense: DenseIntOrFPElementsAttr[Any]
+
+    @property
+    def element(self) -> Attribute:
+        """The element type."""
+        return self.dense.get_element_type()
+
+    @property
+    def array(self) -> Array:
+        """Its values, read-only."""
+        return dense_array(self.dense)
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        return math.prod(self.dense.get_shape())
+
+
+@dataclass(frozen=True)
+class MainPort:
+    """An array of the caller: its name, the element type and the NumPy type that it has for the caller, its shape.
+
+    `bits` is the width of elements that do not fill their NumPy type, 0 for others. `in_place` are the numbers of the
+    inputs whose memory an output may be.
+    """
+
+    name: str
+    value: SSAValue
+    element: Attribute
+    dtype: str
+    shape: tuple[int, ...]
+    refuses_nan: bool
+    bits: int
+    in_place: tuple[int, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """A call of a kernel, and the model's nodes that it is for."""
+
+    kernel: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LoopProgram:
+    """A module of loops with what its `@main` says, as `program_of` finds it."""
+
+    module: ModuleOp
+    isa: InstructionSet
+    main: FuncOp
+    kernels: tuple[FuncOp, ...]
+    """All functions but `@main`, in the order of the module."""
+
+    buffers: Mapping[SSAValue, ArenaBuffer]
+    """Those of the arena, by the results of `memref.alloc`."""
+
+    constants: Mapping[str, Constant]
+    """By symbol, in the order in which `@main` first names them."""
+
+    inputs: tuple[MainPort, ...]
+    outputs: tuple[MainPort, ...]
+    calls: tuple[KernelCall, ...]
+
+    @property
+    def arena_bytes(self) -> int:
+        """The bytes of the arena, with what vector loads may read after the last buffer."""
+        ends = (each.start + each.elements * item_size(each.element) for each in self.buffers.values())
+        return max(ends, default=0) + SLACK
+
+    @property
+    def weights_bytes(self) -> int:
+        """The bytes of all constants."""
+        return sum(each.elements * item_size(each.element) for each in self.constants.values())
+
+    def kernel(self, symbol: str) -> FuncOp | None:
+        """The kernel of this name."""
+        return next((each for each in self.kernels if each.sym_name.data == symbol), None)
+
+
+def arguments_with(name: str, function: FuncOp) -> list[SSAValue]:
+    """The arguments of a function that have the attribute `name`."""
+    entries = () if function.arg_attrs is None else function.arg_attrs.data
+    arguments = zip(function.body.block.args, entries, strict=False)
+    return [argument for argument, entry in arguments if name in entry.data]
+
+
+def _buffer(op: memref.AllocOp, used: int) -> ArenaBuffer:
+    """The place of an allocation after `used` bytes. Raises `DiagnosticError` for what the arena can't hold."""
+    type_ = op.memref.type
+    if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
+        raise op_error(op, f"allocates {type_}: compiled are known sizes without a layout")
+    start = -(-used // ALIGNMENT) * ALIGNMENT
+    found = ArenaBuffer(start, math.prod(type_.get_shape()), type_.get_element_type())
+    end = start + found.elements * item_size(found.element)
+    if end > budget("arena-bytes"):
+        raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', end)}")
+    return found
+
+
+def _contents(type_: RankedStructure[Attribute]) -> tuple[tuple[int, ...], Attribute]:
+    """How many elements there are of which type."""
+    return type_.get_shape(), type_.get_element_type()
+
+
+def _constant(op: memref.GetGlobalOp, named: memref.GlobalOp | None) -> Constant:
+    """What a `memref.get_global` reads. Raises `DiagnosticError` where that is nothing, or of another type."""
+    symbol = op.name_.string_value()
+    if named is None:
+        raise op_error(op, f"names @{symbol}, and the module has no such memref.global")
+    if named.type != op.memref.type:
+        raise op_error(op, f"has the type {op.memref.type}, and @{symbol} {named.type}")
+    value = as_dense(named.initial_value)
+    if value is None or _contents(value.type) != _contents(named.type):
+        found = "none" if value is None else value.type
+        raise op_error(named, f"has the type {named.type}, and takes a value of that shape and element, found {found}")
+    return Constant(symbol, value)
+
+
+def _ports(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue]) -> list[MainPort]:
+    """The ports of these arguments."""
+    refusing = arguments_with(REFUSES_NAN, function)
+    found: list[MainPort] = []
+    for port, argument in zip(ports, arguments, strict=True):
+        type_ = cast(TensorType[Attribute], port.of_caller().type)
+        element, shape = type_.get_element_type(), tuple(type_.get_shape())
+        dtype = caller_dtype(function, element)
+        found.append(MainPort(port.name, argument, element, dtype, shape, argument in refusing, unfilled_bits(element)))
+    return found
+
+
+def _with_overwritten(function: FuncOp, outputs: Sequence[MainPort]) -> tuple[MainPort, ...]:
+    """Outputs with the inputs whose memory they may be."""
+    if function.arg_attrs is None:
+        return tuple(outputs)
+    entries = function.arg_attrs.data[len(function.arg_attrs.data) - len(outputs) :]
+    return tuple(
+        replace(port, in_place=tuple(overwritten(entry))) for port, entry in zip(outputs, entries, strict=True)
+    )
+
+
+def program_of(module: ModuleOp) -> LoopProgram:
+    """What `@main` of a module of loops says.
+
+    Raises `DiagnosticError` where the module has no `@main`, and for memory and constants that a program can't have.
+    """
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    named = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
+    main = functions.get(MAIN)
+    if main is None or main.is_declaration:
+        raise text_error("a module without a function @main cannot be emitted")
+    kernels = tuple(each for each in functions.values() if each is not main and not each.is_declaration)
+    callable_ = {each.sym_name.data for each in kernels}
+    buffers: dict[SSAValue, ArenaBuffer] = {}
+    constants: dict[str, Constant] = {}
+    calls: list[KernelCall] = []
+    used = 0
+    for op in main.walk():
+        if isinstance(op, memref.AllocOp):
+            buffer = buffers[op.memref] = _buffer(op, used)
+            used = buffer.start + buffer.elements * item_size(buffer.element)
+        elif isinstance(op, memref.GetGlobalOp):
+            symbol = op.name_.string_value()
+            found = _constant(op, named.get(symbol))
+            constants.setdefault(symbol, found)
+        elif isinstance(op, func.CallOp):
+            symbol = op.callee.root_reference.data
+            if symbol not in callable_:
+                raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
+            calls.append(KernelCall(symbol, tuple(str(origin) for origin in origins_of(op))))
+    inputs, arguments = inputs_of(main), main.body.block.args
+    outputs = _ports(main, memory_outputs_of(main), arguments[len(inputs) :])
+    return LoopProgram(
+        module, isa_of(module), main, kernels, buffers, constants,
+        tuple(_ports(main, inputs, arguments[: len(inputs)])), _with_overwritten(main, outputs), tuple(calls),
+    )  # fmt: skip

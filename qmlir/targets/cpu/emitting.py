@@ -1,0 +1,43 @@
+"""`qmlir.emit`: a program that runs without Python, as files: lowered for one thread, written in one of the forms."""
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.signature import inputs_of
+from qmlir.specialization.flow import parameter_inputs
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named
+from qmlir.targets.cpu.emitters.ports import checked_name
+from qmlir.targets.cpu.entry_point import as_main
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.lowering import lowered
+
+
+def _check_closed(module: ModuleOp, function: FuncOp) -> None:
+    """Raise `DiagnosticError` where a size is open, or a shape depends on the values of an input."""
+    parameters = parameter_inputs(module, function.sym_name.data)
+    for port in inputs_of(function):
+        type_ = ranked_tensor(port.type)
+        if type_ is None or not type_.has_static_shape():
+            raise op_error(
+                function, f"input '{port.name}' has type {port.type}: emitted are known sizes, give `load` its shape"
+            )
+        if port.name in parameters:
+            raise op_error(function, f"input '{port.name}' decides on shapes: emitted are known ones, fix its value")
+
+
+def emit(module: ModuleOp, *, form: str = "c", name: str = "model", isa: str = "", function: str = "main") -> Emitted:
+    """What `module` computes as files that run without Python, in a form of `FORMS`; functions begin with `name`.
+
+    It computes what the interpreter computes, bit for bit. `isa` is an instruction set (default: that of the form,
+    which every processor has). Raises `DiagnosticError` for an unknown form or instruction set, for a name that C has
+    not, for open sizes, and for what has no such form.
+    """
+    row = form_named(form)
+    checked_name(name)
+    _check_closed(module, function_of(module, function))
+    main = as_main(specialize(module, {}, {}, function=function), function)
+    return emit_ahead(lowered(main, resolved_isa(isa or row.isa)), form, name)
