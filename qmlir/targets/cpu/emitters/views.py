@@ -1,7 +1,6 @@
-"""Views of memory, which are only names and places: what they become is the same for every emitter."""
+"""Views of memory in every emitter: slices, reshapes and casts are names for a part of an array, and write nothing."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -12,11 +11,11 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.builtin_types import integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.text import Index
-from qmlir.targets.cpu.emitters.places import Emits, LoopsWriter, Memory, static_strides
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import LoopWriter, static_strides
 
 
-def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
+def mixed_indices(write: LoopWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
     """The numbers of a list where `dynamic` gives those that the attribute leaves open."""
     given = iter(dynamic)
     return [
@@ -24,7 +23,7 @@ def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequ
     ]
 
 
-def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
+def _subview(write: LoopWriter, op: memref.SubviewOp) -> None:
     source = write.memory(op.source)
     offsets = mixed_indices(write, op.static_offsets, op.offsets)
     type_ = memref_type(op.result)
@@ -32,9 +31,7 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
     strides = [index.number for index in mixed_indices(write, op.static_strides, op.strides)]
     if None in strides or op.sizes:
         raise op_error(op, "has sizes or strides that are not known")
-    place = source.place(offsets)
-    if not place.is_simple:
-        place = write.start(op.result, place, source.array)
+    place = write.kept(f"{write.hint(op.result, source.array)}_start", source.place(offsets))
     sizes, known = integer_list(op.static_sizes), cast(list[int], strides)
     for axis, (offset, size, stride) in enumerate(zip(offsets, sizes, known, strict=True)):
         if stride < 1 or size < 0:
@@ -72,7 +69,7 @@ def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
     return not left
 
 
-def _reshaped(write: LoopsWriter, op: Operation) -> None:
+def _reshaped(write: LoopWriter, op: Operation) -> None:
     """Memory under another shape: axes that are joined have no gaps between them, whatever others have."""
     source, result = write.memory(op.operands[0]), op.results[0]
     type_ = memref_type(result)
@@ -98,11 +95,11 @@ def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]
     return runs
 
 
-def _same_memory(write: LoopsWriter, op: Operation) -> None:
+def _same_memory(write: LoopWriter, op: Operation) -> None:
     write.view_memory(op, op.results[0], write.memory(op.operands[0]))
 
 
-def _reinterpret_cast(write: LoopsWriter, op: memref.ReinterpretCastOp) -> None:
+def _reinterpret_cast(write: LoopWriter, op: memref.ReinterpretCastOp) -> None:
     source = write.memory(op.source)
     (offset,) = mixed_indices(write, op.static_offsets, op.offsets)
     type_ = memref_type(op.result)
@@ -114,35 +111,23 @@ def _reinterpret_cast(write: LoopsWriter, op: memref.ReinterpretCastOp) -> None:
     write.view_memory(op, op.result, view)
 
 
-def _dim(write: LoopsWriter, op: memref.DimOp) -> None:
+def _dim(write: LoopWriter, op: memref.DimOp) -> None:
     axis = write.index(op.index).number
     if axis is None:
         raise op_error(op, "asks for the size of an axis that is not known")
     write.values[op.result] = Index(constant=write.memory(op.source).shape[axis])
 
 
-def _rank(write: LoopsWriter, op: memref.RankOp) -> None:
+def _rank(write: LoopWriter, op: memref.RankOp) -> None:
     write.values[op.rank] = Index(constant=len(write.memory(op.source).shape))
 
 
-def contiguous_from(*memories: Memory) -> int:
-    """The first axis from which on all of these memories of one shape lie without a gap: such runs are copied whole."""
-    run = len(memories[0].shape)
-    while run and all(_run_is_contiguous(each, run - 1) for each in memories):
-        run -= 1
-    return run
-
-
-def _run_is_contiguous(memory: Memory, axis: int) -> bool:
-    return memory.shape[axis] == 1 or memory.strides[axis] == math.prod(memory.shape[axis + 1 :])
-
-
-def _nothing(write: LoopsWriter, op: Operation) -> None:
+def _nothing(write: LoopWriter, op: Operation) -> None:
     """Memory is given back with the program."""
 
 
 VIEWS = cast(
-    Mapping[type[Operation], Emits[LoopsWriter]],
+    Mapping[type[Operation], Callable[[LoopWriter, Operation], None]],
     {
         memref.SubviewOp: _subview,
         memref.ExpandShapeOp: _reshaped,
@@ -157,4 +142,3 @@ VIEWS = cast(
         memref.DeallocOp: _nothing,
     },
 )
-"""By operation; each emitter has others that read, write and allocate."""

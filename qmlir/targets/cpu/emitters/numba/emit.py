@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
+from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
@@ -29,16 +30,15 @@ from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
 from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import (
     BY_HAND,
-    INDENT,
     EmitOperation,
     FunctionWriter,
     Tables,
-    memref_type,
 )
 from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 _OF_THE_MODULE = (

@@ -17,9 +17,11 @@ from qmlir.dialects.kernel.custom import CustomOp, called_kernel, stored_dtype
 from qmlir.dialects.kernel.record import RecordOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.team.ops import ChunksOp, SingleOp
+from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter, Memory, memref_type
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.text import Index, Text, name_text
+from qmlir.targets.cpu.emitters.writing import Memory
 
 
 def _alias(write: FunctionWriter, value: SSAValue, name: str) -> None:

@@ -2,26 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, NoneAttr
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.families.scalars import WHOLE, as_register
-from qmlir.targets.cpu.emitters.numba.function import (
-    EmitOperation,
-    FunctionWriter,
-    Memory,
-    memref_type,
-    static_strides,
-)
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.text import Index, Text
+from qmlir.targets.cpu.emitters.views import VIEWS
+from qmlir.targets.cpu.emitters.writing import Memory
 
 MOST_SCRATCH = 1 << 22
 """The bytes of scratch memory of a function: it lies on the stack."""
@@ -102,122 +95,11 @@ def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
     write.array_memory(op, op.result, name)
 
 
-def mixed_indices(write: FunctionWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
-    """The numbers of a list where `dynamic` gives those that the attribute leaves open."""
-    given = iter(dynamic)
-    return [
-        write.index(next(given)) if value == DYNAMIC_INDEX else Index(constant=value) for value in integer_list(static)
-    ]
-
-
-def _subview(write: FunctionWriter, op: memref.SubviewOp) -> None:
-    source = write.memory(op.source)
-    offsets = mixed_indices(write, op.static_offsets, op.offsets)
-    type_ = memref_type(op.result)
-    assert type_ is not None
-    strides = [index.number for index in mixed_indices(write, op.static_strides, op.strides)]
-    if None in strides or op.sizes:
-        raise op_error(op, "has sizes or strides that are not known")
-    place = source.place(offsets)
-    if not place.is_simple:
-        name = write.names.new(f"{write.hint(op.result, source.array)}_start")
-        write.line(f"{name} = {place}")
-        place = Index.of(Text(name, frozenset({name})))
-    sizes, known = integer_list(op.static_sizes), cast(list[int], strides)
-    for axis, (offset, size, stride) in enumerate(zip(offsets, sizes, known, strict=True)):
-        if stride < 1 or size < 0:
-            raise op_error(op, f"takes positive strides and sizes, found {known} and {list(sizes)}")
-        if size:
-            write.check_places(op, offset, (size - 1) * stride + 1, source.shape[axis], f"axis {axis}")
-    steps = [step * stride for step, stride in zip(source.strides, known, strict=True)]
-    kept = _kept_axes(op, sizes, tuple(type_.get_shape()))
-    taken = replace(source, offset=place, shape=tuple(type_.get_shape()), strides=tuple(steps[axis] for axis in kept))
-    write.view_memory(op, op.result, taken)
-
-
-def _kept_axes(op: Operation, sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The axes of a slice of `sizes` that its type keeps: some of size 1 may be gone, the first ones that can."""
-    kept: list[int] = []
-    wanted = list(shape)
-    for axis, size in enumerate(sizes):
-        if size == 1 and _fits(sizes[axis + 1 :], wanted):
-            continue
-        if not wanted or wanted[0] != size:
-            raise op_error(op, f"takes sizes {list(sizes)} that do not reduce to the shape {list(shape)}")
-        kept.append(axis)
-        wanted.pop(0)
-    return kept
-
-
-def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Whether `wanted` is what is left of `sizes` without some of size 1."""
-    left = list(wanted)
-    for size in sizes:
-        if left and left[0] == size:
-            left.pop(0)
-        elif size != 1:
-            return False
-    return not left
-
-
-def _reshaped(write: FunctionWriter, op: Operation) -> None:
-    """Memory under another shape: axes that are joined have no gaps between them, whatever others have."""
-    source, result = write.memory(op.operands[0]), op.results[0]
-    type_ = memref_type(result)
-    assert type_ is not None
-    strides = static_strides(op, type_)
-    shape = tuple(type_.get_shape())
-    found = replace(source, shape=shape, strides=strides)
-    if _runs(source.shape, source.strides) != _runs(found.shape, found.strides):
-        raise op_error(op, f"reinterprets memory with gaps: strides {list(source.strides)}")
-    write.view_memory(op, result, found)
-
-
-def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """The size and the stride of each run of axes without gaps between them: two shapes of one memory have the same."""
-    runs: list[tuple[int, int]] = []
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size == 1:
-            continue
-        if runs and runs[-1][0] * runs[-1][1] == stride:
-            runs[-1] = (runs[-1][0] * size, runs[-1][1])
-        else:
-            runs.append((size, stride))
-    return runs
-
-
-def _same_memory(write: FunctionWriter, op: Operation) -> None:
-    write.view_memory(op, op.results[0], write.memory(op.operands[0]))
-
-
-def _reinterpret_cast(write: FunctionWriter, op: memref.ReinterpretCastOp) -> None:
-    source = write.memory(op.source)
-    (offset,) = mixed_indices(write, op.static_offsets, op.offsets)
-    type_ = memref_type(op.result)
-    assert type_ is not None
-    strides = integer_list(op.static_strides)
-    if source.offset.number != 0 or DYNAMIC_INDEX in strides or op.sizes:
-        raise op_error(op, "reinterprets memory that does not begin at 0, or by strides that are not known")
-    view = replace(source, offset=offset, shape=tuple(type_.get_shape()), strides=strides)
-    write.view_memory(op, op.result, view)
-
-
-def _dim(write: FunctionWriter, op: memref.DimOp) -> None:
-    axis = write.index(op.index).number
-    if axis is None:
-        raise op_error(op, "asks for the size of an axis that is not known")
-    write.values[op.result] = Index(constant=write.memory(op.source).shape[axis])
-
-
-def _rank(write: FunctionWriter, op: memref.RankOp) -> None:
-    write.values[op.rank] = Index(constant=len(write.memory(op.source).shape))
-
-
 def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
     source, target = write.memory(op.source), write.memory(op.destination)
     # The longest run that both have without a gap is copied at once.
     run = len(source.shape)
-    while run and all(_run_is_contiguous(each, run - 1) for each in (source, target)):
+    while run and all(each.is_run(run - 1) for each in (source, target)):
         run -= 1
     depth = write.depth
     indices: list[Index] = []
@@ -237,32 +119,14 @@ def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
     write.depth = depth
 
 
-def _run_is_contiguous(memory: Memory, axis: int) -> bool:
-    return memory.shape[axis] == 1 or memory.strides[axis] == math.prod(memory.shape[axis + 1 :])
-
-
-def _nothing(write: FunctionWriter, op: Operation) -> None:
-    """Memory is given back with the program."""
-
-
 EMISSIONS = cast(
     dict[type[Operation], EmitOperation],
     {
+        **VIEWS,
         memref.LoadOp: _load,
         memref.StoreOp: _store,
         memref.AllocaOp: _alloca,
         memref.ViewOp: _view,
-        memref.SubviewOp: _subview,
-        memref.ExpandShapeOp: _reshaped,
-        memref.CollapseShapeOp: _reshaped,
-        ReshapeOp: _reshaped,
-        memref.CastOp: _same_memory,
-        memref.MemorySpaceCastOp: _same_memory,
-        memref.AssumeAlignmentOp: _same_memory,
-        memref.ReinterpretCastOp: _reinterpret_cast,
-        memref.DimOp: _dim,
-        memref.RankOp: _rank,
         memref.CopyOp: _copy,
-        memref.DeallocOp: _nothing,
     },
 )

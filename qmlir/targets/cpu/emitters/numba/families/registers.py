@@ -20,9 +20,10 @@ from qmlir.targets.cpu.emitters.numba.families.scalars import (
     define_call,
     infix,
 )
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter, Memory
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.text import Index, Text
+from qmlir.targets.cpu.emitters.writing import Memory
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 
 
