@@ -10,10 +10,12 @@ from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named
+from qmlir.targets.cpu.emitters.llvm.target import code_target
+from qmlir.targets.cpu.emitters.machine import Machine
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
-from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.host import best_isa, resolved_isa
+from qmlir.targets.cpu.lowered import lowered
 
 
 def _check_closed(module: ModuleOp, function: FuncOp) -> None:
@@ -29,15 +31,29 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
             raise op_error(function, f"input '{port.name}' decides on shapes: emitted are known ones, fix its value")
 
 
-def emit(module: ModuleOp, *, form: str = "c", name: str = "model", isa: str = "", function: str = "main") -> Emitted:
+def emit(
+    module: ModuleOp,
+    *,
+    form: str = "c",
+    name: str = "model",
+    isa: str = "",
+    function: str = "main",
+    triple: str = "",
+    cpu: str = "",
+    features: str = "",
+) -> Emitted:
     """What `module` computes as files that run without Python, in a form of `FORMS`; functions begin with `name`.
 
     It computes what the interpreter computes, bit for bit. `isa` is an instruction set (default: that of the form,
-    which every processor has). Raises `DiagnosticError` for an unknown form or instruction set, for a name that C has
-    not, for open sizes, and for what has no such form.
+    which every processor has, or the best one of the machine). Machine code is for a `triple` of LLVM (default: this
+    computer's), a `cpu` (`host` is this one; default: any of the triple's) and `features` beside its own. Raises
+    `DiagnosticError` for an unknown form, instruction set or triple, for a name that C has not, for open sizes, and for
+    what has no such form.
     """
     row = form_named(form)
     checked_name(name)
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
-    return emit_ahead(lowered(main, resolved_isa(isa or row.isa)), form, name)
+    machine = Machine(triple, cpu, features)
+    wanted = isa or row.isa or best_isa(code_target(machine).processor.features)
+    return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine)

@@ -55,6 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", default="model", metavar="NAME",
         help="what files and functions without Python begin with (default: model)",
     )  # fmt: skip
+    parser.add_argument(
+        "--target-triple", default="", metavar="TRIPLE",
+        help="of machine code without Python: LLVM's triple, aarch64-linux-gnu (default: this computer's)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cpu", default="", help="LLVM's name of the processor, cortex-a76, or host (default: any of the triple's)"
+    )
+    parser.add_argument("--features", default="", help="features beside those of the processor: +dotprod,-fullfp16")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
 
@@ -121,7 +129,9 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
         remedy = f"for one sample say {shapes_text(still_open)}"
         raise op_error(function, f"leaves sizes open, and --emit {arguments.emit} is for known ones: {remedy}")
     isa = "" if arguments.isa == "host" else arguments.isa
-    emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function)
+    emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
+        triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features,
+    )  # fmt: skip
     with written_whole(output, EMITTED) as aside:
         emitted.write(aside)
     seconds = time.perf_counter() - started

@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.cpu.emitters.header import header_text
+from qmlir.targets.cpu.emitters.llvm.forms import write_object, write_shared, write_static
+from qmlir.targets.cpu.emitters.machine import Machine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.text.readable import Readable
@@ -23,14 +25,19 @@ Contents = str | bytes
 
 @dataclass(frozen=True)
 class AheadForm:
-    """What a program is written as: `write` gives the files beside the header; `isa` is what loops are made for."""
+    """What a program is written as: `write` gives the files beside the header; `isa` is what loops are made for, the
+    best one of the machine where it is empty."""
 
     summary: str
     isa: str
     write: Callable[[EntryPoint], Mapping[str, Contents]]
 
 
-FORMS: Mapping[str, AheadForm] = {}
+FORMS: Mapping[str, AheadForm] = {
+    "object": AheadForm("an object in machine code", "", write_object),
+    "static": AheadForm("an archive of the object", "", write_static),
+    "shared": AheadForm("a shared library", "", write_shared),
+}
 """Every form by its name."""
 
 
@@ -68,10 +75,10 @@ class Emitted(Readable):
             raise text_error(f"cannot write '{folder}': {error.strerror or error}") from error
 
 
-def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model") -> Emitted:
+def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model", machine: Machine | None = None) -> Emitted:
     """The files of a module of loops, made for one thread, in a form: `name.h`, and what computes.
 
     Raises `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
     """
-    row, entry = form_named(form), EntryPoint(program_of(loops), checked_name(name))
+    row, entry = form_named(form), EntryPoint(program_of(loops), checked_name(name), machine or Machine())
     return Emitted(form, name, {**row.write(entry), f"{name}.h": header_text(entry)})

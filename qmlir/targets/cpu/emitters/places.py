@@ -1,183 +1,33 @@
-"""What emitters of loops have in common: memory as a flat array with places in it, and checks of what is reached.
-
-An emitter's `FunctionWriter` is a `LoopsWriter` that says how values are written; views of memory are arithmetic on
-places alone, and need no code.
-"""
+"""Places that operations on memory reach: elements, rows of vectors, scratch memory and bytes."""
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from dataclasses import replace
 
-from xdsl.dialects.builtin import NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.dialects.memref import AllocaOp, ViewOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd.base import lanes_of
-from qmlir.ir.builtin_types import AnyMemRef, memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name
-from qmlir.targets.cpu.emitters.numba.text import Index
-
-SLACK = 64
-"""Bytes after the last buffer that vector loads may read."""
+from qmlir.targets.cpu.emitters.elements import item_size
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import LoopWriter, Memory
 
 MOST_SCRATCH = 1 << 22
 """The bytes of scratch memory of a function: it lies on the stack."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Memory as the emitted code sees it: a flat array, and where and how far apart in it the elements lie."""
-
-    array: str
-    offset: Index
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    element: Attribute
-    count: int
-    """The elements of the array."""
-
-    @property
-    def reach(self) -> int:
-        """The distance from the first element to the last one; strides are not negative."""
-        return sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
-
-    def place(self, indices: Sequence[Index]) -> Index:
-        """Where in the array the element at `indices` lies."""
-        place = self.offset
-        for index, stride in zip(indices, self.strides, strict=True):
-            place = place.plus(index.times(stride))
-        return place
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def is_contiguous(self) -> bool:
-        """Whether the elements are contiguous in row-major order."""
-        return self.size <= 1 or all(
-            size == 1 or stride == math.prod(self.shape[axis + 1 :])
-            for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True))
-        )
+def contiguous_from(*memories: Memory) -> int:
+    """The first axis from which on all of these memories of one shape lie without a gap: such runs are copied whole."""
+    run = len(memories[0].shape)
+    while run and all(each.is_run(run - 1) for each in memories):
+        run -= 1
+    return run
 
 
-def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
-    """How far apart neighbours along each axis lie. Raises `DiagnosticError` where that is unknown."""
-    shape, layout = type_.get_shape(), type_.layout
-    if any(size < 0 for size in shape):
-        raise op_error(op, f"has memory of {type_}: shapes must be known")
-    if isinstance(layout, NoneAttr):
-        return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-    if isinstance(layout, StridedLayoutAttr):
-        strides = layout.get_strides()
-        if all(stride is not None and stride >= 0 for stride in strides):
-            return tuple(cast(tuple[int, ...], strides))
-    raise op_error(op, f"has memory of {type_}: strides must be known, and not negative")
-
-
-class LoopsWriter:
-    """What the values of one function are, as far as all emitters have them: indices, memory, ranges of loops."""
-
-    def __init__(self, emissions: "Mapping[type[Operation], Emits[Any]]") -> None:
-        self.emissions = emissions
-        self.values: dict[SSAValue, Any] = {}
-        """By value of the module: an `Index`, a `Memory`, or what the emitter has for a value in a register."""
-
-        self.ranges: dict[str, tuple[int, int]] = {}
-        """The first and the last value of variables of loops whose bounds are known."""
-
-        self.chunks: dict[str, range] = {}
-        """The steps of a divided loop, by each bound of its chunks."""
-
-        self.scratch_bytes = 0
-        self.is_certain = True
-        """Whether what is written now runs whatever the inputs are."""
-
-    # --- Values -------------------------------------------------------------------------------------------------------
-
-    def index(self, value: SSAValue) -> Index:
-        """A value of type `index` as a sum."""
-        found = self.values[value]
-        assert not isinstance(found, Memory)
-        return found if isinstance(found, Index) else Index.of(found)
-
-    def memory(self, value: SSAValue) -> Memory:
-        """A value that is memory."""
-        found = self.values[value]
-        assert isinstance(found, Memory)
-        return found
-
-    def start(self, value: SSAValue, place: Index, hint: str) -> Index:
-        """Where a view begins; an emitter may give a sum a name."""
-        return place
-
-    # --- Memory -------------------------------------------------------------------------------------------------------
-
-    def array_memory(
-        self, op: Operation, value: SSAValue, array: str, offset: Index | None = None, count: int | None = None
-    ) -> Memory:
-        """Let `value` be the memory from `offset` on in a flat array of its elements, `count` of them or just those."""
-        type_ = memref_type(value)
-        assert type_ is not None
-        strides, shape, start = static_strides(op, type_), tuple(type_.get_shape()), offset or Index()
-        memory = Memory(array, start, shape, strides, type_.get_element_type(), 0)
-        memory = replace(memory, count=memory.reach + 1 if count is None else count)
-        memory_name(op, memory.element)
-        self.values[value] = memory
-        return memory
-
-    def view_memory(self, op: Operation, value: SSAValue, memory: Memory) -> None:
-        """Let `value` be a part of an array. Raises `DiagnosticError` where its type says another, or it lies outside.
-
-        Kernels address what they are given by its type: a type that lies would lead them out of the memory.
-        """
-        type_ = memref_type(value)
-        assert type_ is not None
-        declared = static_strides(op, type_)
-        sizes = zip(type_.get_shape(), memory.shape, declared, memory.strides, strict=False)
-        if len(declared) != len(memory.shape) or any(
-            size != own or (size > 1 and stride != step) for size, own, stride, step in sizes
-        ):
-            found = f"the shape {list(memory.shape)} and the strides {list(memory.strides)}"
-            raise op_error(op, f"has the type {type_} for memory of {found}")
-        if min(memory.shape, default=1) > 0:
-            self.check_places(op, memory.offset, memory.reach + 1, memory.count)
-        self.values[value] = memory
-
-    def interval(self, index: Index) -> tuple[int, int] | None:
-        """The least and the largest value of a sum, both of which it has; `None` where that is not known.
-
-        Variables of loops are independent of each other, so that a sum of them has the sums of their ends.
-        """
-        low = high = index.constant
-        for term, factor in index.terms.items():
-            found = self.ranges.get(term.text) if self.is_certain else None
-            if found is None:
-                return None
-            ends = sorted(factor * end for end in found)
-            low, high = low + ends[0], high + ends[1]
-        return low, high
-
-    def check_places(self, op: Operation, place: Index, elements: int, size: int, what: str = "memory") -> None:
-        """Refuse `elements` from a place on where it is known that they don't all lie in memory of `size` elements.
-
-        What depends on numbers that come with the inputs is not known here, and is up to the author of the module.
-        """
-        found = self.interval(place)
-        if found is None or (found[0] >= 0 and found[1] + elements <= size):
-            return
-        outside = found[0] if found[0] < 0 else found[1] + elements - 1
-        raise op_error(op, f"reaches element {outside} of {what} of {size} elements")
-
-    def check_indices(self, op: Operation, memory: Memory, indices: Sequence[Index]) -> None:
-        """Refuse an element of which it is known that an index lies outside of its axis."""
-        for axis, (index, size) in enumerate(zip(indices, memory.shape, strict=True)):
-            self.check_places(op, index, 1, size, f"axis {axis}")
+class PlaceWriter(LoopWriter):
+    """A writer of functions that finds the places of operations on memory."""
 
     def element_place(self, op: Operation, value: SSAValue, indices: Sequence[SSAValue]) -> tuple[Memory, Index]:
         """A memory, and the place of one element in it."""
@@ -222,51 +72,3 @@ class LoopsWriter:
         count = math.prod(type_.get_shape())
         self.check_places(op, start, count * item_size(type_.get_element_type()), source.count)
         return source, start, count
-
-    @contextmanager
-    def steps(self, name: str, lower: Index, upper: Index, step: Index) -> Generator[None]:
-        """Inside the `with` block is the body of a loop whose variable is `name`.
-
-        A loop over a chunk takes all steps in some chunk, so that its variable has all values from 0 on.
-        """
-        numbers = lower.number, upper.number, step.number
-        taken = self.chunks.get(str(upper), range(0)) if step.number == 1 and str(lower) in self.chunks else range(0)
-        if None not in numbers:
-            taken = range(*cast(tuple[int, int, int], numbers))
-        with self.perhaps(not taken):
-            if self.is_certain:
-                self.ranges[name] = taken[0], taken[-1]
-            yield
-
-    @contextmanager
-    def perhaps(self, may_not: bool = True) -> Generator[None]:
-        """What is written inside the `with` block may not run."""
-        before, self.is_certain = self.is_certain, self.is_certain and not may_not
-        yield
-        self.is_certain = before
-
-    # --- Operations ---------------------------------------------------------------------------------------------------
-
-    def block(self, block: Block) -> tuple[SSAValue, ...]:
-        """Write the operations of a block; the operands of its terminator."""
-        for op in block.ops:
-            if op.has_trait(IsTerminator):
-                return tuple(op.operands)
-            self.operation(op)
-        return ()
-
-    def operation(self, op: Operation) -> None:
-        """Write an operation. Raises `DiagnosticError` where it has no compiled form."""
-        emit = self.emissions.get(type(op))
-        if emit is None:
-            raise op_error(op, "has no compiled form: loops hold scf, memref, arith, math, vector and simd")
-        emit(self, op)
-
-    def region(self, region: Region) -> tuple[SSAValue, ...]:
-        """Write the one block of a region."""
-        return self.block(region.block)
-
-
-Writer = TypeVar("Writer", bound=LoopsWriter)
-Emits = Callable[[Writer, Operation], None]
-"""Writes one operation by the writer of a function."""

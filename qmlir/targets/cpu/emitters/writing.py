@@ -89,8 +89,10 @@ class LoopWriter:
     def __init__(self, emissions: Mapping[type[Operation], Callable[[Any, Operation], None]], names: Names) -> None:
         self.emissions = emissions
         self.names = names
-        self.depth = 1
-        self.values: dict[SSAValue, Value] = {}
+        self.depth: int = 1
+        self.values: dict[SSAValue, Any] = {}
+        """By value of the module a `Value`, or what the emitter has for a value in a register."""
+
         self.ranges: dict[str, tuple[int, int]] = {}
         """The first and the last value of variables of loops whose bounds are known."""
 

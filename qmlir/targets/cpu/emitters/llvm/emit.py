@@ -5,10 +5,9 @@ module, the symbols of the entry, and the features of the processor without whic
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
@@ -20,18 +19,16 @@ from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.signature import inputs_of
+from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.team import team_functions, team_names
 from qmlir.targets.cpu.emitters.llvm.values import PTR, IRValue, Type, type_of
-from qmlir.targets.cpu.emitters.module import Arena, Loops, arguments_with
-from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.numba.runtime.ir_code import HEAD
-from qmlir.targets.cpu.emitters.numba.text import Index, Names
-from qmlir.targets.cpu.emitters.places import SLACK, Memory, static_strides
-from qmlir.targets.cpu.isa import isa_of
+from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
+from qmlir.targets.cpu.emitters.text import Index, Names
+from qmlir.targets.cpu.emitters.writing import Memory, static_strides
 
 TEAM, NUMBER = "%team", "%number"
 _OF_THREADS = ("ptr %team", "i64 %number")
@@ -75,7 +72,7 @@ class _Kernel:
         first = _OF_THREADS if self.is_divided else ()
         head = f"define {linkage} void @{self.name}({', '.join([*first, *takes])}) {_attributes(self.write, is_x86)}"
         comment = f"; {self.comment}\n" if self.comment else ""
-        return comment + self.write.text(head, ["  ret void"])
+        return comment + self.write.function_text(head, ["  ret void"])
 
 
 def _argument(type_: Type, name: str, is_constant: bool, is_apart: bool) -> str:
@@ -92,18 +89,20 @@ def _attributes(write: IRWriter, is_x86: bool) -> str:
     return f"noinline nounwind alignstack({size})" if is_x86 and size >= LEAST_STACK_ALIGNMENT else "noinline nounwind"
 
 
-class _ModuleWriter:
+class ModuleWriter:
     """The functions of a module while they are written."""
 
-    def __init__(self, module: ModuleOp, processor: Processor, name: str) -> None:
-        self.loops = Loops(module)
-        self.parts = ModuleParts(isa_of(module), processor)
+    def __init__(self, program: LoopProgram, processor: Processor, name: str, *, is_alone: bool) -> None:
+        self.program = program
+        self.parts = ModuleParts(program.isa, processor, is_alone)
         self.name = name
         self.names = Names([name, f"{name}_lead", f"{name}_serve", *team_names()])
         self.kernels: dict[str, _Kernel] = {}
 
     def kernel(self, function: FuncOp) -> None:
         """Write a kernel: arguments are pointers, each to where its memory begins."""
+        if function.function_type.outputs.data:
+            raise op_error(function, "returns values: a kernel writes into memory")
         write = IRWriter(EMISSIONS, self.parts)
         is_divided = any(isinstance(op, TeamOperation) for op in function.walk())
         if is_divided:
@@ -136,12 +135,10 @@ def argument_of(write: IRWriter, function: FuncOp, value: SSAValue, place: int) 
 class StepsWriter:
     """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
 
-    def __init__(self, parts: _ModuleWriter) -> None:
+    def __init__(self, parts: ModuleWriter) -> None:
         self.parts = parts
-        self.arena = Arena()
         self.constants: dict[str, str] = {}
-        self.calls: list[tuple[str, list[str]]] = []
-        main = parts.loops.main
+        main = parts.program.main
         self.threads = team_threads(main)
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
@@ -156,20 +153,18 @@ class StepsWriter:
         self.write.block(main.body.block)
 
     def _allocate(self, write: IRWriter, op: memref.AllocOp) -> None:
-        start, _ = self.arena.place(op)
+        start = self.parts.program.buffers[op.memref].start
         name = write.build.element_at(type_of("i8"), "%arena", str(start))
         write.point(name, "%arena", Index(constant=start), 1)
         write.array_memory(op, op.memref, name)
 
     def _get_global(self, write: IRWriter, op: memref.GetGlobalOp) -> None:
-        symbol, _ = self.parts.loops.constant(op)
+        symbol = op.name_.string_value()
         name = self.constants.setdefault(symbol, f"%constant{len(self.constants)}")
         write.array_memory(op, op.memref, name)
 
     def _call(self, write: IRWriter, op: func.CallOp) -> None:
         symbol = op.callee.root_reference.data
-        if symbol not in self.parts.kernels:
-            raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
         kernel = self.parts.kernels[symbol]
         if kernel.is_divided and self.threads is None:
             raise op_error(op, f"calls @{symbol}, which a team divides, from a function without {THREADS}")
@@ -177,7 +172,6 @@ class StepsWriter:
         self._note_regions(op, kernel)
         first = _OF_THREADS if kernel.is_divided else ()
         write.build.line(f"call void @{kernel.name}({', '.join([*first, *(value.typed for value in given)])})")
-        self.calls.append((symbol, [str(origin) for origin in origins_of(op)]))
 
     def _given(self, write: IRWriter, op: Operation, value: SSAValue) -> IRValue:
         if memref_type(value) is None:
@@ -211,9 +205,8 @@ class StepsWriter:
         if a.base not in names or b.base not in names:
             return False
         first, second = sorted((names.index(a.base), names.index(b.base)))
-        output = second - len(inputs_of(self.parts.loops.main))
-        in_place = self.parts.loops.in_place
-        return 0 <= output < len(in_place) and first in in_place[output]
+        ports = (*self.parts.program.inputs, *self.parts.program.outputs)
+        return first in ports[second].in_place
 
     def text(self) -> str:
         """The source of the function."""
@@ -224,7 +217,7 @@ class StepsWriter:
             self.write.build.first.append(f"  {place} = getelementptr ptr, ptr %constants, i64 {number}")
             self.write.build.first.append(f"  {name} = load ptr, ptr {place}")
         head = f"define internal void @{self.parts.name}_steps({', '.join(takes)}) noinline nounwind"
-        return self.write.text(head, ["  ret void"])
+        return self.write.function_text(head, ["  ret void"])
 
 
 def _type(value: SSAValue) -> Any:
@@ -269,7 +262,7 @@ def _team_entry(name: str, steps: StepsWriter) -> str:
 
 def _kinds(steps: StepsWriter) -> list[str]:
     """The arguments of the entry, in the words of `runtime/entry.py`."""
-    main = steps.parts.loops.main
+    main = steps.parts.program.main
     if steps.threads is not None:
         return ["int64", "value index", "const int64"]
     kinds = [memory_name(main, _type(value).get_element_type()) for value in main.body.block.args]
@@ -279,10 +272,17 @@ def _kinds(steps: StepsWriter) -> list[str]:
 def _constant_rows(steps: StepsWriter) -> list[tuple[str, str, int]]:
     rows: list[tuple[str, str, int]] = []
     for symbol in steps.constants:
-        op = steps.parts.loops.globals[symbol]
-        kind = memory_name(op, op.type.get_element_type())
-        rows.append((symbol, kind, math.prod(op.type.get_shape())))
+        constant = steps.parts.program.constants[symbol]
+        kind = memory_name(steps.parts.program.main, constant.element)
+        rows.append((symbol, kind, constant.elements))
     return rows
+
+
+PortRow: TypeAlias = tuple[str, str, tuple[int, ...], bool, int]
+
+
+def _port_rows(ports: Sequence[MainPort]) -> list[PortRow]:
+    return [(port.name, port.dtype, port.shape, port.refuses_nan, port.bits) for port in ports]
 
 
 def _external(parts: ModuleParts) -> list[str]:
@@ -290,21 +290,23 @@ def _external(parts: ModuleParts) -> list[str]:
     return sorted(name for name, text in parts.declarations.items() if text and not name.startswith("llvm."))
 
 
-def emit_functions(module: ModuleOp, processor: Processor, name: str) -> tuple[_ModuleWriter, StepsWriter, list[str]]:
-    """The functions of a module of loops: those that kernels call, kernels, and `NAME_steps`.
+def emit_functions(
+    program: LoopProgram, processor: Processor, name: str, *, is_alone: bool = False
+) -> tuple[ModuleWriter, StepsWriter, list[str]]:
+    """The functions of a module of loops: kernels, and `NAME_steps`, without what a team calls.
 
-    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    `is_alone` says that the code runs without Python. Raises `DiagnosticError` for what has no compiled form.
     """
-    parts = _ModuleWriter(module, processor, name)
+    parts = ModuleWriter(program, processor, name, is_alone=is_alone)
     parts.parts.declarations.update(dict.fromkeys(team_names(), ""))
-    for function in parts.loops.kernels:
+    for function in program.kernels:
         parts.kernel(function)
     steps = StepsWriter(parts)
     texts = [kernel.text("internal", processor.is_x86) for kernel in parts.kernels.values()]
     return parts, steps, [*texts, steps.text()]
 
 
-def module_text(parts: _ModuleWriter, texts: Sequence[str]) -> str:
+def module_text(parts: ModuleWriter, texts: Sequence[str]) -> str:
     """A module of functions with what they declare."""
     triple = f'target triple = "{parts.parts.processor.triple}"'
     declared = [text for text in parts.parts.declarations.values() if text]
@@ -316,17 +318,18 @@ def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -
 
     Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
     """
-    parts, steps, texts = emit_functions(module, processor, name)
+    program = program_of(module)
+    parts, steps, texts = emit_functions(program, processor, name)
     is_team = steps.threads is not None
     texts.append((_team_entry if is_team else _entry)(name, steps))
     symbols = [f"{name}_lead", f"{name}_serve"]
     facts = {
-        "INPUTS": parts.loops.inputs,
-        "OUTPUTS": parts.loops.outputs,
-        "IN_PLACE": parts.loops.in_place,
-        "CALLS": [(parts.kernels[symbol].name, nodes) for symbol, nodes in steps.calls],
+        "INPUTS": _port_rows(program.inputs),
+        "OUTPUTS": _port_rows(program.outputs),
+        "IN_PLACE": [port.in_place for port in program.outputs],
+        "CALLS": [(parts.kernels[call.kernel].name, call.nodes) for call in program.calls],
         "CONSTANTS": _constant_rows(steps),
-        "ARENA_BYTES": steps.arena.size + SLACK,
+        "ARENA_BYTES": program.arena_bytes,
         "kernels": [name],
         "steps": _kinds(steps),
         "team": {"threads": steps.threads, "symbols": symbols} if is_team else None,

@@ -13,12 +13,13 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.simd.base import as_vector
+from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.values import I64, IRValue, Type, integer, type_of
-from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.text import Index, Text
-from qmlir.targets.cpu.emitters.places import LoopsWriter, Memory
+from qmlir.targets.cpu.emitters.places import PlaceWriter
+from qmlir.targets.cpu.emitters.text import Index, Names, Text
+from qmlir.targets.cpu.emitters.writing import Memory
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 EmitOperation = Callable[["IRWriter", Operation], None]
@@ -30,6 +31,9 @@ class ModuleParts:
 
     isa: InstructionSet
     processor: Processor
+    is_alone: bool = False
+    """Whether the code runs without Python."""
+
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     used: set[str] = field(default_factory=set[str])
     """The features that the emitted code uses beside those of its instruction set."""
@@ -47,11 +51,11 @@ MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64"
 """The element that memory of a NumPy type holds."""
 
 
-class IRWriter(LoopsWriter):
+class IRWriter(PlaceWriter):
     """The instructions of one function, and what its values are."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], parts: ModuleParts) -> None:
-        super().__init__(emissions)
+        super().__init__(emissions, Names())
         self.parts = parts
         self.build = Builder(parts.declarations)
         self.known: dict[Any, str] = {}
@@ -81,6 +85,10 @@ class IRWriter(LoopsWriter):
     def operands(self, op: Operation) -> list[IRValue]:
         """All operands in registers."""
         return [self.value(each) for each in op.operands]
+
+    def kept(self, hint: str, value: Index) -> Index:
+        """Sums stay sums: what is written for one is found again."""
+        return value
 
     def define(self, result: SSAValue, value: IRValue) -> None:
         """Let `result` be a value."""
@@ -155,7 +163,7 @@ class IRWriter(LoopsWriter):
         yield
         self.known = before
 
-    def text(self, head: str, body_end: Sequence[str]) -> str:
+    def function_text(self, head: str, body_end: Sequence[str]) -> str:
         """The whole function, from its head to the lines that end it."""
         lines = [head + " {", "entry:", *self.build.first, *self.build.lines, *body_end, "}"]
         return "\n".join(lines)

@@ -16,6 +16,8 @@ import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.machine import HOST, Machine
+from qmlir.targets.cpu.emitters.numba.runtime.processor import feature_text, processor_name
 
 ASKED: Mapping[str, Sequence[str]] = {
     "x86": ("sse2", "avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
@@ -35,7 +37,7 @@ def _initialize() -> None:
 
 @dataclass(frozen=True)
 class CodeTarget:
-    """Of the code: LLVM's triple, the processor (`generic` where it is empty), and features, `+dotprod,-fp16`."""
+    """Of the code: LLVM's triple, the processor, and features beside its own."""
 
     triple: str
     cpu: str = ""
@@ -55,7 +57,7 @@ class CodeTarget:
             cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="default"
         )
 
-    @property
+    @cached_property
     def processor(self) -> Processor:
         """What emission asks of it."""
         name = str(self._target.name)
@@ -71,6 +73,18 @@ class CodeTarget:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
         builder.getModulePassManager().run(module, builder)
         return "@asks" not in str(module)
+
+
+@cache
+def code_target(machine: Machine) -> CodeTarget:
+    """What LLVM compiles for a machine."""
+    triple = machine.triple or llvm.get_process_triple()
+    if machine.cpu != HOST:
+        return CodeTarget(triple, machine.cpu, machine.features)
+    if machine.triple:
+        raise text_error(f"the processor '{HOST}' is this computer's, found the triple '{machine.triple}' beside it")
+    features = ",".join(each for each in (feature_text(), machine.features) if each)
+    return CodeTarget(triple, processor_name(), features)
 
 
 _PROBE = """

@@ -23,9 +23,9 @@ from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, in
 from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
 from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue
 from qmlir.targets.cpu.emitters.numba.runtime.record_code import SCRATCH, record_symbol
-from qmlir.targets.cpu.emitters.numba.text import Index
-from qmlir.targets.cpu.emitters.places import Memory
-from qmlir.targets.cpu.emitters.views import contiguous_from
+from qmlir.targets.cpu.emitters.places import contiguous_from
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import Memory
 
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
@@ -192,6 +192,8 @@ def _chunks(write: IRWriter, op: ChunksOp) -> None:
 
 def _record(write: IRWriter, op: RecordOp) -> None:
     """A call of the runtime's code for each run of elements without gaps."""
+    if write.parts.is_alone:
+        raise op_error(op, "adds to a record of statistics, which is code of programs in Python")
     x, place, records = map(write.memory, op.operands)
     axis, indices, build = op.layout.axis, op.layout.indices, write.build
     runs = contiguous_from(x)
@@ -216,7 +218,7 @@ def _begin(write: IRWriter, op: Operation, memory: Memory) -> str:
 
 
 def _custom(write: IRWriter, op: CustomOp) -> None:
-    raise op_error(op, f"is a custom kernel in numba, '{op.function.data}': the emitter 'numba' compiles it")
+    raise op_error(op, f"is a custom kernel in numba, '{op.function.data}': programs of the emitter 'numba' have it")
 
 
 EMISSIONS = cast(

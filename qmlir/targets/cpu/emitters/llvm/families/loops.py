@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, index_of
 from qmlir.targets.cpu.emitters.llvm.values import I64, IRValue
-from qmlir.targets.cpu.emitters.numba.text import Index
+from qmlir.targets.cpu.emitters.text import Index
 
 
 @dataclass

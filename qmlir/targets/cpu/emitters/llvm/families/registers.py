@@ -18,8 +18,9 @@ from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, define_lo
 from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, splatted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
 from qmlir.targets.cpu.emitters.llvm.values import I32, I64, IRValue, Type, integer, poison, type_of
-from qmlir.targets.cpu.emitters.numba.text import Index
-from qmlir.targets.cpu.emitters.places import SLACK, Memory
+from qmlir.targets.cpu.emitters.program import SLACK
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import Memory
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, MULTIPLY_PAIRS
 
 # --- Memory -----------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
 from qmlir.targets.cpu.emitters.llvm.values import IRValue, constant, integer, lane_texts
-from qmlir.targets.cpu.emitters.numba.text import Index
+from qmlir.targets.cpu.emitters.text import Index
 from qmlir.text.elements import dense_array
 
 

@@ -118,7 +118,7 @@ func.func @main(%n: memref<1xindex>, %y: memref<8xi32> {nn.result, nn.name = "y"
     [
         ("func.func @other() {\n  func.return\n}", "a module without a function @main cannot be emitted"),
         (
-            "func.func @main(%x: f80) {\n  func.return\n}",
+            "func.func @main() {\n  %c = arith.constant 1.0 : f80\n  func.return\n}",
             "has a value of f80: compiled are integers of up to 64 bits, f16, bf16, f32, f64 and index",
         ),
     ],

@@ -1,0 +1,203 @@
+"""A program as functions of C in LLVM IR, for objects that run without Python: `NAME_run` and `NAME_run_in`.
+
+The header says what they are. Inputs are checked before anything is computed, those of few bits without a sign are
+copied for the kernels, and outputs of few bits are made what the caller has for them.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.targets.cpu.emitters.elements import item_size
+from qmlir.targets.cpu.emitters.llvm.builder import Builder
+from qmlir.targets.cpu.emitters.llvm.emit import ModuleWriter, StepsWriter, emit_functions, module_text
+from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
+from qmlir.targets.cpu.emitters.llvm.families.loops import counting
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts, held_type
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.llvm.values import I1, IRValue, integer, type_of
+from qmlir.targets.cpu.emitters.ports import EntryPoint, is_narrow, limits
+from qmlir.targets.cpu.emitters.program import Constant, MainPort
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.isa.base import ALIGNMENT
+from qmlir.text.elements import dense_dtype
+
+Test = Callable[[Builder, IRValue], IRValue]
+"""Where an element is refused."""
+
+
+def _is_nan(port: MainPort) -> Test:
+    """Whether an element is NaN: of short floats by their bits, of small ones by their codes."""
+    dtype = dense_dtype(port.element)
+    assert dtype is not None
+    if dtype.itemsize > 2:
+        return lambda build, value: build.compare("fcmp uno", value, value)
+    codes = np.arange(1 << 8 * dtype.itemsize, dtype=f"u{dtype.itemsize}")
+    with np.errstate(invalid="ignore"):
+        found = codes[np.isnan(codes.view(dtype).astype(np.float32))]
+    return lambda build, value: _in_ranges(build, value, _ranges(found))
+
+
+def _ranges(codes: npt.NDArray[np.unsignedinteger]) -> list[tuple[int, int]]:
+    """Runs of successive integers, each with its ends."""
+    runs: list[tuple[int, int]] = []
+    for code in codes.tolist():
+        if runs and runs[-1][1] == code - 1:
+            runs[-1] = runs[-1][0], code
+        else:
+            runs.append((code, code))
+    return runs
+
+
+def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]) -> IRValue:
+    """Whether an unsigned integer is in one of some ranges."""
+    found = integer(I1, 0)
+    for low, high in ranges:
+        moved = build.binary("sub", value, integer(value.type, low))
+        is_in = build.compare("icmp ule", moved, integer(value.type, high - low))
+        found = build.binary("or", found, is_in)
+    return found
+
+
+def _is_outside(port: MainPort, low: int, high: int) -> Test:
+    """Whether an element, or the bits of a float, is no value of its type."""
+    words = ("slt", "sgt") if port.dtype.startswith("int") else ("ult", "ugt")
+
+    def test(build: Builder, value: IRValue) -> IRValue:
+        below, above = (
+            build.compare(f"icmp {word}", value, integer(value.type, end))
+            for word, end in zip(words, (low, high), strict=True)
+        )
+        return build.binary("or", below, above)
+
+    return test
+
+
+class _RunWriter:
+    """The function that checks, calls the steps, and writes outputs as the caller has them."""
+
+    def __init__(self, entry: EntryPoint, parts: ModuleParts) -> None:
+        self.entry = entry
+        self.write = IRWriter(EMISSIONS, parts)
+        program = entry.program
+        self.pointers = {port: f"%p{place}" for place, port in enumerate((*program.inputs, *program.outputs))}
+        self.given = dict(self.pointers)
+        """What the steps are handed for each port."""
+
+    def _loaded(self, port: MainPort, pointer: str, index: Index) -> tuple[IRValue, str]:
+        """An element as memory holds it, and where it lies."""
+        build, held = self.write.build, held_type(self.entry.program.main, port.element)
+        place = build.element_at(held, pointer, self.write.sum(index))
+        return build.load(held, place, item_size(port.element)), place
+
+    def refuse(self, number: int, port: MainPort, test: Test) -> None:
+        """Return `number` where a test holds for an element."""
+        build, first = self.write.build, integer(I1, 0)
+        with counting(self.write, Index(), Index(constant=port.elements), Index(constant=1), [first]) as loop:
+            value, _ = self._loaded(port, self.pointers[port], loop.index)
+            loop.yielded = [build.binary("or", loop.carried[0], test(build, value))]
+        wrong, after = build.new("wrong"), build.new("right")
+        build.branch(loop.carried[0], wrong, after)
+        build.begin(wrong)
+        build.line(f"ret i32 {number}")
+        build.begin(after)
+
+    def check(self) -> None:
+        """All checks, of the inputs in order."""
+        for number, port in enumerate(self.entry.program.inputs, 1):
+            ends = limits(port)
+            if ends is not None:
+                self.refuse(number, port, _is_outside(port, *ends))
+            if port.refuses_nan:
+                self.refuse(number, port, _is_nan(port))
+
+    def _changed(self, port: MainPort, source: str, target: str, change: Test) -> None:
+        """Write a function of each element."""
+        with counting(self.write, Index(), Index(constant=port.elements), Index(constant=1)) as loop:
+            value, _ = self._loaded(port, source, loop.index)
+            place = self.write.build.element_at(value.type, target, self.write.sum(loop.index))
+            self.write.build.store(change(self.write.build, value), place, item_size(port.element))
+
+    def copy(self) -> None:
+        """Inputs of few bits as kernels have them: with a sign, or as one bit."""
+        for port, start in self.entry.copies.items():
+            target = self.write.build.element_at(type_of("i8"), "%arena", str(start))
+            self._changed(port, self.pointers[port], target, _signed(port.bits))
+            self.given[port] = target
+
+    def restore(self) -> None:
+        """Outputs of few bits as the caller has them: without a sign; one bit with a sign is -1 or 0."""
+        for port in filter(is_narrow, self.entry.program.outputs):
+            is_negative = port.dtype.startswith("int")
+            self._changed(port, self.pointers[port], self.pointers[port], _unsigned(port.bits, is_negative))
+
+    def text(self, name: str) -> str:
+        """The function."""
+        self.check()
+        self.copy()
+        given = "".join(f", ptr {pointer}" for pointer in self.given.values())
+        self.write.build.line(f"call void @{name}_steps(ptr %arena, ptr @{name}_constants{given})")
+        self.restore()
+        takes = ", ".join(["ptr %arena", *(f"ptr {pointer}" for pointer in self.pointers.values())])
+        return self.write.function_text(f"define i32 @{name}_run_in({takes}) nounwind", ["  ret i32 0"])
+
+
+def _signed(bits: int) -> Test:
+    def change(build: Builder, value: IRValue) -> IRValue:
+        if bits == 1:
+            return build.binary("and", value, integer(value.type, 1))
+        unused = integer(value.type, value.type.bits - bits)
+        return build.binary("ashr", build.binary("shl", value, unused), unused)
+
+    return change
+
+
+def _unsigned(bits: int, is_negative: bool) -> Test:
+    def change(build: Builder, value: IRValue) -> IRValue:
+        found = build.binary("and", value, integer(value.type, (1 << bits) - 1))
+        return build.binary("sub", integer(value.type, 0), found) if is_negative else found
+
+    return change
+
+
+def _bytes_text(data: bytes) -> str:
+    """Bytes as a constant of LLVM."""
+    table = np.frombuffer(b"".join(f"\\{byte:02X}".encode() for byte in range(256)), np.uint8).reshape(256, 3)
+    return f'c"{table[np.frombuffer(data, np.uint8)].tobytes().decode()}"'
+
+
+def _constants(name: str, constants: Sequence[Constant]) -> list[str]:
+    """The constants, and the table of their addresses."""
+    lines: list[str] = []
+    for place, constant in enumerate(constants):
+        data = np.ascontiguousarray(constant.array).tobytes()
+        text = _bytes_text(data) if data else "zeroinitializer"
+        lines.append(f"@{name}_constant{place} = internal constant [{len(data)} x i8] {text}, align {ALIGNMENT}")
+    rows = ", ".join(f"ptr @{name}_constant{place}" for place in range(len(constants)))
+    table = f"[{rows}]" if rows else "zeroinitializer"
+    lines.append(f"@{name}_constants = internal constant [{len(constants)} x ptr] {table}")
+    return lines
+
+
+def _run(entry: EntryPoint, writer: _RunWriter) -> list[str]:
+    """The function that has an arena of its own, and the arena."""
+    name, pointers = entry.name, list(writer.pointers.values())
+    takes = ", ".join(f"ptr {pointer}" for pointer in pointers)
+    given = ", ".join(f"ptr {pointer}" for pointer in (f"@{name}_arena", *pointers))
+    return [
+        f"@{name}_arena = internal global [{entry.arena_bytes} x i8] zeroinitializer, align {ALIGNMENT}",
+        f"define i32 @{name}_run({takes}) nounwind {{\n"
+        f"  %result = call i32 @{name}_run_in({given})\n  ret i32 %result\n}}",
+    ]
+
+
+def standalone_text(entry: EntryPoint, processor: Processor) -> str:
+    """The module of a program. Raises `DiagnosticError` for what has no compiled form without Python."""
+    parts: ModuleWriter
+    steps: StepsWriter
+    parts, steps, texts = emit_functions(entry.program, processor, entry.name, is_alone=True)
+    writer = _RunWriter(entry, parts.parts)
+    constants = [entry.program.constants[symbol] for symbol in steps.constants]
+    run = writer.text(entry.name)
+    return module_text(parts, [*_constants(entry.name, constants), *texts, run, *_run(entry, writer)])
