@@ -1,0 +1,233 @@
+"""Programs as objects, archives and shared libraries: called by ctypes and from C, with the interpreter's bits."""
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu.emitters.ahead import emit_ahead
+from qmlir.targets.cpu.emitters.llvm import linkers
+from qmlir.targets.cpu.emitters.llvm.archive import archive
+from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, code_target
+from qmlir.targets.cpu.emitters.machine import Machine
+from qmlir.targets.cpu.host import best_isa
+from qmlir.text.parsing import parse_module
+from qmlir.text.printing import save_module
+from qmlir.tools.qmlir_cli import main
+from tests.support.emitted import parsed
+from tests.unit.targets.cpu.conftest import quantized
+from tests.unit.targets.cpu.test_ports import SUMS
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+
+def pointer(array: np.ndarray) -> Any:
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def module_of(text: str) -> ModuleOp:
+    return parse_module(default_environment().new_context(), text)
+
+
+class Library:
+    """A program as a shared library, called as C calls it."""
+
+    def __init__(self, module: ModuleOp, folder: Path, **options: str) -> None:
+        qmlir.emit(module, form="shared", name="net", **options).save(folder)
+        self.code = ctypes.CDLL(str(folder / "libnet.so"))
+        self.header = (folder / "net.h").read_text()
+
+    def run(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> int:
+        return self.code.net_run(*map(pointer, (*inputs, *outputs)))
+
+    def run_in(self, arena: np.ndarray, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> int:
+        return self.code.net_run_in(*map(pointer, (arena, *inputs, *outputs)))
+
+    @property
+    def arena_bytes(self) -> int:
+        (line,) = (line for line in self.header.splitlines() if line.startswith("#define NET_ARENA_BYTES "))
+        return int(line.split()[2])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A layer that takes and gives f32."""
+    return Library(quantized(2), tmp_path_factory.mktemp("library"), cpu="host")
+
+
+@needs_cc
+def test_a_shared_library(library: Library, image: np.ndarray) -> None:
+    """In its own arena, and in one of the caller's that has whatever was in it."""
+    expected = qmlir.interpret(quantized(2), [image])["Relu1"]
+    out = np.empty(expected.shape, expected.dtype)
+    assert library.run([image], [out]) == 0
+    np.testing.assert_array_equal(out, expected, strict=True)
+    memory = np.full(library.arena_bytes + 64, 0x55, np.int8)
+    start = -memory.ctypes.data % 64
+    out[:] = 0
+    assert library.run_in(memory[start:], [image], [out]) == 0
+    np.testing.assert_array_equal(out, expected, strict=True)
+    assert (memory[start + library.arena_bytes :] == 0x55).all()
+
+
+@needs_cc
+def test_nan_is_refused(library: Library, image: np.ndarray) -> None:
+    """Wherever it is; outputs stay as they were."""
+    for place in (0, 5, image.size - 1):
+        wrong = image.copy()
+        wrong.flat[place] = np.nan
+        out = np.full((2, 4), 7, np.float32)
+        assert library.run([wrong], [out]) == 1
+        assert (out == 7).all()
+
+
+@needs_cc
+def test_elements_of_few_bits(tmp_path: Path) -> None:
+    """Callers have 0 to 15 for u4, -7 to 7 for i4 and 0 or 1 for Booleans; other bytes are refused by their input."""
+    module = module_of(SUMS)
+    library = Library(module, tmp_path)
+    generator = np.random.default_rng(1)
+    inputs = {
+        "x": generator.integers(0, 16, 256, np.uint8),
+        "y": generator.integers(0, 16, 256, np.uint8),
+        "w": generator.integers(-7, 8, 256, np.int8),
+        "c": generator.integers(0, 2, 256, np.uint8).astype(np.bool_),
+    }
+    expected: Mapping[str, np.ndarray] = qmlir.compile(module)(inputs)
+    outputs = [np.empty(array.shape, array.dtype) for array in expected.values()]
+    assert library.run(list(inputs.values()), outputs) == 0
+    for found, wanted in zip(outputs, expected.values(), strict=True):
+        np.testing.assert_array_equal(found, wanted, strict=True)
+    for number, (name, wrong) in enumerate((("x", 16), ("y", 255), ("w", 8), ("c", 2)), 1):
+        changed = {**inputs, name: inputs[name].view(np.uint8).copy()}
+        changed[name][200] = wrong
+        assert library.run(list(changed.values()), outputs) == number
+
+
+CALLER = """
+#include <stdio.h>
+#include "net.h"
+static float in[12], out[8];
+int main(void) {
+  if (fread(in, sizeof *in, 12, stdin) != 12 || net_run(in, out)) return 1;
+  return fwrite(out, sizeof *out, 8, stdout) != 8;
+}
+"""
+
+
+@needs_cc
+@pytest.mark.parametrize(("form", "file"), [("object", "net.o"), ("static", "libnet.a")])
+def test_linked_into_a_program_of_c(form: str, file: str, image: np.ndarray, tmp_path: Path) -> None:
+    module = quantized(2)
+    qmlir.emit(module, form=form, name="net").save(tmp_path)
+    (tmp_path / "main.c").write_text(CALLER)
+    subprocess.run(["cc", "-Wall", "-Werror", "main.c", file, "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "main"], input=image.tobytes(), capture_output=True, check=True)
+    assert done.stdout == qmlir.interpret(module, [image])["Relu1"].tobytes()
+
+
+@pytest.mark.skipif(shutil.which("ar") is None, reason="no ar")
+@pytest.mark.parametrize("name", ["net.o", "a_name_of_more_characters.o"])
+def test_an_archive_as_ar_reads_it(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "lib.a"
+    path.write_bytes(archive(name, b"12345", ["net_run"]))
+    listed = subprocess.run(["ar", "t", path], capture_output=True, text=True, check=True)
+    assert listed.stdout.split() == [name]
+    assert subprocess.run(["ar", "p", path], capture_output=True, check=True).stdout == b"12345"
+
+
+@pytest.mark.parametrize(
+    ("triple", "cpu", "features", "isa"),
+    [
+        ("x86_64-linux-gnu", "", "", "generic"),
+        ("x86_64-linux-gnu", "haswell", "", "avx2"),
+        ("x86_64-linux-gnu", "haswell", "-avx2", "generic"),
+        ("x86_64-linux-gnu", "alderlake", "", "avx2-vnni"),
+        ("x86_64-linux-gnu", "znver4", "", "avx512-vnni"),
+        ("aarch64-linux-gnu", "cortex-a76", "", "neon"),
+        ("armv7-linux-gnueabihf", "cortex-m4", "", "generic"),
+        ("riscv64-linux-gnu", "generic-rv64", "+m", "generic"),
+        ("wasm32-wasi", "", "", "generic"),
+    ],
+)
+def test_the_instruction_set_of_a_processor(triple: str, cpu: str, features: str, isa: str) -> None:
+    """What the manuals of the processors say that they have."""
+    assert best_isa(CodeTarget(triple, cpu, features).processor.features) == isa
+
+
+def test_this_processor() -> None:
+    found = code_target(Machine(cpu="host"))
+    assert found.triple == llvm.get_process_triple()
+    here = {name for name, is_there in llvm.get_host_cpu_features().items() if is_there}
+    assert found.processor.features <= here
+
+
+@pytest.mark.parametrize(
+    ("triple", "cpu", "machine"),
+    [
+        ("aarch64-linux-gnu", "cortex-a76", b"\x7fELF\x02\x01"),
+        ("armv7-linux-gnueabihf", "cortex-a9", b"\x7fELF\x01\x01"),
+        ("riscv64-linux-gnu", "generic-rv64", b"\x7fELF\x02\x01"),
+        ("wasm32-wasi", "", b"\0asm"),
+    ],
+)
+def test_objects_of_other_machines(triple: str, cpu: str, machine: bytes) -> None:
+    """What is called and not there is the C library's."""
+    made = qmlir.emit(quantized(2), form="object", name="net", triple=triple, cpu=cpu)
+    data = made.files["net.o"]
+    assert isinstance(data, bytes)
+    assert data.startswith(machine)
+    if machine.startswith(b"\x7fELF"):
+        assert all(name in data for name in (b"net_run\0", b"net_run_in\0"))
+
+
+STATISTICS = """
+func.func @main(%x: memref<8xf32> {nn.name = "x"}, %y: memref<8xf32> {nn.result, nn.name = "y"}) {
+  func.return
+}
+"""
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = quantized(2)
+    with pytest.raises(DiagnosticError, match="LLVM has no target for the triple 'pdp11-unknown'"):
+        qmlir.emit(module, form="object", triple="pdp11-unknown")
+    with pytest.raises(DiagnosticError, match="the processor 'host' is this computer's"):
+        qmlir.emit(module, form="object", triple="aarch64-linux-gnu", cpu="host")
+    with pytest.raises(DiagnosticError, match="is made for avx2, and x86_64-linux-gnu generic lacks avx2, fma"):
+        qmlir.emit(module, form="object", triple="x86_64-linux-gnu", isa="avx2")
+    monkeypatch.setattr(linkers, "LINKERS", {"cc": lambda _: None})
+    with pytest.raises(DiagnosticError, match="nothing here links a shared library for .*: looked for cc"):
+        qmlir.emit(module, form="shared")
+
+
+CUSTOM = """
+func.func @main(%x: memref<4xf32> {nn.name = "x"}, %y: memref<4xf32> {nn.result, nn.name = "y"}) {
+  kernel.custom "my_package:fast" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  func.return
+}
+"""
+
+
+@needs_cc
+def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
+    save_module(quantized(2), tmp_path / "module.mlir")
+    options = ["--emit", "static", "--name", "net", "--target-triple", "aarch64-linux-gnu", "--cpu", "cortex-a76"]
+    assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), *options]) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"libnet.a", "net.h"}
+
+
+def test_the_same_object_again() -> None:
+    loops = parsed(STATISTICS)
+    made = [emit_ahead(loops.clone(), "object", "net").files["net.o"] for _ in range(2)]
+    assert made[0] == made[1]
