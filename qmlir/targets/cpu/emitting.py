@@ -11,7 +11,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.machine import Machine
+from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import best_isa, resolved_isa
@@ -54,6 +54,6 @@ def emit(
     checked_name(name)
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
-    machine = Machine(triple, cpu, features)
+    machine = AheadMachine(triple, cpu, features)
     wanted = isa or row.isa or best_isa(code_target(machine).processor.features)
     return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine)

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.cpu.emitters.header import header_text
 from qmlir.targets.cpu.emitters.llvm.forms import write_object, write_shared, write_static
-from qmlir.targets.cpu.emitters.machine import Machine
+from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.text.readable import Readable
@@ -75,10 +75,10 @@ class Emitted(Readable):
             raise text_error(f"cannot write '{folder}': {error.strerror or error}") from error
 
 
-def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model", machine: Machine | None = None) -> Emitted:
+def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model", machine: AheadMachine | None = None) -> Emitted:
     """The files of a module of loops, made for one thread, in a form: `name.h`, and what computes.
 
     Raises `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
     """
-    row, entry = form_named(form), EntryPoint(program_of(loops), checked_name(name), machine or Machine())
+    row, entry = form_named(form), EntryPoint(program_of(loops), checked_name(name), machine or AheadMachine())
     return Emitted(form, name, {**row.write(entry), f"{name}.h": header_text(entry)})

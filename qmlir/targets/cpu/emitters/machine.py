@@ -7,7 +7,7 @@ HOST = "host"
 
 
 @dataclass(frozen=True)
-class Machine:
+class AheadMachine:
     """A triple (this computer's where it is empty), a processor (`generic` where it is empty, this one for `host`), and
     features that are added or taken away: `+dotprod,-fullfp16`."""
 

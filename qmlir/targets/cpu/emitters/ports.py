@@ -14,7 +14,7 @@ import numpy as np
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.elements import item_size
-from qmlir.targets.cpu.emitters.machine import Machine
+from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.program import SLACK, LoopProgram, MainPort
 from qmlir.targets.cpu.emitters.text import Names
 from qmlir.targets.cpu.isa.base import ALIGNMENT
@@ -77,7 +77,7 @@ class EntryPoint:
 
     program: LoopProgram
     name: str
-    machine: Machine
+    machine: AheadMachine
     """What machine code is for; C is for any."""
 
     @cached_property

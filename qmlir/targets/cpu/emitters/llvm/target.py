@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.machine import HOST, Machine
+from qmlir.targets.cpu.emitters.machine import HOST, AheadMachine
 from qmlir.targets.cpu.emitters.numba.runtime.processor import feature_text, processor_name
 
 ASKED: Mapping[str, Sequence[str]] = {
@@ -76,7 +76,7 @@ class CodeTarget:
 
 
 @cache
-def code_target(machine: Machine) -> CodeTarget:
+def code_target(machine: AheadMachine) -> CodeTarget:
     """What LLVM compiles for a machine."""
     triple = machine.triple or llvm.get_process_triple()
     if machine.cpu != HOST:

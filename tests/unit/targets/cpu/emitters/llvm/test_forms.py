@@ -19,7 +19,7 @@ from qmlir.targets.cpu.emitters.ahead import emit_ahead
 from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.archive import archive
 from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, code_target
-from qmlir.targets.cpu.emitters.machine import Machine
+from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.host import best_isa
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import save_module
@@ -166,7 +166,7 @@ def test_the_instruction_set_of_a_processor(triple: str, cpu: str, features: str
 
 
 def test_this_processor() -> None:
-    found = code_target(Machine(cpu="host"))
+    found = code_target(AheadMachine(cpu="host"))
     assert found.triple == llvm.get_process_triple()
     here = {name for name, is_there in llvm.get_host_cpu_features().items() if is_there}
     assert found.processor.features <= here
@@ -213,10 +213,35 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 CUSTOM = """
 func.func @main(%x: memref<4xf32> {nn.name = "x"}, %y: memref<4xf32> {nn.result, nn.name = "y"}) {
-  kernel.custom "my_package:fast" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  kernel.custom "mine.kernels:silu" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    computes {op = "nn.swish", operands = [tensor<4xf32>], results = [tensor<4xf32>]} {origin = "act1"}
   func.return
 }
 """
+
+RECORDED = """
+func.func @main(%x: memref<4xf32> {nn.name = "x"}, %p: memref<1xi64> {nn.name = "p"},
+                %y: memref<400xi64> {nn.result, nn.name = "y"}) {
+  kernel.record %x at %p in %y bins 64 : i64 : memref<4xf32>, memref<1xi64>, memref<400xi64>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            CUSTOM,
+            r"\(act1\).*is a custom kernel in numba, 'mine.kernels:silu': programs of the emitter 'numba' have it",
+        ),
+        (RECORDED, "adds to a record of statistics, which is code of programs in Python"),
+    ],
+    ids=["custom kernel", "record"],
+)
+def test_operations_that_are_code_of_python(text: str, message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        emit_ahead(parsed(text), "object", "net")
 
 
 @needs_cc
