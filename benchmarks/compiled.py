@@ -28,7 +28,7 @@ from benchmarks.models import BENCH_MODELS
 from benchmarks.narrow import narrow_section
 from benchmarks.rows import FORMATS, Section
 from benchmarks.shifts import shift_section
-from benchmarks.starts import STARTED, starts
+from benchmarks.starts import EMITTED, STARTED, emitters, starts
 from benchmarks.subjects import Subject, prepare
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.quantization.settings import QuantizeSettings
@@ -71,6 +71,12 @@ def _starts(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[
             yield Section(f"Compiling and starting, {subject.name}", starts(subject, contest.say))
 
 
+def _emitters(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
+    for subject in subjects:
+        if subject.name in EMITTED:
+            yield Section(f"Emitters, {subject.name}", emitters(subject, contest))
+
+
 KINDS: Mapping[str, Callable[[argparse.Namespace, Contest, Sequence[Subject]], Iterator[Section]]] = {
     "models": _models,
     "layers": _layers,
@@ -79,6 +85,7 @@ KINDS: Mapping[str, Callable[[argparse.Namespace, Contest, Sequence[Subject]], I
     "decode": _decode,
     "growth": _growth,
     "starts": _starts,
+    "emitters": _emitters,
 }
 """What is measured, by what `--only` calls it."""
 
@@ -172,7 +179,7 @@ def main() -> int:
             arguments.rounds, arguments.seconds, clock, folder, arguments.isa, progress.print, arguments.limit
         )
         settings: QuantizeSettings = {"short_sums": arguments.short_sums} if arguments.short_sums else {}
-        wanted = names if {"models", "starts"} & set(kinds) else ()
+        wanted = names if {"models", "starts", "emitters"} & set(kinds) else ()
         subjects = [prepare(name, folder, arguments.models, progress.print, settings) for name in wanted]
         if arguments.prepare:
             for subject in subjects:

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import qmlir
+from benchmarks.contest import Contest
 from benchmarks.rows import BenchRow
 from benchmarks.subjects import INT8, Say, Subject
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
@@ -24,6 +26,14 @@ from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
 STARTED: Mapping[str, tuple[float, float]] = {"resnet50": (45, 1.5), "mobilenetv2": (45, 1.5)}
 """The models whose compiling, starting and memory are measured, with the bars of a cold compile and a warm start in
 seconds."""
+
+
+EMITTED: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "resnet50": {"numba": (7, 0.5), "llvm": (4, 0.4)},
+    "mobilenetv2": {"numba": (6, 0.5), "llvm": (3, 0.4)},
+    "digits_cnn": {"numba": (1, 0.5), "llvm": (0.6, 0.4)},
+}
+"""The models that are compiled by each emitter, with the bars of a cold compile and a warm start in seconds."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,26 @@ def _starts(subject: Subject, folder: Path, say: Say) -> list[BenchRow]:
         row("peak memory of a warm start and run", [each.peak_bytes / mega for each in warm], None, "MB"),
         row("saved program, over NumPy and numba", [(each.peak_bytes - base) / mega for each in imported], 250, "MB"),
     ]
+
+
+def emitters(subject: Subject, contest: Contest) -> list[BenchRow]:
+    """Compiling and starting one model by each emitter, and the time of a run of the second over one of the first."""
+    rows: list[BenchRow] = []
+    module, inputs, programs = subject.module_file(INT8), subject.inputs_file, dict[str, Any]()
+    with TemporaryDirectory(prefix="qmlir-bench-") as folder, _cache_at(Path(folder)):
+        for emitter, bars in EMITTED[subject.name].items():
+            contest.say(f"{subject.name}: compiling by {emitter}")
+            run = partial(_in_process, Path(folder), "compile", module, inputs, emitter)
+            runs = {"cold compile": [run()], "warm start": [run() for _ in range(3)]}
+            for (what, processes), bar in zip(runs.items(), bars, strict=True):
+                for kind, bound in (("seconds", bar), ("processor_seconds", None)):
+                    figures = [getattr(each, kind) for each in processes]
+                    name = f"{subject.name} by {emitter}: {what}{', processor time' * (bound is None)}"
+                    rows.append(BenchRow(name, statistics.median(figures), bound, "s", min(figures), max(figures)))
+            programs[emitter] = qmlir.compile(qmlir.load(module), emitter=emitter)
+        times = contest.times({name: partial(program, subject.inputs) for name, program in programs.items()})
+    ratio = times["llvm"].median / times["numba"].median
+    return [*rows, BenchRow(f"{subject.name}: a run by llvm over one by numba", ratio, 1.0, "x")]
 
 
 @contextlib.contextmanager

@@ -207,7 +207,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DiagnosticError, match="is made for avx2, and x86_64-linux-gnu generic lacks avx2, fma"):
         qmlir.emit(module, form="object", triple="x86_64-linux-gnu", isa="avx2")
     monkeypatch.setattr(linkers, "LINKERS", {"cc": lambda _: None})
-    with pytest.raises(DiagnosticError, match="nothing here links a shared library for .*: looked for cc"):
+    with pytest.raises(DiagnosticError, match=r"nothing here links a shared library for .*: looked for cc"):
         qmlir.emit(module, form="shared")
 
 
