@@ -104,7 +104,7 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         found = qmlir.finetune(
             model, {port.name: images}, labels=classes, augment=varied, threads=arguments.threads, held_out=held_out,
             epochs=arguments.epochs, batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate,
-            distill=arguments.distill, on_epoch=partial(_tell, name), **given,
+            distill=arguments.distill, seed=arguments.seed, on_epoch=partial(_tell, name), **given,
         )  # fmt: skip
         programs = TrainingPrograms(found.trained, {port.name: shape}, threads=arguments.threads)
         before = judged(partial(_scores, programs, port.name, found.trained.parameters))
@@ -219,6 +219,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, help="default: that of qmlir.finetune, by the bits of the weights")
     parser.add_argument("--scale-rate", type=float, default=4e-3)
     parser.add_argument("--distill", type=float, default=0.5)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     arguments = parser.parse_args()
     print_rows(list(_rows(arguments)), as_json=arguments.json)

@@ -8,19 +8,22 @@ name when the budget is used up, and names the operation and the pattern in an e
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import getclosurevars
+from typing import Protocol, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.folder import Folder
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import ConstantLike, HasFolder
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.worklist import Worklist
 
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.effects import is_dead
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
@@ -121,6 +124,34 @@ def pattern_name(pattern: RewritePattern) -> str:
     return name if isinstance(name, str) else type(pattern).__name__
 
 
+@runtime_checkable
+class MatchesClasses(Protocol):
+    """A pattern that tells which classes of operations it may match: it is not tried on others."""
+
+    def may_match(self, kind: type[Operation], /) -> bool:
+        """Whether it may match an operation of the class `kind`."""
+        ...
+
+
+def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
+    """Whether `pattern` may match operations of a class: it says so, or `op_type_rewrite_pattern` asks for a type."""
+    if isinstance(pattern, MatchesClasses):
+        return pattern.may_match(kind)
+    function = pattern.match_and_rewrite.__func__
+    if function.__code__ is not _TYPED:
+        return True
+    return issubclass(kind, getclosurevars(function).nonlocals["expected_type"])
+
+
+class _Typed(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None: ...
+
+
+_TYPED = _Typed.match_and_rewrite.__code__
+"""The code of all methods that `op_type_rewrite_pattern` makes."""
+
+
 class _GreedyDriver:
     """One run of the driver over everything nested in `root`."""
 
@@ -135,6 +166,9 @@ class _GreedyDriver:
     ) -> None:
         self.root = root
         self.patterns = patterns
+        self.of_class: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+        """The patterns that may match operations of a class."""
+
         self.only = only
         self.folder = Folder(ctx) if folding else None
         self.worklist = Worklist()
@@ -183,9 +217,20 @@ class _GreedyDriver:
     def _visit(self, op: Operation) -> None:
         if op.parent is None:  # erased by the rewrite of another
             return
+        is_unused = is_dead(op)
+        patterns = () if is_unused else self._patterns_for(op)
+        folder = None if is_unused or not _is_folded(type(op)) else self.folder
+        if not (is_unused or patterns or folder):
+            return
         rewriter = PatternRewriter(op)
         rewriter.extend_from_listener(self.listener)
-        applied = self._apply_first(op, rewriter)
+        if is_unused:
+            rewriter.erase(op)
+            applied = _DCE
+        elif folder is not None and folder.replace_with_fold(op, rewriter) is not None:
+            applied = _FOLD
+        else:
+            applied = _apply_first(patterns, op, rewriter)
         if applied is None:
             return
         _hand_on_from_match(op, self.record)
@@ -195,37 +240,37 @@ class _GreedyDriver:
         if self.rewrites > self.limit:
             raise _budget_error(self.root, self.limit, self.counts)
 
-    def _apply_first(self, op: Operation, rewriter: PatternRewriter) -> str | None:
-        """Apply the first fold or pattern that changes something, and return its name."""
-        if is_trivially_dead(op):
-            rewriter.erase(op)
-            return _DCE
-        if self.folder is not None and self._fold(op, rewriter, self.folder):
-            return _FOLD
-        if self.only is not None and not self.only(op):
-            return None
-        for pattern in self.patterns:
-            try:
-                pattern.match_and_rewrite(op, rewriter)
-            except DiagnosticError:
-                raise
-            except DiagnosticException as error:
-                raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}{in_package(error)}") from error
-            except Exception as error:
-                if not (where := in_package(error)):
-                    raise
-                raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {one_line(error)}{where}") from error
-            if rewriter.has_done_action:
-                return pattern_name(pattern)
-        return None
+    def _patterns_for(self, op: Operation) -> tuple[RewritePattern, ...]:
+        kind = type(op)
+        if kind not in self.of_class:
+            self.of_class[kind] = tuple(each for each in self.patterns if _may_match(each, kind))
+        patterns = self.of_class[kind]
+        return patterns if self.only is None or not patterns or self.only(op) else ()
 
-    @staticmethod
-    def _fold(op: Operation, rewriter: PatternRewriter, folder: Folder) -> bool:
-        # A constant folds to its own value and would be made anew for ever.
-        foldable = op.has_trait(HasFolder, value_if_unregistered=False)
-        if not foldable or op.has_trait(ConstantLike, value_if_unregistered=False):
-            return False
-        return folder.replace_with_fold(op, rewriter) is not None
+
+@cache
+def _is_folded(kind: type[Operation]) -> bool:
+    """Whether a class has a folder. A constant folds to its own value and would be made anew for ever."""
+    foldable = kind.has_trait(HasFolder, value_if_unregistered=False)
+    return foldable and not kind.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: PatternRewriter) -> str | None:
+    """Apply the first pattern that changes something, and return its name."""
+    for pattern in patterns:
+        try:
+            pattern.match_and_rewrite(op, rewriter)
+        except DiagnosticError:
+            raise
+        except DiagnosticException as error:
+            raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}{in_package(error)}") from error
+        except Exception as error:
+            if not (where := in_package(error)):
+                raise
+            raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {one_line(error)}{where}") from error
+        if rewriter.has_done_action:
+            return pattern_name(pattern)
+    return None
 
 
 def apply_patterns_greedily(

@@ -16,7 +16,6 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import SymbolTable
-from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
@@ -26,6 +25,7 @@ from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.control import HandedOn, handed_on
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.effects import erase_dead
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import HasParameters, InferResultTypes, Replacement, SizesKnownInRun
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
@@ -62,7 +62,7 @@ def specialize_function(module: ModuleOp, shapes: Shapes, values: Values, name: 
     function = function_of(module, name)
     if len(function.body.blocks) > 1:
         raise op_error(function, "has several blocks, and is specialized along one")
-    region_dce(function.body)  # what nothing uses needs no sizes
+    erase_dead(function.body)  # what nothing uses needs no sizes
     _check_parameters(module, function, values)
     given = _given_values(function, values)
     types = static_types(function, _all_shapes(function, shapes, given))
@@ -75,7 +75,7 @@ def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None) -> N
     """Specialize what is in a function whose arguments have their types."""
     specializer = _Specializer(parameter_values(function) if needed is None else needed)
     specializer.run(function)
-    region_dce(function.body)
+    erase_dead(function.body)
     for op in function.body.walk():
         _check_closed(op, specializer.late)
     _set_signature(function)

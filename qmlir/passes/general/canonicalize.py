@@ -9,9 +9,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir import registry
+from qmlir.ir.effects import erase_dead
 from qmlir.ir.interfaces import RegisteredCanonicalization
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_name
@@ -26,15 +26,21 @@ class OwnPatterns(RewritePattern):
         self.pattern_name = type(self).__name__
         """The pattern that was tried last, by which messages know it."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        kind = type(op)
+    def may_match(self, kind: type[Operation], /) -> bool:
+        """Whether operations of the class have patterns."""
+        return bool(self._patterns_of(kind))
+
+    def _patterns_of(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
         if kind not in self._patterns:
-            traits = op.get_traits_of_type(HasCanonicalizationPatternsTrait)
+            traits = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
             own = [pattern for trait in traits for pattern in trait.get_patterns(kind)]
             if not any(isinstance(trait, RegisteredCanonicalization) for trait in traits):
-                own += registry.patterns(f"{op.dialect_name()}.canonicalize")
+                own += registry.patterns(f"{kind.dialect_name()}.canonicalize")
             self._patterns[kind] = tuple(own)
-        for pattern in self._patterns[kind]:
+        return self._patterns[kind]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        for pattern in self._patterns_of(type(op)):
             self.pattern_name = pattern_name(pattern)
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
@@ -74,5 +80,5 @@ class Canonicalize(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         statistics = apply_patterns_greedily(op, [OwnPatterns()], ctx, folding=True, budget=self.budget)
-        region_dce(op.body)
+        erase_dead(op.body)
         count("rewrites", sum(statistics.counts.values()))

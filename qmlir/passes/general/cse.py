@@ -54,7 +54,7 @@ def _merge_in_block(block: Block, known: Known, *, keeps_places: bool) -> None:
         isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
         for region in op.regions:
             _merge_in_region(region, {} if isolated else known, keeps_places=keeps_places)
-        if op.has_trait(IsTerminator, value_if_unregistered=True) or not is_side_effect_free(op) or not op.results:
+        if not op.results or op.has_trait(IsTerminator, value_if_unregistered=True) or not is_side_effect_free(op):
             continue
         candidates = known.setdefault(_key(op, keeps_places=keeps_places), [])
         existing = _find_equal(op, candidates)

@@ -6,8 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriterListener
-from xdsl.transforms.dead_code_elimination import region_dce
 
+from qmlir.ir.effects import erase_dead
 from qmlir.ir.statistics import count
 
 
@@ -36,4 +36,4 @@ class Dce(ModulePass):
     name = "dce"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        region_dce(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))
+        erase_dead(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))

@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.effects import erase_dead
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.extents import Extent, extents
@@ -66,7 +66,7 @@ def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], a
     for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # which gives what it takes
         op.result.replace_all_uses_with(op.input)
         Rewriter.erase_op(op)
-    region_dce(function.body)
+    erase_dead(function.body)
     sizes = {shape[axis] if axis < len(shape) else 0: port for port, shape in shapes.items() if shape}
     if len(sizes) != 1 or 0 in sizes:
         found = " and ".join(f"{size} of '{port}'" for size, port in sizes.items()) or "no axis"

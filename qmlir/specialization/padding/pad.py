@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control import CONTROL
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.effects import erase_dead
 from qmlir.ir.signature import NAME, inputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.extents import Extent
@@ -54,7 +54,7 @@ def outline(module: ModuleOp, name: str = "main") -> Outline:
     function = function_of(clone, name)
     capacities = dict.fromkeys(open_sizes(module, name), _OUTLINED)
     check_function(function, capacities)
-    region_dce(function.body)
+    erase_dead(function.body)
     inputs = open_inputs(function)
     walk = PaddingWalk(function, capacities)
     walk.run(inputs)
@@ -71,7 +71,7 @@ def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "m
     """
     function = function_of(module, name)
     check_function(function, capacities)
-    region_dce(function.body)
+    erase_dead(function.body)
     inputs = open_inputs(function)
     sizes = {size: number for size, number in capacities.items() if number != 1}
     walked = {port: tuple(_without_ones(axis, sizes) for axis in axes) for port, axes in inputs.items()}

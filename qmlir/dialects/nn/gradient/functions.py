@@ -7,7 +7,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir.dialects.nn.base import tensor_like
 from qmlir.dialects.nn.gradient.backward import Backward
@@ -17,6 +16,7 @@ from qmlir.dialects.nn.ops.contraction import WindowedContractionOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.nn.terms import Site
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.effects import erase_dead
 from qmlir.ir.interfaces import Recomputable
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 
@@ -61,7 +61,7 @@ def differentiated(
     ]
     added.add_op(ReturnOp(*returned))
     backward = FuncOp(function.sym_name.data, ([], []), Region(added))
-    region_dce(backward.body)
+    erase_dead(backward.body)
     if recomputes:
         recompute(function.body.block, added, {*function.body.block.args, *last.operands})
     kept = _kept(function, last, added, are_last=recomputes)
