@@ -66,17 +66,18 @@ def test_llvms_lit_and_filecheck_give_our_results(files: list[Path], tmp_path: P
 
 _WHOLE = "as they are"
 
-_MOST = 20
-"""The checks of a file that are broken, evenly chosen: those of long files are alike, and each costs the whole file."""
+_FEW, _MOST = 4, 20
+"""The checks of a file that are broken in every run and in a sweep, evenly chosen: those of long files are alike, and
+each costs the whole file."""
 
 
-def _broken(text: str, prefixes: list[str]) -> Iterator[tuple[str, str]]:
-    """The text, and with one line changed, for up to `_MOST` of its checks: what was done, and the text then."""
+def _broken(text: str, prefixes: list[str], most: int) -> Iterator[tuple[str, str]]:
+    """The text, and with one line changed, for up to `most` of its checks: what was done, and the text then."""
     yield _WHOLE, text
     lines = text.splitlines()
     check = re.compile(rf"^\s*(?://|#) (?:{'|'.join(map(re.escape, prefixes))})(?P<kind>-[A-Z]+)?: ")
     places = [index for index, line in enumerate(lines) if check.match(line)]
-    step = max(-(-len(places) // _MOST), 1)
+    step = max(-(-len(places) // most), 1)
 
     def with_line(index: int, *new: str) -> str:
         return "\n".join([*lines[:index], *new, *lines[index + 1 :]]) + "\n"
@@ -111,14 +112,15 @@ def _prefixes(words: list[str]) -> list[str]:
     return ",".join(given).split(",") if given else ["CHECK"]
 
 
+@pytest.mark.parametrize("most", [_FEW, pytest.param(_MOST, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS / "filecheck")))
-def test_broken_checks(path: Path, tmp_path: Path) -> None:
+def test_broken_checks(path: Path, most: int, tmp_path: Path) -> None:
     checks = tmp_path / "checks.mlir"
     differences: list[str] = []
     verdicts: Counter[bool] = Counter()
     for step in _filecheck_steps(path, tmp_path / "out"):
         arguments = [str(checks) if word == str(path) else word for word in step.words[1:]]
-        for what, text in _broken(path.read_text(encoding="utf-8"), _prefixes(arguments)):
+        for what, text in _broken(path.read_text(encoding="utf-8"), _prefixes(arguments), most):
             checks.write_text(text, encoding="utf-8")
             ours = run_command(["filecheck", *arguments], step.stdin).code == 0
             done = subprocess.run(
