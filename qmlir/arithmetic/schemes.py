@@ -213,6 +213,11 @@ def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
         return np.where(is_number, np.ldexp(1.0, exponent - (fraction == 0.5)), array)
 
 
+def are_powers_of_two(numbers: npt.ArrayLike) -> Bools:
+    """Which of the positive `numbers` are powers of two, exactly; of the same shape."""
+    return np.frexp(np.asarray(numbers))[0] == 0.5
+
+
 def _usable_limits(grid: Grid) -> tuple[int, int]:
     low, high = grid.storage.minimum, grid.storage.maximum
     if grid.rule is Arithmetic.GLOW and grid.storage == Storage(32):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -54,6 +55,24 @@ class SecondMoments:
             return found
         mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
         return found[0] - np.outer(mean, mean), found[1] - np.outer(exact, mean)
+
+
+def aims(
+    weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float
+) -> tuple[npt.NDArray[np.float64], Array]:
+    """The floats that codes of `weight` are to be near, `[groups, channels, terms]`, and what says how near.
+
+    That are the second moments of what they are multiplied by, `[groups, terms, terms]`: centred where a bias stands
+    beside the weights, as it makes up for the means. `damping` and `share` are those of `compensated`.
+    """
+    unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
+    wanted: list[npt.NDArray[np.float64]] = []
+    moments: list[Array] = []
+    for place, each in enumerate(unrounded):
+        own, cross = seen.of_group(place, is_centred=weight.bias is not None)
+        wanted.append(compensated(each, own, cross, damping=damping, share=share))
+        moments.append(own)
+    return np.stack(wanted), np.stack(moments)
 
 
 @dataclass(frozen=True)
@@ -134,15 +153,12 @@ class QuantGptq(SeesMoments):
         self.in_turn(module, [each for each in weights if each.element.bits <= self.bits], runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
-        wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
-        is_centred = weight.bias is not None
+        wanted, moments = aims(weight, seen, damping=self.damping, share=self.floats_share)
         known = weight.rows.of_weights(weight.array)
         chosen, before, after = np.empty_like(wanted), 0.0, 0.0
-        for place, (each, grid) in enumerate(zip(wanted, weight.grid(), strict=True)):
-            moments, cross = seen.of_group(place, is_centred=is_centred)
-            aim = compensated(each, moments, cross, damping=self.damping, share=self.floats_share)
-            found, own, _ = settled(aim, grid, moments, damping=self.damping, sweeps=self.sweeps)
-            before += error(aim, grid.nearest(known[place]), grid, moments)
+        for place, (aim, own_moments, grid) in enumerate(zip(wanted, moments, weight.grid(), strict=True)):
+            found, own, _ = settled(aim, grid, own_moments, damping=self.damping, sweeps=self.sweeps)
+            before += error(aim, grid.nearest(known[place]), grid, own_moments)
             after += own
             chosen[place] = found * grid.steps
         if not after < before:

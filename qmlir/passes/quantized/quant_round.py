@@ -11,16 +11,16 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.adaptive_rounding import STEPS, ByMoments, ByRows, Objective, PiecewiseLinear, adaround, best_of
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, F64, FLOATS_SHARE, SWEEPS, CodeGrid, compensated, descend
+from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, CodeGrid, descend
 from qmlir.dialects.nn.ops.activations import LeakyReluOp, ReluOp
 from qmlir.dialects.nn.ops.elementwise import ClipOp
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.quant_correct_bias import correct_bias
-from qmlir.passes.quantized.quant_gptq import SecondMoments
+from qmlir.passes.quantized.quant_gptq import SecondMoments, aims
 from qmlir.passes.quantized.repairs import RepairsWeights
-from qmlir.quantization.rounded_weights import RoundedConstant, RoundedWeight
+from qmlir.quantization.rounded_weights import RoundedWeight
 
 _MOST = 1 << 14
 """Rows that are kept of a layer's data at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows are
@@ -164,24 +164,14 @@ class QuantRound(RepairsWeights[EvenRows]):
         self.in_turn(module, [each for each in weights if each.element.bits <= self.bits], runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
-        unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
-        is_centred = weight.bias is not None
-        groups = range(len(unrounded))
         grid = stacked(weight.grid())
-        by_group = [seen.moments.of_group(at, is_centred=is_centred) for at in groups]
-        moments, cross = (np.stack([pair[side] for pair in by_group]) for side in (0, 1))
-        wanted = np.stack(
-            [
-                compensated(unrounded[at], moments[at], cross[at], damping=self.damping, share=self.floats_share)
-                for at in groups
-            ]
-        )
+        wanted, moments = aims(weight, seen.moments, damping=self.damping, share=self.floats_share)
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:
             objective: Objective = ByMoments(wanted, moments)
         else:
-            objective = self._by_rows(unrounded, seen, activation, weight.bias)
+            objective = self._by_rows(weight, seen, activation)
         steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
         if steps < min(self.steps, _FEWEST):
             text = (
@@ -206,11 +196,10 @@ class QuantRound(RepairsWeights[EvenRows]):
         self.tell(weight, f"codes of its weights are learned from the error {what}", before, after)
         return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
 
-    def _by_rows(
-        self, unrounded: F64, seen: EvenRows, activation: PiecewiseLinear, bias: RoundedConstant | None
-    ) -> ByRows:
+    def _by_rows(self, weight: RoundedWeight, seen: EvenRows, activation: PiecewiseLinear) -> ByRows:
         """The error behind the activation. The bias makes up for the mean of the error before it, for all codes."""
         rows, exact = seen.joined()
+        unrounded, bias = weight.rows.of_weights(weight.unrounded).astype(np.float64), weight.bias
         weights = unrounded.astype(np.float32).swapaxes(1, 2)
         if bias is None:
             added = np.zeros((len(unrounded), 1, unrounded.shape[1]), np.float32)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.arithmetic.weight_rounding import CodeGrid, scale_shares
 from qmlir.dialects.quant.infer import spread
 from qmlir.ir.preservation import MEANING, Preservation
@@ -32,17 +33,12 @@ def best_scales(weight: RoundedWeight, grids: Sequence[CodeGrid], moments: Seque
     numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, places), shape))
     wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
     scales = known.reshape(-1).copy()
-    if np.all(_are_powers_of_two(scales)):
-        shares = shares[_are_powers_of_two(shares)]
+    if are_powers_of_two(scales).all():
+        shares = shares[are_powers_of_two(shares)]
     for place, (grid, own_moments) in enumerate(zip(grids, moments, strict=True)):
         own, groups = np.unique(numbers[place], return_inverse=True)
         scales[own] *= scale_shares(wanted[place], grid, own_moments, groups.reshape(wanted[place].shape), shares)
     return scales.astype(np.float32).astype(known.dtype).reshape(known.shape)
-
-
-def _are_powers_of_two(numbers: Array) -> Array:
-    """Which are powers of two."""
-    return np.frexp(numbers)[0] == 0.5
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.passes import ModulePass
 
 from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.requantize import may_requantize, set_requantization
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -95,7 +96,7 @@ def _set_by_scales(op: NnOp) -> bool:
     types = [element_of(value) for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
     types += [] if op.components is None else op.components.data.values()
     scales = [np.asarray(each.scales, np.float32) for each in types if isinstance(each, UniformQuantizedType)]
-    if op.requantize is not None or not all((np.frexp(each)[0] == 0.5).all() for each in scales):
+    if op.requantize is not None or not all(are_powers_of_two(each).all() for each in scales):
         return False
     if set_requantization(op, Mode.SHIFT, Ties.UP) is None:
         return True

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, TypeAttribute
 
-from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
+from qmlir.arithmetic.schemes import Scheme, Storage, are_powers_of_two, power_of_two_ceiling, symmetric_zero_point
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
@@ -81,7 +81,7 @@ def scale_between(of: UniformQuantizedType, low: float, high: float) -> bool:
 
 def has_power_of_two_scale(of: UniformQuantizedType) -> bool:
     """Every scale is a power of two."""
-    return bool((np.frexp(of.scales)[0] == 0.5).all())
+    return bool(are_powers_of_two(of.scales).all())
 
 
 def has_zero_point(of: UniformQuantizedType, zero_point: int) -> bool:

@@ -14,6 +14,7 @@ from qmlir.arithmetic.schemes import (
     RangeError,
     Scheme,
     Storage,
+    are_powers_of_two,
     parameters,
     power_of_two_ceiling,
     represented,
@@ -227,6 +228,12 @@ def test_what_is_no_storage() -> None:
             Storage(bits, True, limits)
     with pytest.raises(ValueError, match="must ascend between 0 and 255"):
         Storage(8, False, (-1, 5))
+
+
+@given(st.integers(-1022, 1023), st.floats(1.0, 2.0, exclude_min=True, exclude_max=True))
+def test_which_are_powers_of_two(exponent: int, other: float) -> None:
+    power = math.ldexp(1.0, exponent)
+    assert are_powers_of_two([[power, power * other]]).tolist() == [[True, False]]
 
 
 @given(st.floats(5e-324, 8e307))

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
+from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.interpret import elementwise as elementwise_evaluators
@@ -233,15 +233,14 @@ def _agrees_everywhere(op: NnOp) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(ours, floats, strict=True))
 
 
-def _is_power_of_two(scales: npt.ArrayLike) -> bool:
-    return bool((np.frexp(np.asarray(scales, np.float32))[0] == 0.5).all())
-
-
 def _is_exact_contraction(op: contraction.ContractionOp) -> bool:
     """Whether scales are powers of two and sums below 2^24: floats are exact up to the one rounding."""
     values: Sequence[SSAValue] = [*op.operands, *op.results]
     elements = [element_of(value) for value in values]
-    if not all(isinstance(each, UniformQuantizedType) and _is_power_of_two(each.scales) for each in elements):
+    if not all(
+        isinstance(each, UniformQuantizedType) and are_powers_of_two(each.scales.astype(np.float32)).all()
+        for each in elements
+    ):
         return False
     x, w = (element_of(value) for value in op.operands[:2])
     assert isinstance(x, UniformQuantizedType)
