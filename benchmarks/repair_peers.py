@@ -103,7 +103,7 @@ def ours(subject: Classifier, setting: str, effort: int, calibrator: str) -> Ite
         recipe=recipe_of(subject.module, False),
     ).module  # fmt: skip
     taken = time.perf_counter() - begun
-    what = f"{setting}, {OURS}, effort {effort}" + ("" if calibrator == "min_max" else f", {calibrator}")
+    what = f"{setting}, {OURS}, effort {effort}" + (f", {calibrator}" if calibrator else "")
     yield from subject.rows(what, scores_of(quantized, subject.port, subject.test), taken)
 
 
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--model", action="append", choices=list(SUBJECTS), help="only this (may be repeated)")
     parser.add_argument("--only", action="append", choices=list(SETTINGS), help="only this (may be repeated)")
     parser.add_argument("--effort", action="append", type=int, choices=list(EFFORTS), help="only this of ours")
-    parser.add_argument("--calibrator", default="min_max", help="of ours (default: min_max)")
+    parser.add_argument("--calibrator", default="", help="of ours (default: by the bits of a value)")
     parser.add_argument("--peer", action="append", choices=[OURS, *PRESETS], help="only this (may be repeated)")
     presets = [preset for each in PRESETS.values() for preset in each]
     parser.add_argument("--preset", action="append", choices=presets, default=[], help="only this of peers")

@@ -394,7 +394,8 @@ class _Decider:
         for named, each in seen:
             with _parameters_of(why.op, named):
                 lowest, highest = each.range(why.choice)
-                ranges.append(ObservedRange(named, each.minimum, each.maximum, max(lowest, floor), max(highest, floor)))
+                ends, is_recorded = (max(lowest, floor), max(highest, floor)), each.statistics is not None
+                ranges.append(ObservedRange(named, each.minimum, each.maximum, *ends, is_recorded))
         low, high = (min(0.0, *(each.low for each in ranges)), max(0.0, *(each.high for each in ranges)))
         self._because(key, replace(why, ranges=tuple(ranges)))
         with _parameters_of(why.op, seen[-1][0]):

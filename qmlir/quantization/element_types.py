@@ -99,7 +99,7 @@ def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
         best = ternary_scales if choice.storage.has_zero else binary_scales
         reach = best(rows, is_power_of_two=choice.scheme.is_power_of_two)
         return -reach, reach
-    if choice.calibrator in (BY_BITS, "min_max"):
+    if not choice.needs_statistics:
         low, high = rows.min(axis=1, initial=0.0), rows.max(axis=1, initial=0.0)
         return low.astype(np.float64), high.astype(np.float64)
     if not np.isfinite(rows).all():

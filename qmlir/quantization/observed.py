@@ -32,14 +32,14 @@ class Observed:
     def range(self, choice: Choice) -> tuple[float, float]:
         """The range that the calibrator of `choice` gives; that of the type where there are no statistics.
 
-        Raises `ValueError` for a calibrator that needs statistics where there are none.
+        Raises `ValueError` for a calibrator that a rule names and that needs statistics, where there are none.
         """
         if self.statistics is None:
-            if choice.calibrator != "min_max":
+            if choice.needs_statistics:
                 raise ValueError(f"the calibrator '{choice.calibrator}' needs statistics, and only a range is known")
             return self.minimum, self.maximum
         grid = Grid(choice.storage, choice.scheme, choice.rule)
-        low, high = calibrate(choice.calibrator, self.statistics, grid, choice.calibrator_options)
+        low, high = calibrate(choice.data_calibrator, self.statistics, grid, choice.calibrator_options)
         return low, high
 
 

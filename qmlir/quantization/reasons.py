@@ -52,6 +52,9 @@ class ObservedRange:
     high: float
     """The range that the integers have to hold, before it is widened to hold 0."""
 
+    is_recorded: bool = True
+    """Whether there are statistics of the value; without them `mse` in few bits, too, takes the whole range."""
+
 
 @dataclass(frozen=True)
 class Reason:

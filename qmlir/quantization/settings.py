@@ -87,7 +87,7 @@ class QuantizeSettings(TypedDict, total=False):
         str,
         SettingRow(
             "how recorded statistics give a range: min_max, percentile, entropy, mse, …",
-            "min_max",
+            "mse for at most 4 bits, otherwise min_max",
             field="calibrator",
             choices=calibrator_names,
         ),

@@ -102,9 +102,9 @@ class NnSmooth(TakesRecipe):
     Where products with constant weights alone read the norm, the factors go into its scale and its bias. Where others
     read it too, as the next sum of a residual stream does, the products read it through an `nn.mul`. Its factors are
     numbers that the type of its constant holds: the weights are divided by exactly what the integers are multiplied by.
-    So it takes the place of the rescale from the wider stream. Ranges come from `min_max` only, so what has another
-    calibrator by the options, which are those of `quant-assign-types`, stays as it is. What a target may not compute
-    is not added where the module names targets.
+    So it takes the place of the rescale from the wider stream. Of the products only ends of ranges are known, so where
+    the options, which are those of `quant-assign-types`, name another calibrator than `min_max`, all stays as it is.
+    What a target may not compute is not added where the module names targets.
 
     Before:
 
@@ -167,7 +167,7 @@ def _smooth(norm: Norm, recipe: Recipe, may_add: bool) -> None:
         if not may_add or not products or wide.storage.bits <= data.storage.bits:
             return
     weights = [recipe.wish(each, Slot.WEIGHT) for each in products]
-    if data.calibrator != "min_max" or not all(each.quantize for each in (data, *weights)):
+    if data.needs_statistics or not all(each.quantize for each in (data, *weights)):
         return
     reading = _reading(norm, products, data, weights)
     if reading is None:

@@ -135,7 +135,7 @@ def _may_be_split(hidden: Hidden, recipe: Recipe) -> bool:
     data = recipe.wish(hidden.operations[-1], Slot.OUTPUT)
     if observed(hidden.last.result) is None or data.storage.bits > _WIDEST:
         return False
-    return all(each.quantize and each.calibrator == "min_max" for each in choices)
+    return all(each.quantize and not each.needs_statistics for each in choices)
 
 
 # A number is rounded with an error of a twelfth of the squared scale, which the weights of its column multiply.

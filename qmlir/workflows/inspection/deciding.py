@@ -105,6 +105,12 @@ class OperationDecision:
     """The statistics of the results of an operation in float."""
 
 
+def _calibrator(choice: Choice, slot: Slot) -> str:
+    if slot is Slot.WEIGHT:
+        return choice.calibrator or ("least error" if choice.has_least_error else "min_max")
+    return choice.data_calibrator
+
+
 def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:
     """What of a choice took part."""
     yield "storage", str(choice.storage)
@@ -119,8 +125,7 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
     if choice.scale:
         yield "scale", choice.scale
     options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
-    named = choice.calibrator or ("least error" if choice.has_least_error else "min_max")
-    yield "calibrator", named + (f" ({options})" if options else "")
+    yield "calibrator", _calibrator(choice, slot) + (f" ({options})" if options else "")
     yield "rule", choice.rule.value
 
 

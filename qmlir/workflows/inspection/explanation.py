@@ -115,7 +115,7 @@ def _ranges(slot: SlotDecision) -> Iterator[str]:
         given = _interval(each.low, each.high)
         was = _interval(each.minimum, each.maximum)
         what = given if given == was else f"{given} of {was}"
-        yield f"{calibrator} takes {what} for {each.name}"
+        yield f"{calibrator if each.is_recorded else 'min_max'} takes {what} for {each.name}"
     if len(slot.ranges) > _NAMED:
         yield f"and the ranges of {len(slot.ranges) - _NAMED} more values"
     if slot.headroom != 1:

@@ -31,7 +31,11 @@ DEAD_COUNT = 32
 """So many values of a channel have to be the same: a few may be by chance."""
 
 CLIPPED = 0.01
-"""The fraction of values that a range may clip: percentile calibrators clip up to so many on purpose."""
+"""The fraction of values that a range may clip: percentile calibrators clip up to so many on purpose.
+
+In at most 6 bits it is `2^-bits`. The uniform quantizer of the smallest squared error clips about half as many values
+of a normal distribution: 1.2% with 16 levels, 13.6% with 4 (Max, Quantizing for minimum distortion, 1960).
+"""
 
 UNEVEN = 16.0
 """Channels whose weights differ so often in range have four bits fewer under one scale."""
@@ -151,10 +155,10 @@ class Checks:
     def clipped(self, facts: Facts) -> Iterator[Finding]:
         """A large fraction of values outside of the range of the type."""
         seen, value = facts.observed, facts.node.value
-        if seen is None or value is None or facts.is_limited or not (seen.clipped or 0) > CLIPPED:
+        if seen is None or value is None or facts.is_limited or seen.clipped is None or seen.type is None:
             return
-        assert seen.clipped is not None
-        assert seen.type is not None
+        if seen.clipped <= max(CLIPPED, 2.0**-seen.type.bits):
+            return
         known = None if self._profile is None else self._profile.values.get(facts.node.key)
         low, high = represented_range(seen.type)
         is_cut = known is not None and (known.minimum < low - seen.type.scale or known.maximum > high + seen.type.scale)

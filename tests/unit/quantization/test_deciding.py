@@ -85,7 +85,7 @@ def test_parameters_of_ranges(storage: str, scheme: str) -> None:
         y = graph.add(elementwise.AbsOp, x)
         module = graph.module(y)
         calibrate(module, watch(module, graph.inputs))
-        run_passes(module, f"quant-assign-types{{activations={storage} scheme={scheme}}}")
+        run_passes(module, f"quant-assign-types{{activations={storage} scheme={scheme} calibrator=min_max}}")
         (absolute,) = operations(module, elementwise.AbsOp)
         found = type_of(absolute.operands[0])
         assert (found.storage_min, found.storage_max) == STORAGES[storage]

@@ -52,6 +52,38 @@ def types_of(module: ModuleOp) -> dict[str, UniformQuantizedType]:
     return {name: type_ for name, type_ in found.items() if isinstance(type_, UniformQuantizedType)}
 
 
+def _outlier() -> ModuleOp:
+    """The magnitudes of 9999 numbers up to 1 and of a 4, with their statistics."""
+    graph = Graph(0)
+    x = graph.input(np.append(np.linspace(0, 1, 9999), 4).astype(np.float32))
+    module = graph.module(graph.add(elementwise.AbsOp, x))
+    return calibrate(module, watch(module, graph.inputs))
+
+
+@pytest.mark.parametrize(("storage", "calibrator"), [("i5", "min_max"), ("u4", "mse"), ("i2", "mse")])
+def test_few_bits_take_the_range_of_the_least_error(storage: str, calibrator: str) -> None:
+    """Where no rule names a calibrator; by the bits that the value is given by the last rule."""
+    wide = {"slot": "output", "storage": "i16"}
+    found: list[UniformQuantizedType] = []
+    for named in ({}, {"calibrator": calibrator}):
+        module = _outlier()
+        decide(module, wide, {"op": "abs", "slot": "output", "storage": storage, **named})
+        run_passes(module, "quant-fuse-casts")
+        found.append(types_of(module)["nn.abs"])
+    assert found[0] == found[1]
+    top = (found[0].storage_max - found[0].zero_point) * found[0].scale
+    assert top == pytest.approx(4, rel=0.01) if calibrator == "min_max" else top < 2
+
+
+def test_without_statistics_few_bits_take_the_whole_range() -> None:
+    module = _outlier()
+    for op in module.walk():
+        op.attributes.pop("calib.stats", None)
+    decide(module, {"slot": "output", "storage": "u4"})
+    run_passes(module, "quant-fuse-casts")
+    assert types_of(module)["nn.abs"].scale == pytest.approx(4 / 15)
+
+
 @pytest.mark.parametrize(
     ("text", "storage"),
     [("i8", Storage(8)), ("u4", Storage(4, False)), ("i2<-1:1>", Storage(2, True, (-1, 1))), ("u1", Storage(1, False))],

@@ -186,6 +186,15 @@ def test_clipped_values(tmp_path: Path) -> None:
     assert node.clipped == pytest.approx(((flat < low) | (flat > high)).mean())
 
 
+def test_few_bits_clip_on_purpose() -> None:
+    model = layer(np.eye(8, dtype=np.float32))
+    _, report = report_of(model, samples(500, 8), activations="i4")
+    (node,) = (each for each in report.nodes if each.name == NAME)
+    assert node.clipped is not None
+    assert 0.01 < node.clipped < 0.0625  # more than 8 bits may, and less than 16 levels may
+    assert "clipped" not in {each.kind for each in report.findings}
+
+
 def test_saturation_on_other_runtimes(tmp_path: Path) -> None:
     model, data = layer(np.ones((2, 4), np.float32)), samples(20, 4)
     quantized, report = report_of(model, data)
