@@ -192,6 +192,7 @@ TREE = Contribution(
     targets={"cpu": "qmlir.targets.cpu.target:TARGET", "interpreter": "qmlir.targets.interpreted:TARGET"},
     isas={
         "generic": "qmlir.targets.cpu.isa.generic:GENERIC",
+        "portable": "qmlir.targets.cpu.isa.portable:PORTABLE",
         "avx2": "qmlir.targets.cpu.isa.avx2:AVX2",
         "avx2-vnni": "qmlir.targets.cpu.isa.avx2_vnni:AVX2_VNNI",
         "avx512-vnni": "qmlir.targets.cpu.isa.avx512_vnni:AVX512_VNNI",
@@ -213,6 +214,8 @@ TREE = Contribution(
         "s8s8_dot": "qmlir.targets.cpu.variants.bytes:S8S8_DOT",
         "i16_pairs": "qmlir.targets.cpu.variants.i16_pairs:I16_PAIRS",
         "depthwise": "qmlir.targets.cpu.variants.depthwise:DEPTHWISE",
+        "splat_bytes": "qmlir.targets.cpu.variants.stored_bytes:SPLAT_BYTES",
+        "depthwise_bytes": "qmlir.targets.cpu.variants.stored_bytes:DEPTHWISE_BYTES",
         "depthwise_dot": "qmlir.targets.cpu.variants.interleaved:DEPTHWISE_DOT",
         "depthwise_pairs": "qmlir.targets.cpu.variants.interleaved:DEPTHWISE_PAIRS",
         "splat": "qmlir.targets.cpu.variants.splat:SPLAT",

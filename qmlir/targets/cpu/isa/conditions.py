@@ -263,6 +263,16 @@ def takes_floats(op: ContractionOp) -> bool:
     return isinstance(op.accumulator_type, AnyFloat) and not is_depthwise(op)
 
 
+def takes_byte_weights(op: ContractionOp) -> bool:
+    """Whether weights without their zero points fit a byte with a sign, and sums have 32 bits."""
+    return op.accumulator_type == i32 and _fits(centred_weights(op), 8)
+
+
+def takes_depthwise_byte_weights(op: ContractionOp) -> bool:
+    """The same of a depthwise convolution."""
+    return is_depthwise(op) and takes_byte_weights(op)
+
+
 def takes_any(op: ContractionOp) -> bool:
     """Whatever it is."""
     return True

@@ -1,0 +1,212 @@
+"""Statements of a function in C, and how those on lanes share loops.
+
+An operation on vectors is a statement for each lane `l`. Neighbours share one loop over the lanes, which compilers make
+vectors of, unless that changed what one of them reads: a loop either reads memory or writes it, so that lanes which are
+written can't be lanes that are read later, and what reads other lanes than its own comes after the loop that makes
+them. A vector that only its own loop reads is a scalar in it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import INDENT
+
+LANE = "l"
+"""The variable of loops over lanes."""
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A statement that keeps its place: loops, choices, assignments, calls."""
+
+    depth: int
+    text: str
+    reads: frozenset[str] = _NOTHING
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A scalar that does not change; `loads` says that it reads memory, `crosses` are vectors that it reads of."""
+
+    depth: int
+    type: str
+    name: str
+    text: str
+    reads: frozenset[str] = _NOTHING
+    loads: bool = False
+    crosses: frozenset[str] = _NOTHING
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A statement for each lane: `target = text`, or a store of its own.
+
+    `name` is the vector that it writes, of which `type` is given where it declares it, and `shift` says how far from
+    its own lane. `reads` are the variables in `text`, vectors at their own lane; `crosses` are those of any lane.
+    """
+
+    depth: int
+    lanes: int
+    text: str
+    name: str = ""
+    type: str = ""
+    shift: int = 0
+    size: int = 0
+    reads: frozenset[str] = _NOTHING
+    crosses: frozenset[str] = _NOTHING
+    loads: bool = False
+    store: tuple[str, Index] | None = None
+
+
+Statement = Line | Declaration | Lanes
+
+
+@dataclass
+class _Group:
+    """Statements that share a loop, and the scalars that are written before it."""
+
+    statements: list[Lanes]
+    before: list[Declaration] = field(default_factory=list[Declaration])
+
+    @property
+    def _written(self) -> set[str]:
+        return {each.name for each in self.statements if each.name}
+
+    def takes(self, other: Lanes) -> bool:
+        """Whether a statement may share the loop."""
+        first = self.statements[0]
+        if (other.depth, other.lanes) != (first.depth, first.lanes):
+            return False
+        written = self._written
+        crossed = {name for each in self.statements for name in each.crosses}
+        shifted = {each.name for each in self.statements if each.shift or each.size != each.lanes}
+        if other.crosses & written or other.name in crossed or other.reads & shifted:
+            return False
+        return self._may_access(other)
+
+    def _may_access(self, other: Lanes) -> bool:
+        loads, stores = any(each.loads for each in self.statements), [e.store for e in self.statements if e.store]
+        if (other.loads and stores) or (other.store is not None and loads):
+            return False
+        return other.store is None or all(_are_apart(each, other.store, other.lanes) for each in stores)
+
+    def moves(self, scalar: Declaration) -> bool:
+        """Whether a scalar may be written before the loop instead of after it."""
+        if scalar.depth != self.statements[0].depth or (scalar.reads | scalar.crosses) & self._written:
+            return False
+        return not (scalar.loads and any(each.store for each in self.statements))
+
+
+def _are_apart(one: tuple[str, Index], other: tuple[str, Index], lanes: int) -> bool:
+    """Whether two stores of so many lanes have no element in common."""
+    distance = other[1].plus(one[1].times(-1)).number
+    return one[0] == other[0] and distance is not None and abs(distance) >= lanes
+
+
+def _groups(statements: Sequence[Statement]) -> Iterator[Statement | _Group]:
+    group: _Group | None = None
+    for statement in statements:
+        if group is not None:
+            if isinstance(statement, Lanes) and group.takes(statement):
+                group.statements.append(statement)
+                continue
+            if isinstance(statement, Declaration) and group.moves(statement):
+                group.before.append(statement)
+                continue
+            yield group
+            group = None
+        if isinstance(statement, Lanes):
+            group = _Group([statement])
+        else:
+            yield statement
+    if group is not None:
+        yield group
+
+
+class _Uses:
+    """Who reads and writes each variable."""
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self.reads: Counter[str] = Counter()
+        self.crosses: set[str] = set()
+        self.writes: Counter[str] = Counter()
+        for each in statements:
+            self.reads.update(each.reads)
+            if isinstance(each, Line):
+                self.crosses |= each.reads
+            else:
+                self.crosses |= each.crosses
+                self.reads.update(each.crosses)
+            if isinstance(each, Lanes) and each.name:
+                self.writes[each.name] += 1
+
+    def of_loop(self, group: _Group) -> set[str]:
+        """The vectors that only one loop has, as scalars."""
+        inside = Counter(name for each in group.statements for name in each.reads)
+        return {
+            each.name
+            for each in group.statements
+            if each.type
+            and each.size == each.lanes
+            and self.writes[each.name] == 1
+            and each.name not in self.crosses
+            and inside[each.name] == self.reads[each.name]
+        }
+
+
+def _declared(statement: Declaration) -> str:
+    return f"{INDENT * statement.depth}const {statement.type} {statement.name} = {statement.text};"
+
+
+def _of_lane(statement: Lanes, scalars: set[str]) -> str:
+    """The statement of one lane, in which `scalars` are no vectors."""
+    text = statement.text
+    for name in statement.reads & scalars:
+        text = re.sub(rf"\b{name}\[{LANE}\]", name, text)
+    if not statement.name:
+        return text
+    if statement.name in scalars:
+        return f"const {statement.type} {statement.name} = {text};"
+    place = f"{LANE} + {statement.shift}" if statement.shift else LANE
+    return f"{statement.name}[{place}] = {text};"
+
+
+def _loop(group: _Group, uses: _Uses) -> Iterator[str]:
+    first = group.statements[0]
+    margin = INDENT * first.depth
+    yield from map(_declared, group.before)
+    scalars = uses.of_loop(group)
+    for each in group.statements:
+        if each.type and each.name not in scalars:
+            yield f"{margin}{each.type} {each.name}[{each.size}];"
+    head = f"{margin}for (int32_t {LANE} = 0; {LANE} < {first.lanes}; {LANE}++)"
+    body = [_of_lane(each, scalars) for each in group.statements]
+    if len(body) == 1:
+        yield f"{head} {body[0]}" if len(head) + len(body[0]) < 120 else f"{head}\n{margin}{INDENT}{body[0]}"
+        return
+    yield f"{head} {{"
+    for text in body:
+        yield f"{margin}{INDENT}{text}"
+    yield f"{margin}}}"
+
+
+def rendered(statements: Sequence[Statement]) -> list[str]:
+    """The lines of a function's body."""
+    uses = _Uses(statements)
+    lines: list[str] = []
+    for part in _groups(statements):
+        match part:
+            case Line():
+                lines.append(f"{INDENT * part.depth}{part.text}")
+            case Declaration():
+                lines.append(_declared(part))
+            case _Group():
+                lines.extend(_loop(part, uses))
+            case _:
+                raise AssertionError(part)
+    return lines
