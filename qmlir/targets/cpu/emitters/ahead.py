@@ -12,6 +12,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.targets.cpu.emitters.c.emit import emit_c
 from qmlir.targets.cpu.emitters.header import header_text
 from qmlir.targets.cpu.emitters.llvm.forms import write_object, write_shared, write_static
 from qmlir.targets.cpu.emitters.machine import AheadMachine
@@ -34,6 +35,7 @@ class AheadForm:
 
 
 FORMS: Mapping[str, AheadForm] = {
+    "c": AheadForm("C99: one file that needs no library", "portable", emit_c),
     "object": AheadForm("an object in machine code", "", write_object),
     "static": AheadForm("an archive of the object", "", write_static),
     "shared": AheadForm("a shared library", "", write_shared),

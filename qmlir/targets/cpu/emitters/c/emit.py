@@ -1,0 +1,259 @@
+"""A program as one C file: helpers, kernels in the order of calls, the two functions of the header, and constants."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.kernel.attributes import READ_ONLY
+from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.targets.cpu.emitters.c.elements import array_literals, element_of, memory_type
+from qmlir.targets.cpu.emitters.c.families import EMISSIONS
+from qmlir.targets.cpu.emitters.c.families.memory import pointer
+from qmlir.targets.cpu.emitters.c.function import LARGEST, CWriter, EmitOperation, Unit
+from qmlir.targets.cpu.emitters.c.helpers import functions_for
+from qmlir.targets.cpu.emitters.c.statements import LANE, rendered
+from qmlir.targets.cpu.emitters.header import comment_text
+from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, is_narrow, limits
+from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
+from qmlir.targets.cpu.emitters.text import Names, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT
+from qmlir.targets.cpu.isa.base import ALIGNMENT
+
+_RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
+
+_HEAD = """\
+/* {name}: a neural network, emitted by qmlir as C99. It needs no library but memcpy and memmove.
+
+   It computes the same bits everywhere, on condition that floats are those of IEEE 754 and that the compiler rounds each
+   product before it adds: gcc and clang do with -std=c99, and otherwise with -ffp-contract=off. -ffast-math is refused.
+   A loop over {lane} is a vector: compilers unroll it. */
+#include "{name}.h"
+#include <string.h>
+
+#if defined(__FAST_MATH__) || (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
+#error "floats must be rounded in each step: without -ffast-math, and on x86 with -msse2 -mfpmath=sse"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the lowest byte of a number must come first"
+#endif
+#if !defined(__GNUC__) || defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif"""
+
+
+def _is_helper(name: str) -> bool:
+    """Whether a helper may have this name."""
+    return "_of" in name or name.startswith("LANES_") or name.rpartition("_")[2] in ("index", "f32", "f64") or (
+        name.rpartition("_")[2][:1] in ("i", "u") and name.rpartition("_")[2][1:].isdigit() and not name[:1].isupper()
+    ) or name.startswith(("widen_", "narrow_"))  # fmt: skip
+
+
+class _File:
+    """The parts of the file while they grow."""
+
+    def __init__(self, entry: EntryPoint) -> None:
+        self.entry, self.program = entry, entry.program
+        self.unit = Unit(self.program.isa)
+        self.names = Names((*_RESERVED, f"{entry.name}_run", f"{entry.name}_run_in"), _is_helper)
+        self.kernels = {each.sym_name.data: self.names.new(each.sym_name.data) for each in self.program.kernels}
+        self.constants = {each: self.names.new(each) for each in self.program.constants}
+        self.arrays = {each.symbol: array_literals(each.array) for each in self.program.constants.values()}
+
+    def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
+        """What writes a function, whose variables hide nothing."""
+        known = (*_RESERVED, *self.kernels.values(), *self.constants.values(), *taken)
+        return CWriter(emissions, self.unit, Names(known, _is_helper))
+
+    def kernel(self, function: FuncOp) -> str:
+        """A kernel, after the nodes of the model that it is for."""
+        if function.function_type.outputs.data:
+            raise op_error(function, "returns values: a kernel writes into memory")
+        write = self.writer(EMISSIONS)
+        read_only = arguments_with(READ_ONLY, function)
+        parameters = [_parameter(write, function, value, value in read_only) for value in function.body.block.args]
+        write.block(function.body.block)
+        nodes = ", ".join(map(str, origins_of(function)))
+        head = f"static void {self.kernels[function.sym_name.data]}({', '.join(parameters) or 'void'})"
+        comment = [f"/* {comment_text(nodes)} */"] if nodes else []
+        return "\n".join([*comment, f"{head} {{", *rendered(write.statements), "}"])
+
+    def forward(self) -> Iterator[str]:
+        """Declarations of the constants, which stand at the end."""
+        for symbol, constant in self.program.constants.items():
+            type_, _ = self.arrays[symbol]
+            yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}];"
+
+    def weights(self) -> Iterator[str]:
+        """The constants."""
+        for symbol, constant in self.program.constants.items():
+            type_, numbers = self.arrays[symbol]
+            body = textwrap.fill(",".join(numbers or ["0"]).replace(",", ", "), 120, break_long_words=False)
+            yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}] = {{\n{body}}};"
+
+
+def _parameter(write: CWriter, function: FuncOp, value: SSAValue, is_read_only: bool) -> str:
+    type_ = memref_type(value)
+    if type_ is None:
+        element, name = element_of(function, value.type), write.names.new(write.hint(value, "n"))
+        write.name(value, name)
+        return f"{element.type} {name}"
+    name = write.names.new(write.hint(value, "x"))
+    write.array_memory(function, value, name)
+    return f"{'const ' * is_read_only}{memory_type(function, type_.get_element_type())} *{name}"
+
+
+class _Run:
+    """`NAME_run_in`: checks of the inputs, then the kernels."""
+
+    def __init__(self, file: _File) -> None:
+        self.file, self.entry, self.program = file, file.entry, file.entry.program
+        emissions: dict[type[Operation], EmitOperation] = {
+            **EMISSIONS,
+            memref.AllocOp: cast(EmitOperation, self._allocate),
+            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            func.CallOp: cast(EmitOperation, self._call),
+        }
+        self.write = file.writer(emissions, *self.entry.parameters.values())
+
+    def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
+        buffer = self.program.buffers[op.memref]
+        kind, name = memory_type(op, buffer.element), write.names.new(write.hint(op.memref, "buffer"))
+        place = f"(int8_t *)arena + {buffer.start}"
+        write.line(f"{kind} *const {name} = {place if kind == 'int8_t' else f'({kind} *)(void *)({place})'};")
+        write.array_memory(op, op.memref, name, count=buffer.elements)
+
+    def _get_global(self, write: CWriter, op: memref.GetGlobalOp) -> None:
+        symbol = op.name_.string_value()
+        type_, _ = self.file.arrays[symbol]
+        own, name = memory_type(op, self.program.constants[symbol].element), self.file.constants[symbol]
+        text = name if type_ == own else f"((const {own} *)(const void *){name})"
+        write.array_memory(op, op.memref, text)
+
+    def _call(self, write: CWriter, op: func.CallOp) -> None:
+        arguments: list[str] = []
+        for value in op.arguments:
+            is_memory = memref_type(value) is not None
+            arguments.append(pointer(m := write.memory(value), m.offset) if is_memory else str(write.text(value)))
+        reads = [name_text(name) for name in arguments if name.isidentifier()]
+        write.line(f"{self.file.kernels[op.callee.root_reference.data]}({', '.join(arguments)});", *reads)
+
+    def _check(self, number: int, port: MainPort) -> None:
+        """Refuse an input with what is not a value of its type."""
+        name, ends = self.entry.parameters[port], limits(port)
+        conditions: list[str] = []
+        if ends is not None:
+            is_signed = c_type(port).startswith("int")
+            conditions = [f"{name}[i] < {ends[0]}"] if is_signed else []
+            conditions.append(f"{name}[i] > {ends[1]}")
+        if port.refuses_nan:
+            conditions.append(_is_nan(port, f"{name}[i]"))
+        if conditions:
+            head = f"for (int32_t i = 0; i < {port.elements}; i++)"
+            self.write.line(f"{head} if ({' || '.join(conditions)}) return {number};")
+
+    def _bind(self, port: MainPort, *, is_input: bool) -> None:
+        """Let an argument of `@main` be the memory of the caller, or a copy in which integers have their sign."""
+        name, write = self.entry.parameters[port], self.write
+        type_ = memref_type(port.value)
+        assert type_ is not None
+        own = memory_type(self.program.main, type_.get_element_type())
+        held = "const " * is_input + own
+        if is_input and is_narrow(port):
+            copy = write.names.new(f"{name}_signed")
+            write.line(f"int8_t *const {copy} = (int8_t *)arena + {self.entry.copies[port]};")
+            shift = 8 - port.bits
+            value = f"(int8_t)((int8_t)((uint8_t){name}[i] << {shift}) >> {shift})"
+            value = f"(int8_t)({name}[i] & 1)" if port.bits == 1 else value
+            write.line(f"for (int32_t i = 0; i < {port.elements}; i++) {copy}[i] = {value};")
+            name = copy
+        elif own != c_type(port):
+            view = write.names.new(f"{name}_memory")
+            write.line(f"{held} *const {view} = ({held} *){name};")
+            name = view
+        write.array_memory(self.program.main, port.value, name)
+
+    def _finish(self, port: MainPort) -> None:
+        """Give the caller integers as it has them."""
+        if is_narrow(port):
+            name = self.entry.parameters[port]
+            value = f"{name}[i] & {(1 << port.bits) - 1}"
+            value = f"-({value})" if port.dtype.startswith("int") else value
+            head = f"for (int32_t i = 0; i < {port.elements}; i++)"
+            self.write.line(f"{head} {name}[i] = ({c_type(port)})({value});")
+
+    def text(self) -> str:
+        """The function."""
+        for number, port in enumerate(self.program.inputs, 1):
+            self._check(number, port)
+        for port in self.program.inputs:
+            self._bind(port, is_input=True)
+        for port in self.program.outputs:
+            self._bind(port, is_input=False)
+        self.write.block(self.program.main.body.block)
+        for port in self.program.outputs:
+            self._finish(port)
+        head = f"{self.entry.signature(in_arena=True)} {{"
+        unused = [] if self.program.buffers or self.entry.copies else [f"{INDENT}(void)arena;"]
+        return "\n".join([head, *unused, *rendered(self.write.statements), f"{INDENT}return 0;", "}"])
+
+
+def _is_nan(port: MainPort, text: str) -> str:
+    """Whether an element is NaN: of short floats by their bits."""
+    if c_type(port) in ("float", "double"):
+        return f"{text} != {text}"
+    return f"({text} & 0x7fff) > {'0x7c00' if port.dtype == 'float16' else '0x7f80'}"
+
+
+def _run_text(entry: EntryPoint) -> str:
+    """`NAME_run`, whose arena is static and aligned by hand: C99 has no word for it."""
+    names = ", ".join(["place", *entry.parameters.values()])
+    return "\n".join(
+        [
+            f"static unsigned char arena_bytes[{entry.macro('ARENA_BYTES')} + {ALIGNMENT - 1}];",
+            "",
+            f"{entry.signature(in_arena=False)} {{",
+            f"{INDENT}void *place = arena_bytes + (uintptr_t)({ALIGNMENT} - (uintptr_t)arena_bytes % {ALIGNMENT})"
+            f" % {ALIGNMENT};",
+            f"{INDENT}return {entry.name}_run_in({names});",
+            "}",
+        ]
+    )
+
+
+def _check_size(entry: EntryPoint) -> None:
+    """Raise `DiagnosticError` where places do not fit the integers that they are computed in."""
+    program = entry.program
+    sizes = [entry.arena_bytes, *(each.elements for each in (*program.inputs, *program.outputs))]
+    sizes += [each.elements for each in program.constants.values()]
+    if max(sizes) > LARGEST:
+        raise text_error(
+            f"a program in C has up to {LARGEST} bytes of memory and elements of an array, found {max(sizes)}"
+        )
+
+
+def emit_c(entry: EntryPoint) -> Mapping[str, str]:
+    """The C file of a program. Raises `DiagnosticError` for what has no form in C."""
+    _check_size(entry)
+    file = _File(entry)
+    kernels = [file.kernel(function) for function in entry.program.kernels]
+    run = _Run(file).text()
+    tables = [
+        f"static const {type_} {name}[{numbers.count(',') + 1}] = {{{numbers}}};"
+        for (type_, numbers), name in file.unit.tables.items()
+    ]
+    parts = [
+        _HEAD.format(name=entry.name, lane=LANE),
+        *functions_for(file.unit.helpers),
+        "\n".join(["/* Constants, which stand at the end. */", *file.forward(), *tables]),
+        *kernels,
+        run,
+        _run_text(entry),
+        *file.weights(),
+    ]
+    return {f"{entry.name}.c": "\n\n".join(parts) + "\n"}
