@@ -16,7 +16,7 @@ from qmlir.targets.cpu.emitters.c.elements import array_literals, element_of, me
 from qmlir.targets.cpu.emitters.c.families import EMISSIONS
 from qmlir.targets.cpu.emitters.c.families.memory import pointer
 from qmlir.targets.cpu.emitters.c.function import LARGEST, CWriter, EmitOperation, Unit
-from qmlir.targets.cpu.emitters.c.helpers import functions_for
+from qmlir.targets.cpu.emitters.c.helpers import functions_for, is_helper
 from qmlir.targets.cpu.emitters.c.statements import LANE, rendered
 from qmlir.targets.cpu.emitters.header import comment_text
 from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, is_narrow, limits
@@ -30,8 +30,8 @@ _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena"
 _HEAD = """\
 /* {name}: a neural network, emitted by qmlir as C99. It needs no library but memcpy and memmove.
 
-   It computes the same bits everywhere, on condition that floats are those of IEEE 754 and that the compiler rounds each
-   product before it adds: gcc and clang do with -std=c99, and otherwise with -ffp-contract=off. -ffast-math is refused.
+   It computes the same bits everywhere, where floats are those of IEEE 754 and the compiler rounds each product before
+   it adds: gcc does with -std=c99, all do with -ffp-contract=off. -ffast-math is refused.
    A loop over {lane} is a vector: compilers unroll it. */
 #include "{name}.h"
 #include <string.h>
@@ -47,11 +47,9 @@ _HEAD = """\
 #endif"""
 
 
-def _is_helper(name: str) -> bool:
-    """Whether a helper may have this name."""
-    return "_of" in name or name.startswith("LANES_") or name.rpartition("_")[2] in ("index", "f32", "f64") or (
-        name.rpartition("_")[2][:1] in ("i", "u") and name.rpartition("_")[2][1:].isdigit() and not name[:1].isupper()
-    ) or name.startswith(("widen_", "narrow_"))  # fmt: skip
+def _is_taken(name: str) -> bool:
+    """Whether the file has this name, or may have it."""
+    return is_helper(name) or name.startswith("LANES_")
 
 
 class _File:
@@ -60,7 +58,7 @@ class _File:
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
         self.unit = Unit(self.program.isa)
-        self.names = Names((*_RESERVED, f"{entry.name}_run", f"{entry.name}_run_in"), _is_helper)
+        self.names = Names((*_RESERVED, f"{entry.name}_run", f"{entry.name}_run_in"), _is_taken)
         self.kernels = {each.sym_name.data: self.names.new(each.sym_name.data) for each in self.program.kernels}
         self.constants = {each: self.names.new(each) for each in self.program.constants}
         self.arrays = {each.symbol: array_literals(each.array) for each in self.program.constants.values()}
@@ -68,7 +66,7 @@ class _File:
     def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
         """What writes a function, whose variables hide nothing."""
         known = (*_RESERVED, *self.kernels.values(), *self.constants.values(), *taken)
-        return CWriter(emissions, self.unit, Names(known, _is_helper))
+        return CWriter(emissions, self.unit, Names(known, _is_taken))
 
     def kernel(self, function: FuncOp) -> str:
         """A kernel, after the nodes of the model that it is for."""
@@ -232,9 +230,7 @@ def _check_size(entry: EntryPoint) -> None:
     sizes = [entry.arena_bytes, *(each.elements for each in (*program.inputs, *program.outputs))]
     sizes += [each.elements for each in program.constants.values()]
     if max(sizes) > LARGEST:
-        raise text_error(
-            f"a program in C has up to {LARGEST} bytes of memory and elements of an array, found {max(sizes)}"
-        )
+        raise text_error(f"a program in C has arrays of up to {LARGEST} elements or bytes, found {max(sizes)}")
 
 
 def emit_c(entry: EntryPoint) -> Mapping[str, str]:

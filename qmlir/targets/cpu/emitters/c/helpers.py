@@ -1,8 +1,8 @@
 """Functions that kernels in C call: arithmetic as the interpreter defines it, one row each, written where it is used.
 
-C leaves the overflow of signed integers, shifts by a type's width, division by zero and conversions of floats that don't
-fit undefined; these functions define them, and compilers make single instructions of most. Nothing is called of a
-library: roots and roundings are computed by steps that round once.
+C leaves the overflow of signed integers, shifts by a type's width, division by zero and conversions of floats that
+don't fit undefined; these functions define them, and compilers make single instructions of most. Nothing is called of
+a library: roots and roundings are computed by steps that round once.
 """
 
 import re
@@ -17,7 +17,8 @@ Row = tuple[str, Callable[[Element], str]]
 def _quotient(e: Element) -> str:
     wide = f"int{max(32, e.held_bits)}_t"
     a, b = f"({wide}){e.signed('a')}", f"({wide}){e.signed('b')}"
-    return f"b == 0 ? 0 : {b} == -1 ? {e.wrapped(f'0 - ({e.wide}){e.signed("a")}')} : {e.wrapped(f'({e.wide})({a} / {b})')}"
+    negative, found = e.wrapped(f"0 - ({e.wide})({a})"), e.wrapped(f"({e.wide})({a} / {b})")
+    return f"b == 0 ? 0 : {b} == -1 ? {negative} : {found}"
 
 
 def _rest(e: Element) -> str:
@@ -27,14 +28,19 @@ def _rest(e: Element) -> str:
 
 
 def _unsigned_division(symbol: str) -> Callable[[Element], str]:
-    return lambda e: f"b == 0 ? 0 : {e.wrapped(f'({e.wide}){e.unsigned("a")} {symbol} ({e.wide}){e.unsigned("b")}')}"
+    def body(e: Element) -> str:
+        a, b = (f"({e.wide}){e.unsigned(each)}" for each in "ab")
+        return f"b == 0 ? 0 : {e.wrapped(f'{a} {symbol} {b}')}"
+
+    return body
 
 
 def _rounded_division(comparison: str, symbol: str) -> Callable[[Element], str]:
     """The quotient towards zero, corrected where a remainder is left."""
     return lambda e: (
-        f"{e.type} q = divsi_{e.name}(a, b);\n"
-        f"    return (remsi_{e.name}(a, b) != 0 && (a < 0) {comparison} (b < 0)) ? {e.wrapped(f'({e.wide})q {symbol} 1')} : q;"
+        f"const {e.type} q = divsi_{e.name}(a, b);\n"
+        f"    const int32_t is_off = remsi_{e.name}(a, b) != 0 && (a < 0) {comparison} (b < 0);\n"
+        f"    return is_off ? {e.wrapped(f'({e.wide})q {symbol} 1')} : q;"
     )
 
 
@@ -181,7 +187,8 @@ def _fused(e: Element) -> str:
             "const double p = (double)a * (double)b, s = p + (double)c, t = s - p;\n"
             "    const double error = (p - (s - t)) + ((double)c - t);\n"
             "    uint64_t bits = bits_of_f64(s);\n"
-            "    bits += (error > 0.0 || error < 0.0) && (bits & 1) == 0 ? ((error > 0.0) == (s > 0.0) ? 1 : UINT64_MAX) : 0;\n"
+            "    const uint64_t odd = (error > 0.0) == (s > 0.0) ? 1 : UINT64_MAX;\n"
+            "    bits += (error > 0.0 || error < 0.0) && (bits & 1) == 0 ? odd : 0;\n"
             "    return (float)f64_of(bits);"
         )
     raise NotImplementedError("fma of f64")
@@ -226,8 +233,11 @@ FLOATS: Mapping[str, Row] = {
 """Functions of floats of one type; `bits_of` gives their bits."""
 
 _FIXED: Mapping[str, str] = {
-    "f32_of": "static inline float f32_of(uint32_t bits) {\n    float r;\n    memcpy(&r, &bits, sizeof r);\n    return r;\n}",
-    "f64_of": "static inline double f64_of(uint64_t bits) {\n    double r;\n    memcpy(&r, &bits, sizeof r);\n    return r;\n}",
+    **{
+        f"{name}_of": f"static inline {type_} {name}_of({bits} bits) {{\n"
+        f"    {type_} r;\n    memcpy(&r, &bits, sizeof r);\n    return r;\n}}"
+        for name, type_, bits in (("f32", "float", "uint32_t"), ("f64", "double", "uint64_t"))
+    },
     "widen_bf16": "static inline float widen_bf16(uint16_t a) { return f32_of((uint32_t)a << 16); }",
     "widen_f16": (
         "static inline float widen_f16(uint16_t a) {\n"
@@ -264,7 +274,7 @@ _FIXED: Mapping[str, str] = {
     ),
     "sticky_i64": (
         "static inline int64_t sticky_i64(int64_t a) {\n"
-        "    /* The low 11 bits joined into one, where a double can't hold all: shorter floats round it as the whole. */\n"
+        "    /* The low 11 bits joined into one, where a double can't hold all: shorter floats round as the whole. */\n"
         "    const uint64_t x = (uint64_t)a, joined = (x & ~UINT64_C(0x7ff)) | (uint64_t)((x & 0x7ff) != 0) << 11;\n"
         "    return a >= -(INT64_C(1) << 53) && a <= (INT64_C(1) << 53) ? a : (int64_t)joined;\n}"
     ),
@@ -307,9 +317,8 @@ def _conversion(name: str) -> str | None:
         return None
     kind, bits, source = found.groups()
     target = Element("index" if bits == "ndex" else f"i{bits}")
-    return _function(
-        name, target.type, [f"{Element(source).type} a"], _saturated(target, Element(source), is_signed=kind == "i")
-    )
+    body = _saturated(target, Element(source), is_signed=kind == "i")
+    return _function(name, target.type, [f"{Element(source).type} a"], body)
 
 
 def _access(name: str) -> str | None:
@@ -346,6 +355,11 @@ def _made(name: str) -> str | None:
     letters, body = table[row]
     result = _BITS[element] if row == "bits_of" else e.type
     return _function(name, result, (f"{e.type} {letter}" for letter in letters), body(e))
+
+
+def is_helper(name: str) -> bool:
+    """Whether a helper has this name."""
+    return _made(name) is not None
 
 
 def functions_for(names: Iterable[str]) -> Iterator[str]:

@@ -284,9 +284,9 @@ def literal(write: CWriter, op: Operation, value: Attribute) -> Text:
     if element.is_half:
         return Text(f"{float_bits(number, float_type):#x}")
     found = float_literal(number, element)
-    return (
-        Text(found) if found is not None else write.call(f"{element.name}_of", f"{float_bits(number, float_type):#x}u")
-    )
+    if found is not None:
+        return Text(found)
+    return write.call(f"{element.name}_of", f"{float_bits(number, float_type):#x}u")
 
 
 def _constant(write: CWriter, op: arith.ConstantOp) -> None:
