@@ -1,0 +1,199 @@
+"""Programs without Python against the interpreter, bit for bit: `python -m benchmarks.emitted [--models DIR]`.
+
+Each model is quantized, emitted, built by each compiler that is installed, with sanitizers and for other processors
+(run by qemu), and run on inputs of its own. It ends with 1 where a bit differs. `--time` measures a run at -O3.
+"""
+
+import argparse
+import ctypes
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from benchmarks.accuracy import MODELS
+from benchmarks.subjects import INT8, Array, prepare
+from qmlir.targets.cpu.emitters.ahead import Emitted
+
+NAME = "model"
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+@dataclass(frozen=True)
+class Build:
+    """A compiler with its options, and what runs its programs."""
+
+    name: str
+    compiler: str
+    options: tuple[str, ...]
+    runner: tuple[str, ...] = ()
+
+    def is_installed(self) -> bool:
+        """Whether the compiler and the runner are here."""
+        return all(shutil.which(each) for each in (self.compiler, *self.runner[:1]))
+
+
+_SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+BUILDS = (
+    *(Build(f"{cc} {level}", cc, (level,)) for cc in ("gcc", "clang") for level in ("-O0", "-O2", "-O3")),
+    *(Build(f"{cc} -O3 native", cc, ("-O3", "-march=native", "-ffp-contract=off")) for cc in ("gcc", "clang")),
+    *(Build(f"{cc} sanitizers", cc, _SANITIZED) for cc in ("gcc", "clang")),
+    Build("AArch64", "aarch64-linux-gnu-gcc", ("-O3", "-static", "-ffp-contract=off"), ("qemu-aarch64-static",)),
+    Build("ARMv7", "arm-linux-gnueabihf-gcc", ("-O3", "-static", "-ffp-contract=off"), ("qemu-arm-static",)),
+    Build("RISC-V 64", "riscv64-linux-gnu-gcc", ("-O3", "-static", "-ffp-contract=off"), ("qemu-riscv64-static",)),
+)
+"""How programs are built."""
+
+
+def _main_text(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> str:
+    """A program that reads all inputs from a file, one after the other, and writes all outputs."""
+    lines = ['#include "model.h"', "#include <stdio.h>"]
+    names: list[str] = []
+    for number, array in enumerate((*inputs.values(), *outputs.values())):
+        lines.append(f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} a{number};")
+        names.append(f"(void *)a{number}.bytes")
+    lines += ["int main(int count, char **names) {", '    FILE *file = count == 3 ? fopen(names[1], "rb") : NULL;']
+    lines += ["    int found;", "    if (!file) return 99;"]
+    for number, array in enumerate(inputs.values()):
+        lines.append(f"    if (fread(a{number}.bytes, 1, {array.nbytes}, file) != {array.nbytes}) return 98;")
+    lines += ["    fclose(file);", f"    found = model_run({', '.join(names)});", "    if (found) return found;"]
+    lines.append('    if (!(file = fopen(names[2], "wb"))) return 97;')
+    for number, array in enumerate(outputs.values(), len(inputs)):
+        lines.append(f"    fwrite(a{number}.bytes, 1, {array.nbytes}, file);")
+    return "\n".join([*lines, "    return fclose(file) != 0;", "}", ""])
+
+
+def run_c(
+    emitted: Emitted, build: Build, inputs: Mapping[str, Array], outputs: Mapping[str, Array], folder: Path
+) -> tuple[int, dict[str, Array]]:
+    """What a program gives that was emitted as C by the name `model`, and how it ends: built and run in `folder`.
+
+    `outputs` are arrays of the types and shapes of its outputs. Raises `CalledProcessError` where it can't be built.
+    """
+    emitted.save(folder)
+    (folder / "main.c").write_text(_main_text(inputs, outputs))
+    (folder / "inputs.bin").write_bytes(b"".join(np.ascontiguousarray(each).tobytes() for each in inputs.values()))
+    program = folder / "program"
+    sources = [str(folder / f"{NAME}.c"), str(folder / "main.c")]
+    subprocess.run([build.compiler, *WARNINGS, *build.options, *sources, "-o", str(program)], check=True)
+    files = [str(folder / "inputs.bin"), str(folder / "outputs.bin")]
+    ended = subprocess.run([*build.runner, str(program), *files], check=False).returncode
+    if ended:
+        return ended, {}
+    data = (folder / "outputs.bin").read_bytes()
+    found: dict[str, Array] = {}
+    for name, array in outputs.items():
+        found[name] = np.frombuffer(data[: array.nbytes], array.dtype).reshape(array.shape)
+        data = data[array.nbytes :]
+    return 0, found
+
+
+def differing_bits(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> int:
+    """How many elements have other bits; every NaN is like every other."""
+    count = 0
+    for name, array in wanted.items():
+        other = found[name]
+        bits = f"u{array.itemsize}"
+        same = np.ascontiguousarray(array).view(bits) == np.ascontiguousarray(other).view(bits)
+        if array.dtype.kind == "f":
+            same |= np.isnan(array) & np.isnan(other)
+        count += int(np.count_nonzero(~same))
+    return count
+
+
+def _resnet(folder: Path, models: Path) -> tuple[ModuleOp, Mapping[str, Array]]:
+    images = (np.load(models / "cifar10_small.npz")["x_train"][:65] / 255 - 0.5) / 0.25
+    images = images.astype(np.float32)
+    module = qmlir.load(models / "resnet8_cifar.onnx", shapes={"image": (1, 3, 32, 32)})
+    samples = [{"image": images[place : place + 1]} for place in range(64)]
+    return qmlir.quantize(module, samples).module, {"image": images[64:]}
+
+
+def _digits(name: str) -> Callable[[Path, Path], tuple[ModuleOp, Mapping[str, Array]]]:
+    def made(folder: Path, models: Path) -> tuple[ModuleOp, Mapping[str, Array]]:
+        subject = prepare(name, folder, models, lambda text: print(text, file=sys.stderr))
+        return subject.module(INT8), subject.inputs
+
+    return made
+
+
+SUBJECTS: Mapping[str, Callable[[Path, Path], tuple[ModuleOp, Mapping[str, Array]]]] = {
+    **{name: _digits(name) for name in ("digits_cnn", "digits_mlp", "digits_lstm", "digits_gru")},
+    "resnet8_cifar": _resnet,
+}
+"""What is compared, and how it is made in a folder of models."""
+
+
+def _shortest(run: Callable[[], object], rounds: int = 200) -> float:
+    """The shortest time of a run, in seconds."""
+    best = float("inf")
+    for _ in range(rounds):
+        started = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def _timed(emitted: Emitted, build: Build, arrays: Sequence[Array], folder: Path) -> float:
+    """The shortest time of a run of the program as a shared library."""
+    emitted.save(folder)
+    library = folder / "model.so"
+    options = [*WARNINGS, *build.options, "-shared", "-fPIC", str(folder / f"{NAME}.c"), "-o", str(library)]
+    subprocess.run([build.compiler, *options], check=True)
+    function = ctypes.CDLL(str(library)).model_run
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    return _shortest(lambda: function(*pointers))
+
+
+def _times(module: ModuleOp, emitted: Emitted, inputs: Mapping[str, Array], folder: Path) -> Iterator[str]:
+    wanted = qmlir.interpret(module, inputs)
+    arrays = [np.ascontiguousarray(each) for each in (*inputs.values(), *wanted.values())]
+    for build in (each for each in BUILDS if "-O3" in each.name and not each.runner and each.is_installed()):
+        yield f"{build.name} {1e6 * _timed(emitted, build, arrays, folder):.1f} us"
+    for isa in ("generic", "host"):
+        program = qmlir.compile(module, isa=isa)
+        given = dict(inputs)
+        program(given)
+        yield f"numba {isa} {1e6 * _shortest(lambda run=program, given=given: run(given)):.1f} us"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a row for each model and build; how the command ends."""
+    parser = argparse.ArgumentParser("python -m benchmarks.emitted", description=__doc__)
+    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
+    parser.add_argument("--model", action="append", choices=SUBJECTS, help="this one alone; may be repeated")
+    parser.add_argument("--time", action="store_true", help="measure runs, too")
+    given = parser.parse_args(arguments)
+    differing = 0
+    with TemporaryDirectory(prefix="qmlir-emitted-") as folder:
+        for name in given.model or SUBJECTS:
+            module, inputs = SUBJECTS[name](Path(folder), given.models)
+            emitted = qmlir.emit(module, name=NAME)
+            wanted = qmlir.interpret(module, inputs)
+            source = str(emitted.files[f"{NAME}.c"])
+            lines = source.count("\n", 0, source.index("_run(", source.index("_run_in("))) + 4
+            integers = sum(array.size for array in wanted.values())
+            print(f"{name}: {lines} lines without weights, {integers} elements", flush=True)
+            for build in filter(Build.is_installed, BUILDS):
+                ended, found = run_c(emitted, build, inputs, wanted, Path(folder) / "c")
+                wrong = integers if ended else differing_bits(wanted, found)
+                differing += wrong
+                print(f"  {build.name}: {wrong} differ{f', ended with {ended}' if ended else ''}", flush=True)
+            if given.time:
+                for row in _times(module, emitted, inputs, Path(folder) / "c"):
+                    print(f"  {row}", flush=True)
+    print(f"{differing} elements differ")
+    return int(differing > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
