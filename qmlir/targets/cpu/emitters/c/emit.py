@@ -1,7 +1,8 @@
 """A program as one C file: helpers, kernels in the order of calls, the two functions of the header, and constants."""
 
+import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import func, memref
@@ -79,7 +80,8 @@ class _File:
         nodes = ", ".join(map(str, origins_of(function)))
         head = f"static void {self.kernels[function.sym_name.data]}({', '.join(parameters) or 'void'})"
         comment = [f"/* {comment_text(nodes)} */"] if nodes else []
-        return "\n".join([*comment, f"{head} {{", *rendered(write.statements), "}"])
+        body = rendered(write.statements)
+        return "\n".join([*comment, f"{head} {{", *_unused(parameters, body), *body, "}"])
 
     def forward(self) -> Iterator[str]:
         """Declarations of the constants, which stand at the end."""
@@ -106,6 +108,15 @@ def _parameter(write: CWriter, function: FuncOp, value: SSAValue, is_read_only: 
     return f"{'const ' * is_read_only}{memory_type(function, type_.get_element_type())} *{name}"
 
 
+def _unused(parameters: Sequence[str], body: Sequence[str]) -> Iterator[str]:
+    """What tells the compiler that parameters have no use."""
+    read = set(re.findall(r"\w+", "\n".join(body)))
+    for parameter in parameters:
+        name = parameter.rpartition(" ")[2].lstrip("*")
+        if name not in read:
+            yield f"{INDENT}(void){name};"
+
+
 class _Run:
     """`NAME_run_in`: checks of the inputs, then the kernels."""
 
@@ -118,6 +129,7 @@ class _Run:
             func.CallOp: cast(EmitOperation, self._call),
         }
         self.write = file.writer(emissions, *self.entry.parameters.values())
+        self.constant_arrays: set[str] = set()
 
     def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
@@ -131,15 +143,28 @@ class _Run:
         type_, _ = self.file.arrays[symbol]
         own, name = memory_type(op, self.program.constants[symbol].element), self.file.constants[symbol]
         text = name if type_ == own else f"((const {own} *)(const void *){name})"
+        self.constant_arrays.add(text)
         write.array_memory(op, op.memref, text)
 
     def _call(self, write: CWriter, op: func.CallOp) -> None:
-        arguments: list[str] = []
-        for value in op.arguments:
-            is_memory = memref_type(value) is not None
-            arguments.append(pointer(m := write.memory(value), m.offset) if is_memory else str(write.text(value)))
+        symbol = op.callee.root_reference.data
+        kernel = self.program.kernel(symbol)
+        assert kernel is not None
+        read_only = arguments_with(READ_ONLY, kernel)
+        pairs = zip(op.arguments, kernel.body.block.args, strict=True)
+        arguments = [self._given(write, op, value, own in read_only) for value, own in pairs]
         reads = [name_text(name) for name in arguments if name.isidentifier()]
-        write.line(f"{self.file.kernels[op.callee.root_reference.data]}({', '.join(arguments)});", *reads)
+        write.line(f"{self.file.kernels[symbol]}({', '.join(arguments)});", *reads)
+
+    def _given(self, write: CWriter, op: func.CallOp, value: SSAValue, is_read_only: bool) -> str:
+        """An argument of a kernel."""
+        if memref_type(value) is None:
+            return str(write.text(value))
+        memory = write.memory(value)
+        text = pointer(memory, memory.offset)
+        if is_read_only or memory.array not in self.constant_arrays:
+            return text
+        return f"({memory_type(op, memory.element)} *)({text})"  # nothing says so, but it is only read
 
     def _check(self, number: int, port: MainPort) -> None:
         """Refuse an input with what is not a value of its type."""
@@ -174,6 +199,8 @@ class _Run:
             view = write.names.new(f"{name}_memory")
             write.line(f"{held} *const {view} = ({held} *){name};")
             name = view
+        if is_input:
+            self.constant_arrays.add(name)
         write.array_memory(self.program.main, port.value, name)
 
     def _finish(self, port: MainPort) -> None:

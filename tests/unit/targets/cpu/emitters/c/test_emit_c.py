@@ -1,0 +1,199 @@
+"""C programs against the interpreter, bit for bit: models of several kinds, scalar helpers, what is refused."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from benchmarks.emitted import BUILDS, Build, differing_bits, run_c
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu.emitters.ahead import emit_ahead
+from tests.support.emitted import parsed
+
+BY_NAME = {build.name: build for build in BUILDS}
+
+
+@pytest.fixture(params=["gcc -O0", "gcc -O2", "gcc sanitizers"])
+def build(request: pytest.FixtureRequest) -> Build:
+    found = BY_NAME[request.param]
+    if not found.is_installed():
+        pytest.skip(f"{found.compiler} is not installed")
+    return found
+
+
+def _classifier(channels: int, seed: int) -> ModuleOp:
+    """A convolution, a depthwise one, an average and a product of matrices, quantized."""
+    random = np.random.default_rng(seed)
+
+    def weights(name: str, *shape: int) -> object:
+        return numpy_helper.from_array(random.normal(size=shape).astype(np.float32), name)
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Conv", ["b", "w1"], ["c"], group=channels, strides=[2, 2]),
+        helper.make_node("Add", ["c", "c0"], ["d"]),
+        helper.make_node("Sigmoid", ["d"], ["e"]),
+        helper.make_node("GlobalAveragePool", ["e"], ["f"]),
+        helper.make_node("Flatten", ["f"], ["g"]),
+        helper.make_node("Gemm", ["g", "w2", "b2"], ["y"], transB=1),
+    ]
+    constants = [
+        weights("w0", channels, 2, 3, 3), weights("b0", channels), weights("w1", channels, 1, 3, 3),
+        weights("c0", 1, channels, 1, 1), weights("w2", 5, channels), weights("b2", 5),
+    ]  # fmt: skip
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "g", [value("x", TensorProto.FLOAT, [1, 2, 7, 7])], [value("y", TensorProto.FLOAT, [1, 5])], constants
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    samples = [{"x": random.uniform(-1, 1, (1, 2, 7, 7)).astype(np.float32)} for _ in range(8)]
+    return qmlir.quantize(qmlir.load(model), samples).module
+
+
+@pytest.mark.parametrize("channels", [3, 20])
+def test_a_quantized_model_computes_the_same_bits(channels: int, build: Build, tmp_path: Path) -> None:
+    module = _classifier(channels, channels)
+    inputs = {"x": np.random.default_rng(1).uniform(-1.2, 1.2, (1, 2, 7, 7)).astype(np.float32)}
+    wanted = qmlir.interpret(module, inputs)
+    ended, found = run_c(qmlir.emit(module), build, inputs, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
+def test_nan_is_refused_by_the_number_of_the_input(build: Build, tmp_path: Path) -> None:
+    module = _classifier(3, 3)
+    inputs = {"x": np.zeros((1, 2, 7, 7), np.float32)}
+    wanted = qmlir.interpret(module, inputs)
+    inputs["x"][0, 1, 2, 3] = np.nan
+    assert run_c(qmlir.emit(module), build, inputs, wanted, tmp_path) == (1, {})
+
+
+def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
+    text = """
+    func.func @main(%x: tensor<4xi4> {nn.name = "x"}) -> (tensor<4xi32> {nn.name = "y"}) {
+      %0 = arith.extsi %x : tensor<4xi4> to tensor<4xi32>
+      func.return %0 : tensor<4xi32>
+    }
+    """
+    build, wanted = BY_NAME["gcc -O2"], {"y": np.zeros(4, np.int32)}
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    emitted = qmlir.emit(parsed(text))
+    ended, found = run_c(emitted, build, {"x": np.array([-8, 7, 0, -1], np.int8)}, wanted, tmp_path)
+    assert ended == 0
+    assert found["y"].tolist() == [-8, 7, 0, -1]
+    assert run_c(emitted, build, {"x": np.array([0, 8, 0, 0], np.int8)}, wanted, tmp_path)[0] == 1
+
+
+_EDGES = np.array([-(1 << 31), -(1 << 31) + 1, -7, -1, 0, 1, 2, 7, 31, (1 << 31) - 1], np.int64)
+
+_KERNEL = """
+func.func private @k(%a: memref<{n}x{t}>, %b: memref<{n}x{t}>, %y: memref<{n}x{t}>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant {n} : index
+  scf.for %i = %c0 to %n step %c1 {{
+    %p = memref.load %a[%i] : memref<{n}x{t}>
+    %q = memref.load %b[%i] : memref<{n}x{t}>
+    %r = {op} : {t}
+    memref.store %r, %y[%i] : memref<{n}x{t}>
+  }}
+  func.return
+}}
+func.func @main(%a: memref<{n}x{t}> {{nn.name = "a"}}, %b: memref<{n}x{t}> {{nn.name = "b"}},
+                %y: memref<{n}x{t}> {{nn.result, nn.name = "y"}}) {{
+  func.call @k(%a, %b, %y) : (memref<{n}x{t}>, memref<{n}x{t}>, memref<{n}x{t}>) -> ()
+  func.return
+}}
+"""
+
+
+def _of_pairs(op: str, type_: str, a: np.ndarray, b: np.ndarray, folder: Path) -> None:
+    """Hold an operation on pairs of numbers against the interpreter, with sanitizers."""
+    build = BY_NAME["gcc sanitizers"]
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    module = parsed(_KERNEL.format(op=op, t=type_, n=len(a)))
+    inputs = {"a": a, "b": b}
+    wanted = qmlir.interpret(module, inputs)
+    ended, found = run_c(emit_ahead(module), build, inputs, wanted, folder)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
+@pytest.mark.parametrize("width", [8, 32])
+@pytest.mark.parametrize("name", ["addi", "subi", "muli", "andi", "xori", "minsi", "maxui", "remsi"])
+def test_integers_wrap(name: str, width: int, tmp_path: Path) -> None:
+    a, b = (each.ravel().astype(f"i{width // 8}") for each in np.meshgrid(_EDGES, _EDGES))
+    if name == "remsi":
+        lowest = np.iinfo(a.dtype).min
+        defined = (b != 0) & ~((a == lowest) & (b == -1))
+        a, b = a[defined], b[defined]
+    _of_pairs(f"arith.{name} %p, %q", f"i{width}", a, b, tmp_path)
+
+
+_FLOATS = np.array(
+    [0.0, -0.0, 1e-45, -1e-40, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, 8388607.5, 8388609.0, 3e38, np.inf, -np.inf, np.nan],
+    np.float32,
+)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "arith.addf %p, %q", "arith.divf %p, %q", "arith.minimumf %p, %q", "arith.maximumf %p, %q",
+        "arith.maxnumf %p, %q", "math.roundeven %p", "math.floor %p", "math.ceil %p", "math.trunc %p", "math.round %p",
+        "math.copysign %p, %q", "math.absf %p", "math.sqrt %p", "math.fma %p, %q, %q",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_floats_round_once(op: str, type_: str, tmp_path: Path) -> None:
+    if type_ == "f64" and "fma" in op:
+        pytest.skip("refused: see below")
+    random = np.random.default_rng(0)
+    dtype, bits = (np.float32, np.uint32) if type_ == "f32" else (np.float64, np.uint64)
+    a, b = (each.ravel().astype(dtype) for each in np.meshgrid(_FLOATS, _FLOATS))
+    any_ = random.integers(0, np.iinfo(bits).max, (2, 2000), bits, endpoint=True).view(dtype)
+    _of_pairs(op, type_, np.concatenate([a, any_[0]]), np.concatenate([b, any_[1]]), tmp_path)
+
+
+def test_what_has_no_form_in_c_is_named() -> None:
+    module = parsed(_KERNEL.format(op="math.fma %p, %q, %q", t="f64", n=4))
+    with pytest.raises(DiagnosticError, match="computes f64, for which it has no form in C") as raised:
+        emit_ahead(module)
+    assert "\n" not in raised.value.diagnostic.message
+
+
+@pytest.mark.parametrize("name", ["1st", "for", "a-b", "", "class"])
+def test_names_are_those_of_c(name: str) -> None:
+    with pytest.raises(DiagnosticError, match="is not a name of C"):
+        qmlir.emit(_classifier(3, 3), name=name)
+
+
+def test_an_unknown_form_is_told() -> None:
+    with pytest.raises(DiagnosticError, match="no form 'cpp', did you mean 'c'|no form 'cpp'"):
+        qmlir.emit(_classifier(3, 3), form="cpp")
+
+
+def test_no_string_of_a_model_becomes_code() -> None:
+    module = parsed(
+        _KERNEL.format(op="arith.addi %p, %q", t="i32", n=4)
+        .replace('"y"', '"*/ int main;"')
+        .replace("(%a, %b, %y) :", '(%a, %b, %y) {origin = "*/ x"} :')
+        .replace("%y: memref<4xi32>) {", '%y: memref<4xi32>) attributes {origin = "*/ int z; ??/"} {')
+    )
+    files = emit_ahead(module).files
+    for text in map(str, files.values()):
+        assert "*/ int" not in text
+        assert "??/" not in text
+    compiler = shutil.which("gcc")
+    if compiler is not None:
+        source = str(files["model.c"]).replace('#include "model.h"', str(files["model.h"]))
+        options = ["-std=c99", "-Werror", "-fsyntax-only", "-xc", "-"]
+        subprocess.run([compiler, *options], input=source, text=True, check=True)
