@@ -313,7 +313,8 @@ def _run_in_processes(
     module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
 ) -> Iterator[int]:
     made = _SharedWay(_Shared(ShippedModule.of(module), options), 0)
-    return _run_by(Processes(processes), made, Recorder(module).keys, _tasks(runs, 1, batch), totals)
+    with Processes(processes) as pool:
+        yield from _run_by(pool, made, Recorder(module).keys, _tasks(runs, 1, batch), totals)
 
 
 def _run_elsewhere(

@@ -40,7 +40,11 @@ def workers_of(
             yield None
             return
         mine = traits().digest
-        yield Kept(Here(mine) if processes == 1 else Processes(processes, mine), Path(resume))
+        if processes == 1:
+            yield Kept(Here(mine), Path(resume))
+            return
+        with Processes(processes, mine) as pool:
+            yield Kept(pool, Path(resume))
         return
     if find_spec("distributed") is None:
         raise text_error("a cluster needs Dask: pip install 'qmlir[cluster]'")

@@ -1,5 +1,6 @@
 """Jobs: digests of what is sent, answers in order, processes, and the folder that keeps what is done."""
 
+import os
 import pickle
 import sys
 from collections.abc import Iterable, Iterator
@@ -43,6 +44,10 @@ class Counting:
 
 def begin_adding(shared: int) -> Begun:
     return lambda task: str(shared + task).encode()
+
+
+def begin_ending(shared: int) -> Begun:
+    return lambda task: os._exit(shared)
 
 
 def begin_warning(shared: str) -> Begun:
@@ -120,7 +125,35 @@ def test_what_is_said_elsewhere_is_said_here_once() -> None:
 
 def test_processes_give_the_same_answers() -> None:
     job = Job(begin_adding, 5)
-    assert list(Processes(2).map(job, range(5))) == list(Here().map(job, range(5)))
+    with Processes(2) as pool:
+        assert list(pool.map(job, range(5))) == list(Here().map(job, range(5)))
+
+
+def begin_counting(start: int) -> Begun:
+    """Answers with the process, and how many tasks of this job it has had."""
+    had = iter(range(start, start + 100))
+    return lambda task: f"{os.getpid()} {next(had)}".encode()
+
+
+def test_processes_stay_for_the_next_job_and_begin_each_once() -> None:
+    first, other = Job(begin_counting, 0), Job(begin_counting, 50)
+    with Processes(1) as pool:
+        told = [list(pool.map(job, range(2))) for job in (first, other, Job(begin_counting, 0))]
+        abandoned = pool.map(other, range(40))
+        next(abandoned)
+        abandoned.close()  # what it was asked for beyond that is not done
+        told.append(list(pool.map(other, [0])))
+    assert len({answer.split()[0] for each in told for answer in each}) == 1
+    counts = [[int(answer.split()[1]) for answer in each] for each in told]
+    assert counts[:3] == [[0, 1], [50, 51], [2, 3]]
+    assert counts[3][0] < 60
+
+
+def test_processes_start_again_where_one_has_ended() -> None:
+    with Processes(1) as pool:
+        with pytest.raises(DiagnosticError, match="a process of the run has ended"):
+            list(pool.map(Job(begin_ending, 0), [0]))
+        assert list(pool.map(Job(begin_adding, 5), [1])) == [b"6"]
 
 
 def test_a_run_that_was_ended_does_what_is_missing(tmp_path: Path) -> None:
