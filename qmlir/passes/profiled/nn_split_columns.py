@@ -57,9 +57,10 @@ class NnSplitColumns(TakesRecipe):
     Between two products of a transformer single columns are ten times larger than all others, and one 8-bit scale gives
     these few codes. What is between the products is computed column by column, so the columns can be parted: the
     channels of the first product, and the terms of the second one, which becomes the sum of two. Each part has its own
-    scales. The `columns` that are computed apart, one vector of them, cost next to nothing. The ranges of columns are
-    in the profile; what has another calibrator than `min_max` by the options, which are those of `quant-assign-types`,
-    stays as it is, as modules do that name targets.
+    scales. The `columns` that are computed apart, one vector of them, cost next to nothing; where the weights of the
+    second product have a scale for each block, they are as many as whole blocks have. The ranges of columns are in the
+    profile; what has another calibrator than `min_max` by the options, which are those of `quant-assign-types`, stays as
+    it is, as modules do that name targets.
 
     Before (run with `columns=1`):
 
@@ -122,11 +123,18 @@ class NnSplitColumns(TakesRecipe):
             return
         for function in functions_of(op):
             for hidden in list(hidden_of(function)):
-                if _may_be_split(hidden, recipe) and (large := _large_columns(hidden, self.columns)) is not None:
+                number = _whole_blocks(hidden, recipe, self.columns)
+                if _may_be_split(hidden, recipe) and (large := _large_columns(hidden, number)) is not None:
                     text = f"the {large.size} largest of its {shape_of(hidden.last.lhs)[-1]} columns are summed apart"
                     emit_remark(hidden.last, f"becomes the sum of two products: {text}")
                     _split(hidden, large)
                     count("products split")
+
+
+def _whole_blocks(hidden: Hidden, recipe: Recipe, columns: int) -> int:
+    """`columns`, or the next number that leaves whole blocks where the weights of the sum have a scale for each."""
+    block = recipe.wish(hidden.last, Slot.WEIGHT).granularity.block or 1
+    return -(-columns // block) * block
 
 
 def _may_be_split(hidden: Hidden, recipe: Recipe) -> bool:
