@@ -4,11 +4,14 @@
 of queries and of the document that answers each. The last texts calibrate, the others are judged: the mean cosine to
 the float embeddings, and how often the nearest document is the right one. ONNX Runtime's dynamic int8 is beside.
 
+`--weights i4 --granularity block:32 --weight-scheme asymmetric --effort 2` and the like are those of `qmlir quantize`.
+
 With `--lengths 16 64 256`, the sizes of the model are open, each text has its own length, and one program takes them
 all: it is timed at each of these lengths.
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,6 +34,8 @@ from qmlir.workflows.timing import interleaved
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
 Embed = Callable[[Feeds], Array]
+
+_SETTINGS = ("weights", "granularity", "weight_scheme", "activations", "calibrator", "recipe")
 
 _COSINE_BAR, _RECALL_BAR, _TIME_BAR = 0.01, 0.01, 0.6
 
@@ -65,14 +70,21 @@ def _accuracy(name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iter
     yield BenchRow("recall@1 lost", lost, _RECALL_BAR, "", subject=name)
 
 
-def _program(model: Path, samples: Sequence[Feeds], lengths: Sequence[int], threads: int) -> Program:
+def _program(
+    model: Path, samples: Sequence[Feeds], lengths: Sequence[int], threads: int, settings: Mapping[str, Any]
+) -> Program:
     if not lengths:
         shapes = {name: array.shape for name, array in samples[0].items()}
-        return compile_module(qmlir.quantize(qmlir.load(model, shapes=shapes), samples).module, threads=threads)
+        made = qmlir.quantize(qmlir.load(model, shapes=shapes), samples, **settings)
+        if made.repair is not None:
+            print(made.repair.text(), file=sys.stderr)
+        return compile_module(made.module, threads=threads)
     module = qmlir.load(model)
     _, sequence = open_sizes(module)
     largest = max(*lengths, *(array.shape[1] for feeds in samples for array in feeds.values()))
-    return compile_module(qmlir.quantize(module, samples).module, threads=threads, lengths={sequence: largest})
+    return compile_module(
+        qmlir.quantize(module, samples, **settings).module, threads=threads, lengths={sequence: largest}
+    )
 
 
 def _times(runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[BenchRow]:
@@ -85,12 +97,17 @@ def _times(runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[Bench
 
 
 def _rows(
-    model: Path, texts: Mapping[str, Array], count: int, threads: int, lengths: Sequence[int]
+    model: Path,
+    texts: Mapping[str, Array],
+    count: int,
+    threads: int,
+    lengths: Sequence[int],
+    settings: Mapping[str, Any],
 ) -> Iterator[BenchRow]:
     last, is_cut = len(texts["q_ids"]), bool(lengths)
     judged = [_feeds(texts, kind, range(last - count // 2), is_cut=is_cut) for kind in "qd"]
     samples = [each for kind in "qd" for each in _feeds(texts, kind, range(last - count // 2, last), is_cut=is_cut)]
-    program = _program(model, samples, lengths, threads)
+    program = _program(model, samples, lengths, threads, settings)
     with TemporaryDirectory() as folder:
         quantize_by_peer(model, Path(folder) / "dynamic.onnx", FORMS[DYNAMIC])
         options = OrtOptions(threads=threads)
@@ -114,12 +131,19 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="an encoder of input_ids and attention_mask to one embedding")
     parser.add_argument("texts", type=Path, help="an archive of tokenized queries and documents")
     parser.add_argument("--samples", type=int, default=32, help="so many texts calibrate")
+    for name in _SETTINGS:
+        parser.add_argument(f"--{name.replace('_', '-')}", default="", help="that of qmlir quantize")
+    parser.add_argument("--effort", type=int, help="of repairs")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--lengths", type=int, nargs="+", default=[], help="texts of so many tokens are timed")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     arguments = parser.parse_args()
     with np.load(arguments.texts) as texts:
-        rows = list(_rows(arguments.model, dict(texts), arguments.samples, arguments.threads, arguments.lengths))
+        given = {name: text for name in _SETTINGS if (text := getattr(arguments, name))}
+        settings = {**given, "effort": arguments.effort}
+        rows = list(
+            _rows(arguments.model, dict(texts), arguments.samples, arguments.threads, arguments.lengths, settings)
+        )
     print_rows(rows, as_json=arguments.json)
 
 
