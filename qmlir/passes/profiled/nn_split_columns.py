@@ -59,8 +59,8 @@ class NnSplitColumns(TakesRecipe):
     channels of the first product, and the terms of the second one, which becomes the sum of two. Each part has its own
     scales. The `columns` that are computed apart, one vector of them, cost next to nothing; where the weights of the
     second product have a scale for each block, they are as many as whole blocks have. The ranges of columns are in the
-    profile; what has another calibrator than `min_max` by the options, which are those of `quant-assign-types`, stays as
-    it is, as modules do that name targets.
+    profile; what has another calibrator than `min_max` by the options, which are those of `quant-assign-types`, stays
+    as it is, as modules do that name targets.
 
     Before (run with `columns=1`):
 

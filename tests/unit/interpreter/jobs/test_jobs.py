@@ -139,7 +139,7 @@ def test_processes_stay_for_the_next_job_and_begin_each_once() -> None:
     first, other = Job(begin_counting, 0), Job(begin_counting, 50)
     with Processes(1) as pool:
         told = [list(pool.map(job, range(2))) for job in (first, other, Job(begin_counting, 0))]
-        abandoned = pool.map(other, range(40))
+        abandoned: Any = pool.map(other, range(40))
         next(abandoned)
         abandoned.close()  # what it was asked for beyond that is not done
         told.append(list(pool.map(other, [0])))
