@@ -6,6 +6,7 @@ Each model is quantized, emitted, built by each compiler that is installed, with
 
 import argparse
 import ctypes
+import itertools
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from benchmarks.subjects import INT8, Array, prepare
 from qmlir.targets.cpu.emitters.ahead import Emitted
 
 NAME = "model"
+_NUMBERS = itertools.count()
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
@@ -146,7 +148,7 @@ def _shortest(run: Callable[[], object], rounds: int = 200) -> float:
 def _timed(emitted: Emitted, build: Build, arrays: Sequence[Array], folder: Path) -> float:
     """The shortest time of a run of the program as a shared library."""
     emitted.save(folder)
-    library = folder / "model.so"
+    library = folder / f"{emitted.name}-{next(_NUMBERS)}.so"  # a name is loaded once
     options = [*WARNINGS, *build.options, "-shared", "-fPIC", str(folder / f"{NAME}.c"), "-o", str(library)]
     subprocess.run([build.compiler, *options], check=True)
     function = ctypes.CDLL(str(library)).model_run

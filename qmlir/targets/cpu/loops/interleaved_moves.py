@@ -13,7 +13,7 @@ from qmlir.targets.cpu.loops.contraction.geometry import load, store
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter, add, times
 from qmlir.targets.cpu.loops.join import interleave_bytes
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, collapse_axes
-from qmlir.targets.cpu.loops.writer import LoopWriter
+from qmlir.targets.cpu.loops.writer import ValueWriter
 
 ROWS = 4
 """The rows whose elements alternate."""
@@ -55,7 +55,7 @@ def _ends_in(access: Access, *dims: int) -> bool:
     return type_ is not None and is_last
 
 
-class InterleavedWriter(LoopWriter):
+class InterleavedWriter(ValueWriter):
     """Writes the loops of a movement that `turns_of` found so many elements of each row a step for."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool, lanes: int):

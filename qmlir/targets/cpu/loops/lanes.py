@@ -28,7 +28,7 @@ from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held
 from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, strides_of
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, memref_type
-from qmlir.targets.cpu.loops.writer import LoopWriter
+from qmlir.targets.cpu.loops.writer import ValueWriter
 
 TERMS = 4
 """The bytes that are added to one lane at a time."""
@@ -209,7 +209,7 @@ def _combinations(nest: Nest) -> list[Operation] | None:
     return found
 
 
-class LaneWriter(LoopWriter):
+class LaneWriter(ValueWriter):
     """Writes the loops of a nest whose innermost one goes over `lanes` elements at a time.
 
     Sums hand on vectors of so many lanes, or of as many as `terms` elements each are.

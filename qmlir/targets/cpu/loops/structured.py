@@ -38,7 +38,7 @@ from qmlir.targets.cpu.loops.nests import (
     reassociation,
 )
 from qmlir.targets.cpu.loops.transposed_sums import SideBySideWriter, TransposedWriter, rows_for, takes_squares
-from qmlir.targets.cpu.loops.writer import LoopWriter
+from qmlir.targets.cpu.loops.writer import ValueWriter
 
 
 def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None:
@@ -65,7 +65,7 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
     elif rows > 1:
         SideBySideWriter(nest, plan, threads, rows).write(emit)
     else:
-        LoopWriter(nest, plan, threads).write(emit)
+        ValueWriter(nest, plan, threads).write(emit)
 
 
 def replace_by_loops(op: Operation, rewriter: PatternRewriter, write: Callable[[Emitter], None]) -> None:

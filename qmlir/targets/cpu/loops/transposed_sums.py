@@ -20,7 +20,7 @@ from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form
 from qmlir.targets.cpu.loops.contraction.geometry import load, store
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan
-from qmlir.targets.cpu.loops.writer import LoopWriter
+from qmlir.targets.cpu.loops.writer import ValueWriter
 
 _ROWS = (8, 4, 2)
 """Rows at a time, the first that leaves none over."""
@@ -34,7 +34,7 @@ def rows_for(nest: Nest, plan: Plan) -> int:
     return next((rows for rows in _ROWS if steps and steps % rows == 0), 1)
 
 
-class SideBySideWriter(LoopWriter):
+class SideBySideWriter(ValueWriter):
     """Writes a reduction of `rows` rows as one loop that hands their scalars on."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool, rows: int):
@@ -109,7 +109,7 @@ def takes_squares(nest: Nest, plan: Plan, lanes: int) -> bool:
     )
 
 
-class TransposedWriter(LoopWriter):
+class TransposedWriter(ValueWriter):
     """Writes a reduction of eight rows as one loop that hands a vector of their scalars on."""
 
     def _level(self, emit: Emitter, depth: int) -> None:

@@ -19,7 +19,7 @@ from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, memref_type
 from qmlir.targets.cpu.loops.requantize import expand_requantize
 
 
-class LoopWriter:
+class ValueWriter:
     """Writes the loops of one nest from the outside in."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool):

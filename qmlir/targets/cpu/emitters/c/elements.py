@@ -23,7 +23,7 @@ HALVES = ("f16", "bf16")
 
 
 @dataclass(frozen=True)
-class Element:
+class CElement:
     """An element type, by its name in registers: `i32`, `index`, `f16`."""
 
     name: str
@@ -82,9 +82,9 @@ class Element:
         return f"({self.type})((int{width}_t)(({self.wide})({text}) << {width - self.bits}) >> {width - self.bits})"
 
 
-def element_of(op: Operation, type_: Attribute) -> Element:
+def element_of(op: Operation, type_: Attribute) -> CElement:
     """The element of a scalar or a vector. Raises `DiagnosticError` for one that has no compiled form."""
-    return Element(register_name(op, type_))
+    return CElement(register_name(op, type_))
 
 
 _MEMORY = {"float32": "float", "float64": "double", "uint16": "uint16_t"}
@@ -105,7 +105,7 @@ def integer_literal(number: int) -> str:
     return f"INT64_C({number})" if number >= 0 else f"(-INT64_C({-number}))"
 
 
-def float_literal(number: float, element: Element) -> str | None:
+def float_literal(number: float, element: CElement) -> str | None:
     """A float that C reads as the same bits; `None` for what is not finite."""
     if not math.isfinite(number):
         return None
@@ -117,11 +117,11 @@ def float_bits(number: float, type_: AnyFloat) -> int:
     return int.from_bytes(type_.pack((number,)), "little")
 
 
-def number_of(op: Operation, value: Attribute) -> tuple[Element, int | float, AnyFloat | None]:
+def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, AnyFloat | None]:
     """A scalar constant: its element, its number modulo 2^N, and its type where it is a float."""
     match value:
         case IntegerAttr():
-            element = Element("index") if isinstance(value.type, IndexType) else element_of(op, value.type)
+            element = CElement("index") if isinstance(value.type, IndexType) else element_of(op, value.type)
             number = value.value.data
             return element, (number & 1 if element.bits == 1 else wrapped(number, element.bits)), None
         case FloatAttr():

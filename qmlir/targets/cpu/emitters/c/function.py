@@ -7,11 +7,11 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd.base import as_vector
-from qmlir.targets.cpu.emitters.c.elements import Element, element_of
-from qmlir.targets.cpu.emitters.c.statements import LANE, Declaration, Lanes, Line, Statement
+from qmlir.targets.cpu.emitters.c.elements import CElement, element_of
+from qmlir.targets.cpu.emitters.c.statements import LANE, Declaration, FixedLine, Lanes, Statement
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text, reads_of
-from qmlir.targets.cpu.emitters.writing import WIDTH, LoopsWriter
+from qmlir.targets.cpu.emitters.writing import WIDTH, ValueWriter
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 EmitOperation = Callable[["CWriter", Operation], None]
@@ -39,7 +39,7 @@ def lanes_in(value: SSAValue) -> int:
     return 0 if vector is None else vector.get_shape()[0]
 
 
-class CWriter(LoopsWriter):
+class CWriter(ValueWriter):
     """The statements of one function. A vector's text is that of its lane `l`."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], unit: Unit, names: Names) -> None:
@@ -53,7 +53,7 @@ class CWriter(LoopsWriter):
 
     def line(self, text: str, *reads: Text | Index) -> None:
         """Write a statement that keeps its place."""
-        self.statements.append(Line(self.depth, text, reads_of(reads)))
+        self.statements.append(FixedLine(self.depth, text, reads_of(reads)))
 
     @contextmanager
     def indented(self, head: str, *reads: Text | Index, end: str = "}") -> Generator[None]:
@@ -75,7 +75,7 @@ class CWriter(LoopsWriter):
 
     # --- Values -------------------------------------------------------------------------------------------------------
 
-    def element(self, op: Operation, value: SSAValue) -> Element:
+    def element(self, op: Operation, value: SSAValue) -> CElement:
         """The element of a scalar or a vector."""
         return element_of(op, value.type)
 

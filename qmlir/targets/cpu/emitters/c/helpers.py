@@ -8,34 +8,34 @@ a library: roots and roundings are computed by steps that round once.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from qmlir.targets.cpu.emitters.c.elements import Element
+from qmlir.targets.cpu.emitters.c.elements import CElement
 
-Row = tuple[str, Callable[[Element], str]]
+Row = tuple[str, Callable[[CElement], str]]
 """The parameters by letters, and the body: an expression, or statements that return."""
 
 
-def _quotient(e: Element) -> str:
+def _quotient(e: CElement) -> str:
     wide = f"int{max(32, e.held_bits)}_t"
     a, b = f"({wide}){e.signed('a')}", f"({wide}){e.signed('b')}"
     negative, found = e.wrapped(f"0 - ({e.wide})({a})"), e.wrapped(f"({e.wide})({a} / {b})")
     return f"b == 0 ? 0 : {b} == -1 ? {negative} : {found}"
 
 
-def _rest(e: Element) -> str:
+def _rest(e: CElement) -> str:
     wide = f"int{max(32, e.held_bits)}_t"
     a, b = f"({wide}){e.signed('a')}", f"({wide}){e.signed('b')}"
     return f"b == 0 || {b} == -1 ? 0 : {e.wrapped(f'({e.wide})({a} % {b})')}"
 
 
-def _unsigned_division(symbol: str) -> Callable[[Element], str]:
-    def body(e: Element) -> str:
+def _unsigned_division(symbol: str) -> Callable[[CElement], str]:
+    def body(e: CElement) -> str:
         a, b = (f"({e.wide}){e.unsigned(each)}" for each in "ab")
         return f"b == 0 ? 0 : {e.wrapped(f'{a} {symbol} {b}')}"
 
     return body
 
 
-def _rounded_division(comparison: str, symbol: str) -> Callable[[Element], str]:
+def _rounded_division(comparison: str, symbol: str) -> Callable[[CElement], str]:
     """The quotient towards zero, corrected where a remainder is left."""
     return lambda e: (
         f"const {e.type} q = divsi_{e.name}(a, b);\n"
@@ -44,23 +44,23 @@ def _rounded_division(comparison: str, symbol: str) -> Callable[[Element], str]:
     )
 
 
-def _operator(symbol: str) -> Callable[[Element], str]:
+def _operator(symbol: str) -> Callable[[CElement], str]:
     return lambda e: e.wrapped(f"({e.wide})a {symbol} ({e.wide})b")
 
 
-def _shift(symbol: str, reading: Callable[[Element], str]) -> Callable[[Element], str]:
+def _shift(symbol: str, reading: Callable[[CElement], str]) -> Callable[[CElement], str]:
     return lambda e: e.wrapped(f"{reading(e)} {symbol} ({e.unsigned('b')} & {max(32, e.held_bits) - 1})")
 
 
-def _choice(symbol: str, *, is_signed: bool) -> Callable[[Element], str]:
-    def body(e: Element) -> str:
+def _choice(symbol: str, *, is_signed: bool) -> Callable[[CElement], str]:
+    def body(e: CElement) -> str:
         a, b = (e.signed(each) if is_signed else e.unsigned(each) for each in "ab")
         return f"{a} {symbol} {b} ? a : b"
 
     return body
 
 
-def _high(e: Element, *, is_signed: bool) -> str:
+def _high(e: CElement, *, is_signed: bool) -> str:
     if e.bits <= 32:
         wide, read = ("int64_t", e.signed) if is_signed else ("uint64_t", e.unsigned)
         return e.wrapped(f"({e.wide})(({wide}){read('a')} * ({wide}){read('b')} >> {e.bits})")
@@ -73,7 +73,7 @@ def _high(e: Element, *, is_signed: bool) -> str:
     )
 
 
-def _count(start: str, step: str) -> Callable[[Element], str]:
+def _count(start: str, step: str) -> Callable[[CElement], str]:
     """A loop over the bits of `a`, the lowest first."""
     return lambda e: (
         f"int32_t n = {start.format(bits=e.bits)};\n"
@@ -85,7 +85,7 @@ def _count(start: str, step: str) -> Callable[[Element], str]:
     )
 
 
-def _power(e: Element) -> str:
+def _power(e: CElement) -> str:
     return (
         f"{e.wide} r = 1, s = ({e.wide})a, n = ({e.wide})b;\n"
         f"    if (b < 0) return a == 1 ? 1 : a == -1 ? ((b & 1) ? -1 : 1) : 0;\n"
@@ -133,7 +133,7 @@ _BITS = {"f32": "uint32_t", "f64": "uint64_t"}
 _SIGN = {"f32": "UINT32_C(0x80000000)", "f64": "UINT64_C(0x8000000000000000)"}
 
 
-def _extreme(symbol: str, opposite: str, joined: str) -> Callable[[Element], str]:
+def _extreme(symbol: str, opposite: str, joined: str) -> Callable[[CElement], str]:
     """NaN where one is; -0 is less than 0."""
     return lambda e: (
         f"a {symbol} b ? a : a {opposite} b ? b"
@@ -141,7 +141,7 @@ def _extreme(symbol: str, opposite: str, joined: str) -> Callable[[Element], str
     )
 
 
-def _root(e: Element) -> str:
+def _root(e: CElement) -> str:
     if e.name == "f32":
         # A root of a number of 24 bits lies 2^-50 of itself from any place between two floats: this is nearer to it.
         return (
@@ -180,7 +180,7 @@ def _root(e: Element) -> str:
     )
 
 
-def _fused(e: Element) -> str:
+def _fused(e: CElement) -> str:
     if e.name == "f32":
         # The product is exact; the sum is rounded to odd, after which rounding it to a float rounds once.
         return (
@@ -291,7 +291,7 @@ def _function(name: str, result: str, parameters: Iterable[str], body: str) -> s
     return f"{head} {{\n    {body}\n}}" if "return" in body else f"{head} {{ return {body}; }}"
 
 
-def _saturated(target: Element, source: Element, *, is_signed: bool) -> str:
+def _saturated(target: CElement, source: CElement, *, is_signed: bool) -> str:
     """A float as an integer, towards zero: what does not fit becomes the nearest one, NaN 0."""
     bits, end = target.bits - is_signed, "f" if source.name == "f32" else ""
     half, high, type_ = 1 << (bits - 1), (1 << bits) - 1, target.type
@@ -316,9 +316,9 @@ def _conversion(name: str) -> str | None:
     if found is None:
         return None
     kind, bits, source = found.groups()
-    target = Element("index" if bits == "ndex" else f"i{bits}")
-    body = _saturated(target, Element(source), is_signed=kind == "i")
-    return _function(name, target.type, [f"{Element(source).type} a"], body)
+    target = CElement("index" if bits == "ndex" else f"i{bits}")
+    body = _saturated(target, CElement(source), is_signed=kind == "i")
+    return _function(name, target.type, [f"{CElement(source).type} a"], body)
 
 
 def _access(name: str) -> str | None:
@@ -348,7 +348,7 @@ def _made(name: str) -> str | None:
     row, _, element = name.rpartition("_")
     if not _ELEMENT_NAME.fullmatch(element):
         return None
-    e = Element(element)
+    e = CElement(element)
     table = FLOATS if e.is_float else INTEGERS
     if row not in table:
         return None

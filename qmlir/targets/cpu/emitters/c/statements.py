@@ -21,7 +21,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Line:
+class FixedLine:
     """A statement that keeps its place: loops, choices, assignments, calls."""
 
     depth: int
@@ -63,7 +63,7 @@ class Lanes:
     store: tuple[str, Index] | None = None
 
 
-Statement = Line | Declaration | Lanes
+Statement = FixedLine | Declaration | Lanes
 
 
 @dataclass
@@ -137,7 +137,7 @@ class _Uses:
         self.writes: Counter[str] = Counter()
         for each in statements:
             self.reads.update(each.reads)
-            if isinstance(each, Line):
+            if isinstance(each, FixedLine):
                 self.crosses |= each.reads
             else:
                 self.crosses |= each.crosses
@@ -201,7 +201,7 @@ def rendered(statements: Sequence[Statement]) -> list[str]:
     lines: list[str] = []
     for part in _groups(statements):
         match part:
-            case Line():
+            case FixedLine():
                 lines.append(f"{INDENT * part.depth}{part.text}")
             case Declaration():
                 lines.append(_declared(part))

@@ -12,7 +12,7 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.c.elements import Element
+from qmlir.targets.cpu.emitters.c.elements import CElement
 from qmlir.targets.cpu.emitters.c.families.memory import EACH_LANE, loaded, stored
 from qmlir.targets.cpu.emitters.c.families.scalars import compared, converted, helper_call, selected
 from qmlir.targets.cpu.emitters.c.function import CWriter, EmitOperation, lanes_in
@@ -217,7 +217,7 @@ def _fma(write: CWriter, op: vector.FMAOp) -> None:
 _KINDS = {"add": "+", "mul": "*"}
 
 
-def _joined(write: CWriter, op: Operation, kind: str, element: Element, a: Text, b: Text) -> Text:
+def _joined(write: CWriter, op: Operation, kind: str, element: CElement, a: Text, b: Text) -> Text:
     """Two scalars by the kind of a reduction."""
     if element.name in ("f32", "f64") and kind in _KINDS:
         return Text(f"{a.inner} {_KINDS[kind]} {b.inner}", reads_of((a, b)), is_atom=False)

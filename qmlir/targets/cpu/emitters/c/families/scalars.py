@@ -13,7 +13,7 @@ from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.c.elements import (
-    Element,
+    CElement,
     array_literals,
     element_of,
     float_bits,
@@ -73,12 +73,12 @@ def infix(symbol: str, a: Text, b: Text) -> Text:
     return Text(f"{a.inner} {symbol} {b.inner}", reads_of((a, b)), is_atom=False)
 
 
-def widened(write: CWriter, element: Element, text: Text) -> Text:
+def widened(write: CWriter, element: CElement, text: Text) -> Text:
     """A float as C computes with it: short ones as f32."""
     return write.call(f"widen_{element.name}", text) if element.is_half else text
 
 
-def narrowed(write: CWriter, element: Element, text: Text) -> Text:
+def narrowed(write: CWriter, element: CElement, text: Text) -> Text:
     """A float as it is held."""
     return write.call(f"narrow_{element.name}", text) if element.is_half else text
 
@@ -101,7 +101,7 @@ def _folded(kind: type[Operation], a: Index, b: Index) -> Index | None:
     return None
 
 
-def helper_call(write: CWriter, op: Operation, name: str, element: Element, *texts: Text) -> Text:
+def helper_call(write: CWriter, op: Operation, name: str, element: CElement, *texts: Text) -> Text:
     """The call of a helper for an element. Raises `DiagnosticError` where it is not there."""
     if name not in (FLOATS if element.is_float else INTEGERS) or (name == "fma" and element.name == "f64"):
         raise op_error(op, f"computes {element.name}, for which it has no form in C")
@@ -134,7 +134,7 @@ def _negated(write: CWriter, op: arith.NegfOp) -> None:
 # --- Conversions ------------------------------------------------------------------------------------------------------
 
 
-def _resized(write: CWriter, op: Operation, source: Element, target: Element, text: Text, prefix: str) -> Text:
+def _resized(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, prefix: str) -> Text:
     """An integer in another width, read with its sign, or `unsigned`."""
     read = Text((source.unsigned if prefix == "unsigned" else source.signed)(text.inner), text.reads)
     if target.bits > source.bits:
@@ -144,7 +144,7 @@ def _resized(write: CWriter, op: Operation, source: Element, target: Element, te
     return write.call(f"wrap_{target.name}", text)
 
 
-def _of_integer(write: CWriter, op: Operation, source: Element, target: Element, text: Text, prefix: str) -> Text:
+def _of_integer(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, prefix: str) -> Text:
     is_unsigned = prefix == "unsigned"
     read = Text((source.unsigned if is_unsigned else source.signed)(text.inner), text.reads)
     if not target.is_half:
@@ -156,7 +156,7 @@ def _of_integer(write: CWriter, op: Operation, source: Element, target: Element,
     return narrowed(write, target, write.call("odd_f32", cast_text("double", Text(f"({read})", read.reads))))
 
 
-def _of_float(write: CWriter, op: Operation, source: Element, target: Element, text: Text, prefix: str) -> Text:
+def _of_float(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, prefix: str) -> Text:
     if source == target:
         return text
     value = widened(write, source, text)
@@ -171,7 +171,7 @@ def _of_float(write: CWriter, op: Operation, source: Element, target: Element, t
     return write.call(f"{name}_of_{kind}", value)
 
 
-def _bits(write: CWriter, op: Operation, source: Element, target: Element, text: Text, prefix: str) -> Text:
+def _bits(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, prefix: str) -> Text:
     """The same bits as another type of as many."""
     if source.name in ("f32", "f64"):
         bits = write.call(f"bits_of_{source.name}", text)
@@ -187,7 +187,7 @@ def converted(write: CWriter, op: Operation, kind: str, source: SSAValue, type_:
     return convert(write, op, write.element(op, source), element_of(op, type_), write.text(source), prefix)
 
 
-_Convert = Callable[[CWriter, Operation, Element, Element, Text, str], Text]
+_Convert = Callable[[CWriter, Operation, CElement, CElement, Text, str], Text]
 
 _CONVERSIONS: Mapping[str, tuple[_Convert, str]] = {
     "extsi": (_resized, ""),
