@@ -74,23 +74,6 @@ def test_nan_is_refused_by_the_number_of_the_input(build: Build, tmp_path: Path)
     assert run_c(qmlir.emit(module), build, inputs, wanted, tmp_path) == (1, {})
 
 
-def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
-    text = """
-    func.func @main(%x: tensor<4xi4> {nn.name = "x"}) -> (tensor<4xi32> {nn.name = "y"}) {
-      %0 = arith.extsi %x : tensor<4xi4> to tensor<4xi32>
-      func.return %0 : tensor<4xi32>
-    }
-    """
-    build, wanted = BY_NAME["gcc -O2"], {"y": np.zeros(4, np.int32)}
-    if not build.is_installed():
-        pytest.skip("gcc is not installed")
-    emitted = qmlir.emit(parsed(text))
-    ended, found = run_c(emitted, build, {"x": np.array([-8, 7, 0, -1], np.int8)}, wanted, tmp_path)
-    assert ended == 0
-    assert found["y"].tolist() == [-8, 7, 0, -1]
-    assert run_c(emitted, build, {"x": np.array([0, 8, 0, 0], np.int8)}, wanted, tmp_path)[0] == 1
-
-
 _EDGES = np.array([-(1 << 31), -(1 << 31) + 1, -7, -1, 0, 1, 2, 7, 31, (1 << 31) - 1], np.int64)
 
 _KERNEL = """
@@ -125,6 +108,18 @@ def _of_pairs(op: str, type_: str, a: np.ndarray, b: np.ndarray, folder: Path) -
     ended, found = run_c(emit_ahead(module), build, inputs, wanted, folder)
     assert ended == 0
     assert differing_bits(wanted, found) == 0
+
+
+def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
+    build, wanted = BY_NAME["gcc -O2"], {"y": np.zeros(4, np.int8)}
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    emitted = emit_ahead(parsed(_KERNEL.format(op="arith.addi %p, %q", t="i4", n=4)))
+    ones = np.ones(4, np.int8)
+    ended, found = run_c(emitted, build, {"a": np.array([-8, 7, 0, -1], np.int8), "b": ones}, wanted, tmp_path)
+    assert ended == 0
+    assert found["y"].tolist() == [-7, -8, 1, 0]
+    assert run_c(emitted, build, {"a": ones, "b": np.array([0, 8, 0, 0], np.int8)}, wanted, tmp_path)[0] == 2
 
 
 @pytest.mark.parametrize("width", [8, 32])
