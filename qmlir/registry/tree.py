@@ -197,6 +197,8 @@ TREE = Contribution(
         "avx2-vnni": "qmlir.targets.cpu.isa.avx2_vnni:AVX2_VNNI",
         "avx512-vnni": "qmlir.targets.cpu.isa.avx512_vnni:AVX512_VNNI",
         "neon": "qmlir.targets.cpu.isa.neon:NEON",
+        "neon-dotprod": "qmlir.targets.cpu.isa.neon_dotprod:NEON_DOTPROD",
+        "wasm-simd": "qmlir.targets.cpu.isa.wasm_simd:WASM_SIMD",
     },
     variants={
         "u8s8_dot": "qmlir.targets.cpu.variants.bytes:U8S8_DOT",

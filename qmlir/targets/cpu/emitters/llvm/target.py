@@ -22,8 +22,9 @@ from qmlir.targets.cpu.emitters.numba.runtime.processor import feature_text, pro
 ASKED: Mapping[str, Sequence[str]] = {
     "x86": ("sse2", "avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
             "avx512vbmi"),
-    "aarch64": ("neon",),
+    "aarch64": ("neon", "dotprod"),
     "arm": ("neon",),
+    "wasm": ("simd128",),
 }  # fmt: skip
 """The features that instruction sets and emissions ask for, by the beginning of LLVM's name of the architecture."""
 

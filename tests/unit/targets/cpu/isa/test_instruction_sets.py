@@ -25,9 +25,9 @@ from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES
 from qmlir.targets.cpu.host import best_isa, host_isa, limits_to, resolved_isa, runs_here
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.avx2 import AVX2
-from qmlir.targets.cpu.isa.base import DOT_SS
+from qmlir.targets.cpu.isa.base import DOT_US
 from qmlir.targets.cpu.isa.conditions import takes_any
-from qmlir.targets.cpu.isa.neon import NEON
+from qmlir.targets.cpu.isa.neon_dotprod import NEON_DOTPROD
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_opt
@@ -36,18 +36,18 @@ from tests.support.nets import Net
 COPY = replace(AVX2, name="avx2-copy")
 """What a package adds: the same set by another name."""
 
-SIGNED = replace(
-    NEON,
-    name="signed",
-    needs=NEON.needs | {"dotprod"},
-    instructions={DOT_SS: {128: "llvm.aarch64.neon.sdot.v4i32.v16i8"}},
+MIXED = replace(
+    NEON_DOTPROD,
+    name="neon-i8mm",
+    needs=NEON_DOTPROD.needs | {"i8mm"},
+    instructions={**NEON_DOTPROD.instructions, DOT_US: {128: "llvm.aarch64.neon.usdot.v4i32.v16i8"}},
 )
-"""A set that multiplies signed bytes, and no others."""
+"""A better one than the tree's."""
 
 
 @contextmanager
 def _added() -> Generator[None]:
-    rows = registry.Contribution(isas={"avx2-copy": f"{__name__}:COPY", "signed": f"{__name__}:SIGNED"})
+    rows = registry.Contribution(isas={"avx2-copy": f"{__name__}:COPY", "neon-i8mm": f"{__name__}:MIXED"})
     with registry.plugged([registry.Package("added", "1.0", contributions=(rows,))]):
         yield
 
@@ -77,6 +77,8 @@ def test_what_a_set_says_fits_together(name: str) -> None:
         (("avx2", "fma", "avx512f", "avx512bw", "avx512vl", "avx512dq"), "avx2"),
         (("avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni"), "avx512-vnni"),
         (("neon",), "neon"),
+        (("neon", "dotprod"), "neon-dotprod"),
+        (("simd128",), "wasm-simd"),
     ],
 )
 def test_the_best_set_of_some_features(features: tuple[str, ...], expected: str) -> None:
@@ -86,9 +88,10 @@ def test_the_best_set_of_some_features(features: tuple[str, ...], expected: str)
 
 
 def test_a_better_set_of_a_package_is_the_hosts() -> None:
-    assert best_isa(("neon", "dotprod")) == "neon"
+    features = ("neon", "dotprod", "i8mm")
+    assert best_isa(features) == "neon-dotprod"
     with _added():
-        assert best_isa(("neon", "dotprod")) == "signed"
+        assert best_isa(features) == "neon-i8mm"
 
 
 @pytest.mark.parametrize("name", [name for name in isa_names() if runs_here(name)])
@@ -105,7 +108,7 @@ def test_a_set_of_a_package_has_a_name_wherever_the_package_is() -> None:
         err = io.StringIO()
         arguments = ["-p", "kernel-assign-schedule{isa=avx2-cpy}"]
         assert qmlir_opt.main(arguments, stdin=io.StringIO(""), stdout=io.StringIO(), stderr=err) == 1
-        known = "generic, avx2, avx2-vnni, avx512-vnni, neon, avx2-copy, signed"
+        known = "generic, avx2, avx2-vnni, avx512-vnni, neon, neon-dotprod, wasm-simd, avx2-copy, neon-i8mm"
         assert f"no instruction set 'avx2-cpy', did you mean 'avx2-copy'?, there are host, {known}" in err.getvalue()
     with pytest.raises(DiagnosticError, match="no instruction set 'avx2-copy'"):
         resolved_isa("avx2-copy")
@@ -158,35 +161,34 @@ builtin.module attributes {{kernel.target = #kernel.target<isa = "{isa}">}} {{
 
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("signs", ["us", "ss"])
-@pytest.mark.parametrize("isa", ["signed", "avx2-vnni"])
+@pytest.mark.parametrize("isa", ["neon-dotprod", "avx2-vnni"])
 def test_bytes_of_other_signs_are_those_that_there_is_an_instruction_for(isa: str, signs: str, lanes: int) -> None:
     """`sum x w` by the instruction for the other signs, against NumPy, the ends of the types among the bytes."""
     rng = np.random.default_rng(lanes)
-    own = "ss" if isa == "signed" else "us"
+    own = "ss" if isa == "neon-dotprod" else "us"
     m = rng.integers(-(2**31), 2**31, lanes, np.int32)
     x, w = (rng.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), 4 * lanes) for _ in range(2))
     wide = (x.view(np.uint8) if signs == "us" else x).astype(np.int64) * w
     expected = (m + wide.reshape(lanes, 4).sum(axis=1)).astype(np.int32)
     environment = default_environment()
-    with _added():
-        context = environment.new_context()
-        module = parse_module(context, _DOTS.format(isa=isa, signs=signs, lanes=lanes, bytes=4 * lanes))
-        PassManager(context, parse_pipeline("simd-legalize", environment.passes)).run(module)
-        dots = [op for op in module.walk() if isinstance(op, DotAccumulateOp)]
-        assert {op.signs.data for op in dots} == {own}
-        if lanes == 4 and own == signs:
-            assert len(dots) == 1
-        (found,) = interpret(module, [m, x, w]).values()
-        text = emit_module(module)
+    context = environment.new_context()
+    module = parse_module(context, _DOTS.format(isa=isa, signs=signs, lanes=lanes, bytes=4 * lanes))
+    PassManager(context, parse_pipeline("simd-legalize", environment.passes)).run(module)
+    dots = [op for op in module.walk() if isinstance(op, DotAccumulateOp)]
+    assert {op.signs.data for op in dots} == {own}
+    if lanes == 4 and own == signs:
+        assert len(dots) == 1
+    (found,) = interpret(module, [m, x, w]).values()
+    text = emit_module(module)
     np.testing.assert_array_equal(found, expected)
-    name, other = ("dot_ss", "dot_us") if isa == "signed" else ("dot_us", "dot_ss")
+    name, other = ("dot_ss", "dot_us") if isa == "neon-dotprod" else ("dot_us", "dot_ss")
     assert f'{name} = by_intrinsics("{name}", (128, "{instruction_of(isa, name)}")' in text
     assert f"{other}(" not in text
 
 
 def instruction_of(isa: str, name: str) -> str:
     """LLVM's name of it in 128 bits."""
-    return {"signed": "llvm.aarch64.neon.sdot.v4i32.v16i8", "avx2-vnni": "llvm.x86.avx512.vpdpbusd.128"}[isa]
+    return {"neon-dotprod": "llvm.aarch64.neon.sdot.v4i32.v16i8", "avx2-vnni": "llvm.x86.avx512.vpdpbusd.128"}[isa]
 
 
 def test_what_a_set_has_no_instruction_for_is_not_emitted() -> None:

@@ -154,10 +154,13 @@ def test_an_archive_as_ar_reads_it(name: str, tmp_path: Path) -> None:
         ("x86_64-linux-gnu", "haswell", "-avx2", "generic"),
         ("x86_64-linux-gnu", "alderlake", "", "avx2-vnni"),
         ("x86_64-linux-gnu", "znver4", "", "avx512-vnni"),
-        ("aarch64-linux-gnu", "cortex-a76", "", "neon"),
+        ("aarch64-linux-gnu", "cortex-a53", "", "neon"),
+        ("aarch64-linux-gnu", "cortex-a76", "", "neon-dotprod"),
+        ("aarch64-linux-gnu", "cortex-a76", "-dotprod", "neon"),
         ("armv7-linux-gnueabihf", "cortex-m4", "", "generic"),
         ("riscv64-linux-gnu", "generic-rv64", "+m", "generic"),
         ("wasm32-wasi", "", "", "generic"),
+        ("wasm32-wasi", "", "+simd128", "wasm-simd"),
     ],
 )
 def test_the_instruction_set_of_a_processor(triple: str, cpu: str, features: str, isa: str) -> None:
