@@ -36,6 +36,24 @@ def _initialize() -> None:
     llvm.initialize_all_asmprinters()
 
 
+_SYSTEMS = ("linux", "windows", "wasi", "freebsd", "netbsd", "openbsd", "darwin", "macos")
+_ENVIRONMENTS = ("gnu", "musl", "eabi", "android", "msvc")
+"""How the names of systems, and of what programs call on them, begin."""
+
+
+def with_every_part(triple: str) -> str:
+    """A triple with its vendor and system, as `TARGET-gcc` and clang have it without.
+
+    LLVM knows the parts by their places: of `armv7-linux-gnueabihf` it would not see that floats are in registers.
+    """
+    architecture, *rest = triple.split("-")
+    if rest and len(rest) < 3 and rest[0].startswith(_SYSTEMS):
+        return "-".join([architecture, "unknown", *rest])
+    if len(rest) == 2 and rest[1].startswith(_ENVIRONMENTS):
+        return "-".join([architecture, rest[0], "unknown", rest[1]])
+    return triple
+
+
 @dataclass(frozen=True)
 class CodeTarget:
     """Of the code: LLVM's triple, the processor, and features beside its own."""
@@ -48,7 +66,7 @@ class CodeTarget:
     def _target(self) -> Any:
         _initialize()
         try:
-            return llvm.Target.from_triple(self.triple)
+            return llvm.Target.from_triple(with_every_part(self.triple))
         except RuntimeError as error:
             raise text_error(f"LLVM has no target for the triple '{self.triple}'") from error
 

@@ -18,7 +18,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
 from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.archive import archive
-from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, code_target
+from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, code_target, with_every_part
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.host import best_isa
 from qmlir.text.parsing import parse_module
@@ -166,6 +166,36 @@ def test_an_archive_as_ar_reads_it(name: str, tmp_path: Path) -> None:
 def test_the_instruction_set_of_a_processor(triple: str, cpu: str, features: str, isa: str) -> None:
     """What the manuals of the processors say that they have."""
     assert best_isa(CodeTarget(triple, cpu, features).processor.features) == isa
+
+
+@pytest.mark.parametrize(
+    ("triple", "expected"),
+    [
+        ("armv7-linux-gnueabihf", "armv7-unknown-linux-gnueabihf"),
+        ("arm-none-eabi", "arm-none-unknown-eabi"),
+        ("wasm32-wasi", "wasm32-unknown-wasi"),
+        ("x86_64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"),
+        ("arm64-apple-darwin", "arm64-apple-darwin"),
+        ("riscv64", "riscv64"),
+    ],
+)
+def test_a_triple_has_every_part(triple: str, expected: str) -> None:
+    """As LLVM normalizes triples."""
+    assert with_every_part(triple) == expected
+
+
+def test_floats_are_in_registers_where_the_triple_says_so() -> None:
+    """A function takes and gives floats there."""
+    machine = CodeTarget("armv7-linux-gnueabihf", "cortex-a9").machine()
+    assert "vmul.f32\ts0, s0, s1" in machine.emit_assembly(llvm.parse_assembly(PRODUCT))
+
+
+PRODUCT = """
+define float @product(float %a, float %b) {
+  %c = fmul float %a, %b
+  ret float %c
+}
+"""
 
 
 def test_this_processor() -> None:
