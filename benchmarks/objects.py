@@ -1,4 +1,4 @@
-"""Machine code without Python on other machines: `python -m benchmarks.emitted [--models DIR] [--model …] [--machine …]`.
+"""Machine code without Python on other machines: `python -m benchmarks.objects`, `--model` and `--machine` narrow it.
 
 Quantized models are emitted as objects for each machine, linked with a main in C by its compiler, and run by an
 emulator, or by node for WebAssembly. The elements of outputs whose bits are not those of the interpreter are counted.
@@ -27,6 +27,8 @@ from benchmarks.layers import Convolution
 from benchmarks.rows import BenchRow, print_rows
 from benchmarks.subjects import batch_axis
 from qmlir.arithmetic.arrays import Array
+from qmlir.ir.signature import inputs_of
+from qmlir.specialization.inputs import function_of
 
 CALIBRATING, SAMPLES = 16, 4
 RESNET = "resnet8_cifar"
@@ -57,7 +59,7 @@ _WASI = """
 import { readFileSync } from "node:fs";
 import { WASI } from "node:wasi";
 const wasi = new WASI({ version: "preview1", returnOnExit: true });
-const module = await WebAssembly.compile(readFileSync(process.argv[2]));
+const module = await WebAssembly.compile(readFileSync(process.argv.at(-1)));
 process.exitCode = wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
 """
 """What node runs a program of WebAssembly by, which is its argument."""
@@ -168,8 +170,10 @@ def machine_rows(models: Path, names: Sequence[str], machines: Sequence[str]) ->
     """Of each model and machine, how many elements differ."""
     for name in names:
         calibrating, test = _images(name, models)
-        module = qmlir.load(models / f"{name}.onnx", shapes={"input": test[0].shape})
-        quantized = qmlir.quantize(module, [{"input": image} for image in calibrating]).module
+        path = models / f"{name}.onnx"
+        (port,) = inputs_of(function_of(qmlir.load(path), "main"))
+        module = qmlir.load(path, shapes={port.name: test[0].shape})
+        quantized = qmlir.quantize(module, [{port.name: image} for image in calibrating]).module
         for title in machines:
             machine = MACHINES[title]
             if machine.missing:
@@ -204,7 +208,9 @@ def inner_loop(assembly: str, instruction: str) -> list[str]:
         if target is not None and int(target[1], 16) <= place:
             loops.append((ends[int(target[1], 16)], number))
     inner = [
-        loop for loop in loops if not any(other != loop and loop[0] <= other[0] and other[1] <= loop[1] for other in loops)
+        loop
+        for loop in loops
+        if not any(other != loop and loop[0] <= other[0] and other[1] <= loop[1] for other in loops)
     ]
     bodies = [[name for _, name, _ in code[start : end + 1]] for start, end in inner]
     return max(bodies, key=lambda body: body.count(instruction), default=[])
@@ -233,7 +239,7 @@ def instruction_rows(cpu: str = "cortex-a76") -> Iterator[BenchRow]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the rows; how the command ends."""
-    parser = argparse.ArgumentParser("python -m benchmarks.emitted", description=__doc__)
+    parser = argparse.ArgumentParser("python -m benchmarks.objects", description=__doc__)
     parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
     parser.add_argument("--model", action="append", choices=SUBJECTS, help="this one alone; may be repeated")
     parser.add_argument("--machine", action="append", choices=list(MACHINES), help="this one alone; may be repeated")

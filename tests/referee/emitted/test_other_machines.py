@@ -5,7 +5,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.emitted import MACHINES, OtherMachine, differing
+from benchmarks.objects import MACHINES, OtherMachine, differing
 from tests.support.nets import Net
 
 
