@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import getclosurevars
+from types import FunctionType
 from typing import Protocol, runtime_checkable
 
 from xdsl.context import Context
@@ -137,8 +138,8 @@ def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
     """Whether `pattern` may match operations of a class: it says so, or `op_type_rewrite_pattern` asks for a type."""
     if isinstance(pattern, MatchesClasses):
         return pattern.may_match(kind)
-    function = pattern.match_and_rewrite.__func__
-    if function.__code__ is not _TYPED:
+    function = getattr(pattern.match_and_rewrite, "__func__", None)
+    if not isinstance(function, FunctionType) or function.__code__ is not _TYPED:
         return True
     return issubclass(kind, getclosurevars(function).nonlocals["expected_type"])
 

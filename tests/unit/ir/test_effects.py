@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.transforms.dead_code_elimination import is_trivially_dead, region_dce, would_be_trivially_dead
 
@@ -99,8 +100,23 @@ class _OfAType(RewritePattern):
         self.asked += 1
 
 
+class _OnAnInstance(RewritePattern):
+    """Its method is an attribute: what it matches is not known before it is called."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.match_and_rewrite = self.count
+
+    def count(self, op: Operation, rewriter: PatternRewriter) -> None:
+        self.asked += 1
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        raise NotImplementedError
+
+
 def test_patterns_are_tried_on_the_classes_that_they_match() -> None:
     module = parse_module(CONTEXT, LAYER.replace("nn.softmax %0 {axis = 1}", "nn.relu %0"))
-    counted, of_a_type = _Counted(), _OfAType()
-    apply_patterns_greedily(module, [counted, of_a_type], CONTEXT)
+    counted, of_a_type, on_an_instance = _Counted(), _OfAType(), _OnAnInstance()
+    apply_patterns_greedily(module, [counted, of_a_type, on_an_instance], CONTEXT)
     assert counted.asked == of_a_type.asked == 1
+    assert on_an_instance.asked == sum(1 for _ in module.walk()) - 1

@@ -13,8 +13,14 @@ _MARK = "a neural network, emitted by qmlir."
 
 
 def is_emitted(folder: Path) -> bool:
-    """Whether `folder` has a program that was emitted ahead of time."""
-    return any(path.read_bytes().partition(b"\n")[0].endswith(f"{_MARK} */".encode()) for path in folder.glob("*.h"))
+    """Whether `folder` has a program that was emitted ahead of time, and nothing else: what a user adds is kept."""
+    files = list(folder.iterdir())
+    headers = [path for path in files if path.suffix == ".h" and path.is_file() and _is_marked(path)]
+    return len(headers) == 1 and all(path.stem.removeprefix("lib") == headers[0].stem for path in files)
+
+
+def _is_marked(path: Path) -> bool:
+    return path.read_bytes().partition(b"\n")[0].endswith(f"{_MARK} */".encode())
 
 
 def comment_text(text: str) -> str:

@@ -12,7 +12,7 @@ from qmlir.dialects.simd.base import lanes_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import ValueWriter, Memory
+from qmlir.targets.cpu.emitters.writing import Memory, ValueWriter
 
 MOST_SCRATCH = 1 << 22
 """The bytes of scratch memory of a function: it lies on the stack."""

@@ -29,9 +29,14 @@ CPP_KEYWORDS = (
     "alignas", "alignof", "asm", "bool", "catch", "class", "constexpr", "decltype", "delete", "explicit", "export",
     "false", "friend", "mutable", "namespace", "new", "noexcept", "nullptr", "operator", "private", "protected",
     "public", "template", "this", "throw", "true", "try", "typename", "using", "virtual", "wchar_t", "and", "or", "not",
-    "xor",
+    "xor", "and_eq", "or_eq", "xor_eq", "not_eq", "bitand", "bitor", "compl", "const_cast", "dynamic_cast",
+    "reinterpret_cast", "static_cast", "typeid", "typeof", "thread_local", "static_assert", "char8_t", "char16_t",
+    "char32_t", "concept", "requires", "co_await", "co_return", "co_yield", "consteval", "constinit",
 )  # fmt: skip
 """The header is read by C++, too."""
+
+_PREDEFINED = ("linux", "unix", "i386", "NULL")
+"""What compilers and headers define without an underscore in front."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -83,8 +88,15 @@ class EntryPoint:
     @cached_property
     def parameters(self) -> Mapping[MainPort, str]:
         """What the parameter of each port is called, inputs first."""
-        names = Names((*C_KEYWORDS, *CPP_KEYWORDS, "arena", f"{self.name}_run", f"{self.name}_run_in"))
-        return {port: names.new(port.name) for port in (*self.program.inputs, *self.program.outputs)}
+        own = ("arena", f"{self.name}_run", f"{self.name}_run_in")
+        names = Names((*C_KEYWORDS, *CPP_KEYWORDS, *_PREDEFINED, *own))
+        ports = (*self.program.inputs, *self.program.outputs)
+        return {port: names.new(f"of_{port.name}" if self._is_defined(port.name) else port.name) for port in ports}
+
+    def _is_defined(self, name: str) -> bool:
+        """Whether the identifier for `name` may be a type or a macro of `stdint.h`, or a macro of the header."""
+        found = Names().new(name)
+        return found.startswith((self.macro(""), "INT", "UINT")) or found.endswith("_t")
 
     @cached_property
     def copies(self) -> Mapping[MainPort, int]:
