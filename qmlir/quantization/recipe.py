@@ -32,7 +32,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
 from qmlir.quantization.facts import FACTS
-from qmlir.quantization.recipe_text import RecipeSource, RecipeText
+from qmlir.quantization.recipe_text import EFFORT, RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
 
 _READERS: Mapping[str, Any] = {
@@ -45,6 +45,7 @@ _READERS: Mapping[str, Any] = {
 }
 _MATCHERS = ("origin", "role", "op", "node", "slot")
 _CALIBRATOR = "calibrator"
+_TOP = ("rule", EFFORT)
 _QUANTIZE = "quantize"
 
 
@@ -330,16 +331,7 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     recipe = RecipeText.of(source)
     if recipe is None:
         return []
-    path = recipe.name
-    try:
-        content = tomllib.loads(recipe.text)
-    except (ValueError, RecursionError) as error:
-        raise text_error(f"'{path}' is not TOML: {error}") from error
-    for key in content:
-        if key != "rule":
-            raise text_error(
-                f"'{path}': unknown key '{key}'{nearest_name(key, ['rule'])}: a recipe holds [[rule]] tables"
-            )
+    path, content = recipe.name, _content(recipe)
     tables: Any = content.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in _entries(tables)):
         raise text_error(f"'{path}': rules are tables, [[rule]]")
@@ -347,6 +339,29 @@ def read_rules(source: RecipeSource) -> list[Rule]:
         make_rule(table, f"'{path}', {_described(table, place)}")
         for place, table in enumerate(_entries(tables), start=1)
     ]
+
+
+def effort_in(source: RecipeSource) -> int | None:
+    """The effort of repairs that a recipe names at its top, `None` where it names none. Raises `DiagnosticError`."""
+    recipe = RecipeText.of(source)
+    effort: Any = None if recipe is None else _content(recipe).get(EFFORT)
+    if effort is not None and (isinstance(effort, bool) or not isinstance(effort, int)):
+        raise text_error(f"'{recipe}': {EFFORT} is a whole number, found {effort!r}")
+    return effort
+
+
+def _content(recipe: RecipeText) -> dict[str, Any]:
+    """What a recipe holds. Raises `DiagnosticError` where that is no recipe."""
+    path = recipe.name
+    try:
+        content = tomllib.loads(recipe.text)
+    except (ValueError, RecursionError) as error:
+        raise text_error(f"'{path}' is not TOML: {error}") from error
+    for key in content:
+        if key not in _TOP:
+            near = nearest_name(key, _TOP)
+            raise text_error(f"'{path}': unknown key '{key}'{near}: a recipe holds [[rule]] tables and {EFFORT} before")
+    return content
 
 
 def _entries(value: Any) -> list[Any]:

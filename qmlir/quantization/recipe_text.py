@@ -15,6 +15,9 @@ RuleTable: TypeAlias = Mapping[str, Any]
 
 _HEAD = "[[rule]]"
 
+EFFORT = "effort"
+"""The one key beside the rules: the effort of repairs, as `quantize --effort`."""
+
 
 @dataclass(frozen=True)
 class RecipeText:
@@ -38,7 +41,7 @@ class RecipeText:
 
     def with_rules(self, tables: Sequence[RuleTable], name: str) -> "RecipeText":
         """This recipe with more rules after its own, which `name` names."""
-        texts = [rules_text(self), *map(table_text, tables)]
+        texts = [effort_text(self), rules_text(self), *map(table_text, tables)]
         return RecipeText(f"{self.name} and {name}" if self.name else name, "\n\n".join(filter(None, texts)) + "\n")
 
     def __str__(self) -> str:
@@ -53,6 +56,15 @@ rules alone."""
 def table_text(table: RuleTable) -> str:
     """The lines of one rule."""
     return "\n".join([_HEAD, *(f"{key} = {toml_value(value)}" for key, value in table.items())])
+
+
+def effort_text(recipe: RecipeText) -> str:
+    """The line of a recipe that names an effort, empty where none does; it stands before all rules."""
+    try:
+        effort = tomllib.loads(recipe.text).get(EFFORT)
+    except (ValueError, RecursionError):
+        return ""
+    return "" if effort is None else f"{EFFORT} = {toml_value(effort)}"
 
 
 def rules_text(recipe: RecipeText) -> str:

@@ -54,6 +54,9 @@ class Quantized(HoldsModule, Readable):
     repair: Repair | None = None
     """What the passes of an effort gave; `None` without one."""
 
+    effort: int | None = None
+    """The effort that was asked for, by the caller or by the recipe."""
+
     @cached_property
     def coverage(self) -> Coverage:
         """What computes on quantized values, and what stays in float, with the reasons."""
@@ -94,7 +97,7 @@ class Quantized(HoldsModule, Readable):
 
     def save_folder(self, path: Path, stem: str, summary: QuantizationSummary) -> None:
         """Write the folder with a summary that says more of where all came from."""
-        recipe = recipe_text(self.rules_used, self.settings)
+        recipe = recipe_text(self.rules_used, self.settings, self.effort)
         save_quantized(path, stem, self.source, self.module, self.profile, recipe, summary.to_dict())
 
     def text(self) -> str:

@@ -1,14 +1,14 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.nn.requantize import computes_quantized
-from qmlir.interpreter.samples import Data
+from qmlir.interpreter.samples import Data, Run
 from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
 from qmlir.ir.verification import verify
@@ -27,7 +27,7 @@ from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
-from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.recipe import Recipe, effort_in
 from qmlir.quantization.report import WidenedValues, coverage, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.target import targets_of
@@ -69,6 +69,81 @@ class _Runs:
     progress: IO[str] | None
 
 
+def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str], repairing_effort: int) -> None:
+    """Raise `DiagnosticError` for what does not go together; `repairing_effort` is 0 where nothing is repaired."""
+    if data is not None and profiled is not None:
+        raise text_error("quantize takes samples or a profile, one of them")
+    if observers and data is None:
+        raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
+    if repairing_effort and data is None:
+        raise text_error(f"effort {repairing_effort} repairs by samples, and there are none: give data, or effort 0")
+
+
+@dataclass(frozen=True)
+class _Judging:
+    """Which samples calibrate, repair, judge the repair and validate."""
+
+    shorten: str
+    """The pass that has to run with or without a repair."""
+
+    share: Share | None = None
+    """What is held out of the calibration."""
+
+    asked: Repairing | None = None
+    """The repair of an effort that is asked for."""
+
+    beside: Repairing | None = None
+    """The repair that may be worth it where no effort is asked for."""
+
+    @staticmethod
+    def of(
+        module: ModuleOp, lowered: ModuleOp, effort: int | None, shorten: str, validation: ValidationOptions | None
+    ) -> "_Judging":
+        """That of `lowered`, made of `module`, where there are samples."""
+        passes = repair_passes(effort or 0, shorten)
+        share: Share | None = None
+        if passes or (validation is not None and validation.data is None):
+            share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
+        asked = Repairing(passes, lowered, share, required=shorten) if passes and share is not None else None
+        beside: Repairing | None = None
+        if effort is None:
+            judges = JudgesBeside(runs_to_compare(module), share)
+            most = MOST if shorten else MOST_BESIDE
+            beside = Repairing(repair_passes(1, shorten), lowered, judges, most, required=shorten)
+        return _Judging(shorten, share, asked, beside)
+
+    @property
+    def calibrating(self) -> Callable[[Iterable[Run]], Iterable[Run]] | None:
+        """Takes all runs, and gives those that calibrate; `None` for all of them."""
+        holds_out = self.asked or self.beside or self.share
+        return None if holds_out is None else holds_out.calibrating
+
+    def chosen(self, profiled: ModuleOp) -> Repairing | None:
+        """The repair to try, by what was recorded."""
+        beside = self.beside
+        if beside is not None and (beside.may_be_worth_it(profiled) or (self.shorten and beside.is_judged)):
+            return beside
+        return self.asked
+
+    def is_worth_it(self, repairing: Repairing, profiled: ModuleOp, decided: ModuleOp) -> bool:
+        """Whether it is tried, by what was decided: what is asked for always is."""
+        return repairing is not self.beside or bool(self.shorten) or repairing.is_worth_it(profiled, decided)
+
+
+@dataclass
+class _Watch:
+    """What is noted of decisions."""
+
+    used: set[int] = field(default_factory=set[int])
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+    wide: list[WidenedValues] = field(default_factory=list[WidenedValues])
+
+    def __call__(self, recipe: Recipe, decided: Sequence[Decisions]) -> None:
+        self.used.update(recipe.used)
+        self.reasons.update(float_reasons(decided))
+        self.wide[:] = widened(recipe, decided)
+
+
 def _quantized(
     module: ModuleOp,
     data: Data | None,
@@ -83,14 +158,10 @@ def _quantized(
 
     All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
     """
-    if data is not None and profiled is not None:
-        raise text_error("quantize takes samples or a profile, one of them")
-    if observers and data is None:
-        raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
     shorten = short_sums_text(understood(settings))
+    effort = effort if effort is not None else effort_in(settings.get("recipe", ""))
     passes = repair_passes(effort or 0, shorten)
-    if passes and data is None:
-        raise text_error(f"effort {effort} repairs by samples, and there are none: give data, or effort 0")
+    _refuse(data, profiled, observers, (effort or 0) if passes else 0)
     _warn_of_quantized(module)
 
     def repairs_by(text: str) -> Callable[..., None]:
@@ -99,63 +170,36 @@ def _quantized(
     run = repairs_by(passes[-1] if passes else "")
     lowered = module.clone()
     run(lowered, "target", "lower")
-    share: Share | None = None
-    if data is not None and (passes or (validation is not None and validation.data is None)):
-        share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
-    repairing = Repairing(passes, lowered, share, required=shorten) if passes and share is not None else None
-    beside: Repairing | None = None
-    if effort is None and data is not None:
-        judges = JudgesBeside(runs_to_compare(module), share)
-        most = MOST if shorten else MOST_BESIDE
-        beside = Repairing(repair_passes(1, shorten), lowered, judges, most, required=shorten)
+    judging = _Judging(shorten)
     if data is not None:
-        holds_out = repairing or beside or share
-        chosen = None if holds_out is None else holds_out.calibrating
+        judging = _Judging.of(module, lowered, effort, shorten, validation)
         profiled = profile(
-            lowered, data, observers=observers, chosen=chosen, processes=runs.processes, cluster=runs.cluster,
-            resume=runs.resume, progress=runs.progress,
+            lowered, data, observers=observers, chosen=judging.calibrating, processes=runs.processes,
+            cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
         )  # fmt: skip
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", "mask", "balance", taken=profiled)
-    if beside is not None and (beside.may_be_worth_it(lowered) or (shorten and beside.is_judged)):
-        repairing = beside
-        run = repairs_by(beside.candidates[-1])
-    before = lowered.clone()
-    used: set[int] = set()
-    reasons: dict[str, str] = {}
-    wide: list[WidenedValues] = []
-
-    def watch(recipe: Recipe, decided: Sequence[Decisions]) -> None:
-        used.update(recipe.used)
-        reasons.update(float_reasons(decided))
-        wide[:] = widened(recipe, decided)
-
+    repairing = judging.chosen(lowered)
+    if repairing is not None:
+        run = repairs_by(repairing.candidates[-1])
+    before, watch = lowered.clone(), _Watch()
     run(lowered, "decide", watch=watch)
     run(lowered, "propagate")
     references = References(module)
     repair: Repair | None = None
-    if beside is not None and repairing is beside and not shorten and not beside.is_worth_it(before, lowered):
-        repairing = None
-        run_pipeline(lowered, STORE)
-    if repairing is not None:
+    if repairing is not None and judging.is_worth_it(repairing, before, lowered):
         lowered, repair = repairing.apply(references, before, lowered, repairs_by)
     else:
+        if repairing is not None:
+            run_pipeline(lowered, STORE)
         run(lowered, *(("repair",) if shorten else ()), "raise", "rescale")
-    validated = None if validation is None else validate(references, lowered, validation, share)
+    validated = None if validation is None else validate(references, lowered, validation, judging.share)
     run(lowered, "store")
     return Quantized(
-        lowered,
-        module,
-        _asked(settings, module),
-        profiled,
-        before,
-        frozenset(used),
-        reasons,
-        tuple(wide),
-        validated,
-        repair,
-    )
+        lowered, module, _asked(settings, module), profiled, before, frozenset(watch.used), watch.reasons,
+        tuple(watch.wide), validated, repair, effort,
+    )  # fmt: skip
 
 
 def _warn_of_quantized(module: ModuleOp) -> None:
@@ -219,6 +263,7 @@ def quantize(
     of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
     their products (GPTQ), too, and 3 learns them behind activations (AdaRound). Every fourth sample is held out then;
     of an effort and those below it the repair is kept that helps most there, and none where none helps.
+    A recipe may name an `effort` at its top, which holds where none is given here.
     Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
     that helps on samples that the correction has not used; all of them calibrate.
     `processes`, `cluster` and `resume` are those of `qmlir.profile`: they say who runs the samples that calibrate, and

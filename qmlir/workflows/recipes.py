@@ -11,7 +11,7 @@ from typing import Any
 
 from qmlir.quantization.options import OPTIONS, said_for_slots, simple_rules
 from qmlir.quantization.recipe import built_in_rules
-from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
+from qmlir.quantization.recipe_text import EFFORT, RecipeText, RuleTable, rules_text, table_text
 
 
 def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
@@ -26,10 +26,11 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
         yield {**matchers, "slot": rule.slot.value, **{name: str(value) for name, value in rule.settings.items()}}
 
 
-def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
+def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: int | None = None) -> str:
     """The recipe that decides what `settings` decided, of which the rules at the places `used` were of use.
 
     `settings` are those of `quantize`, by name; those that are no matter of rules, such as `target`, stand in comments.
+    `effort` is the one that was asked for, by the caller or by a recipe.
     """
     recipe = RecipeText.of(settings.get("recipe") or "")
     lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]
@@ -39,6 +40,8 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
         lines.append(f"# --keep {','.join(settings.get('keep', ()))}")
     if short := settings.get("short_sums"):
         lines.append(f"# --short-sums {short}")
+    if effort is not None:
+        lines += ["", f"{EFFORT} = {effort}"]
     for place, table in enumerate(_tables(settings)):
         if place in used:
             lines += ["", table_text(table)]

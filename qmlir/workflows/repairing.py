@@ -75,6 +75,9 @@ class Repair(Readable):
     others: tuple[tuple[str, float], ...] = ()
     """The passes of lesser or larger efforts that were tried and left out, each with the SQNR that they gave."""
 
+    required: str = ""
+    """The pass among them that runs without samples, too, where the repair is left out."""
+
     @property
     def is_kept(self) -> bool:
         """Whether the module has it: only what gains does."""
@@ -85,7 +88,10 @@ class Repair(Readable):
         figures = f"{self.before_db:.1f} dB without, {self.after_db:.1f} dB with"
         lost = "which would lose" if self.after_db < self.before_db else "no gain"
         verdict = "repaired" if self.is_kept else f"not repaired, {lost}"
-        head = f"{verdict} ({self.passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
+        passes = self.passes
+        if self.required and not self.is_kept:
+            passes += f" by samples; {self.required} by the weights alone is kept"
+        head = f"{verdict} ({passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
         others = "".join(f"  not taken ({passes}): {found:.1f} dB\n" for passes, found in self.others)
         return f"{head}{others}{self._layers_text()}"
 
@@ -274,7 +280,7 @@ class Repairing:
         ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
         others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
         count = sum(each.samples for each in self._judges.runs)
-        return best, Repair(chosen, count, self._judges.source, *ratios[chosen], layers, others)
+        return best, Repair(chosen, count, self._judges.source, *ratios[chosen], layers, others, self._required)
 
 
 def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:

@@ -10,7 +10,8 @@ import pytest
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.options import make_recipe, simple_rules
-from qmlir.quantization.recipe import read_rules
+from qmlir.quantization.recipe import effort_in, read_rules
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.recipes import recipe_text
 
@@ -110,3 +111,34 @@ def test_a_rule_of_the_file_that_matches_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(f'{AS_TABLES}[[rule]]\norigin = "relu2"\nstorage = "u8"\n')
     with pytest.raises(DiagnosticError, match=r"rule 4 \(origin = 'relu2'\), did you mean 'relu"):
         quantize(qmlir.load(MODEL), DATA, recipe=tmp_path / "mine.toml", **OPTIONS, validate=False)
+
+
+def test_a_recipe_names_an_effort_which_the_caller_overrules(tmp_path: Path) -> None:
+    recipe: dict[str, Any] = {"effort": 1, "rule": [{"slot": "weight", "storage": "i4"}]}
+    asked = {
+        given: qmlir.quantize(MODEL, DATA, recipe=recipe, effort=given, validate=False, progress=None)
+        for given in (None, 0, 1)
+    }
+    assert str(asked[None].module) == str(asked[1].module)
+    assert asked[0].repair is None
+    assert asked[None].repair is not None
+    assert asked[None].repair == asked[1].repair
+    for given, effort in ((None, 1), (0, 0)):
+        found = asked[given]
+        written = tmp_path / f"{effort}.toml"
+        written.write_text(recipe_text(found.rules_used, found.settings, found.effort))
+        assert effort_in(written) == effort
+        again = qmlir.quantize(
+            MODEL, DATA, recipe=written, keep=found.settings.get("keep", ()), validate=False, progress=None
+        )
+        assert str(again.module) == str(found.module)
+    added = RecipeText.of(recipe)
+    assert added is not None
+    assert effort_in(added.with_rules([{"op": "relu", "quantize": False}], "more")) == 1
+    for text, message in (('effort = "2"', "effort is a whole number, found '2'"), ("eff = 2", "unknown key 'eff'")):
+        with pytest.raises(DiagnosticError, match=message):
+            effort_in(RecipeText("it", text))
+    with pytest.raises(DiagnosticError, match="the effort is one of 0, 1, 2, 3, found 7"):
+        qmlir.quantize(MODEL, DATA, recipe={"effort": 7}, progress=None)
+    with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
+        qmlir.quantize(MODEL, profiled=asked[0].profile, recipe=recipe, progress=None)
