@@ -213,7 +213,7 @@ def inner_loop(assembly: str, instruction: str) -> list[str]:
         if not any(other != loop and loop[0] <= other[0] and other[1] <= loop[1] for other in loops)
     ]
     bodies = [[name for _, name, _ in code[start : end + 1]] for start, end in inner]
-    return max(bodies, key=lambda body: body.count(instruction), default=[])
+    return max(bodies, key=lambda body: body.count(instruction), default=list[str]())
 
 
 def instruction_rows(cpu: str = "cortex-a76") -> Iterator[BenchRow]:
