@@ -505,8 +505,7 @@ def test_binary_weights_take_no_calibrator() -> None:
 def test_short_sums_that_stay_without_their_repair_are_named() -> None:
     passes = "quant-shorten-sums,quant-correct-bias"
     left = Repair(passes, 4, "held out", 20.0, 19.0, required="quant-shorten-sums")
-    assert left.text().startswith(
-        f"not repaired, which would lose ({passes} by samples; quant-shorten-sums by the weights alone is kept): 20.0 dB"
-    )
+    what = f"{passes} by samples; quant-shorten-sums by the weights alone is kept"
+    assert left.text().startswith(f"not repaired, which would lose ({what}): 20.0 dB")
     kept = Repair(passes, 4, "held out", 20.0, 21.0, required="quant-shorten-sums")
     assert kept.text() == f"repaired ({passes}): 20.0 dB without, 21.0 dB with, 4 samples held out\n"
