@@ -7,6 +7,7 @@ from typing import cast
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import lanes_of
@@ -276,7 +277,8 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
 def _multiply_pairs(write: CWriter, op: simd_lanes.MultiplyPairsOp) -> None:
     a, b = write.array(op, op.x), write.array(op, op.w)
     total = _products(write, a, b, 2, is_unsigned=True)
-    text = write.call("minsi_i32", write.call("maxsi_i32", total, -(1 << 15)), (1 << 15) - 1)
+    low, high = integer_limits(16)
+    text = write.call("minsi_i32", write.call("maxsi_i32", total, low), high)
     _crossing(write, op, op.result, f"(int16_t){text}", a, b)
 
 
@@ -296,7 +298,7 @@ def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
     """Clamped and truncated, one vector after the other."""
     element, target = write.element(op, op.values[0]), write.element(op, op.result)
     bits = target.bits
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if op.unsigned is None else (0, (1 << bits) - 1)
+    low, high = integer_limits(bits, is_signed=op.unsigned is None)
     texts: list[Text] = []
     for value in op.values:
         clamped = write.call(f"minsi_{element.name}", write.call(f"maxsi_{element.name}", write.text(value), low), high)

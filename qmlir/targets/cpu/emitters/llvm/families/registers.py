@@ -6,6 +6,7 @@ from typing import cast
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
@@ -284,7 +285,7 @@ def _narrow(write: IRWriter, op: simd_lanes.NarrowOp) -> None:
     """Clamped and truncated, which LLVM makes one instruction where there is one."""
     values, build = [write.value(each) for each in op.values], write.build
     bits, result = bits_of(element_of(op.result)), write.type(op, op.result.type)
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if op.unsigned is None else (0, (1 << bits) - 1)
+    low, high = integer_limits(bits, is_signed=op.unsigned is None)
     is_quarters = len(values) == 4 and values[0].type == type_of("i32", 16) and bits == 8
     if low < 0 and is_quarters and write.parts.has("avx512bw"):
         write.define(op.result, _packed(build, values))
