@@ -12,7 +12,7 @@ from qmlir.dialects.simd.base import lanes_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import Memory, ValueWriter
+from qmlir.targets.cpu.emitters.writing import LoopsWriter, Memory
 
 MOST_SCRATCH = 1 << 22
 """The bytes of scratch memory of a function: it lies on the stack."""
@@ -26,7 +26,7 @@ def contiguous_from(*memories: Memory) -> int:
     return run
 
 
-class PlaceWriter(ValueWriter):
+class PlaceWriter(LoopsWriter):
     """A writer of functions that finds the places of operations on memory."""
 
     def element_place(self, op: Operation, value: SSAValue, indices: Sequence[SSAValue]) -> tuple[Memory, Index]:

@@ -12,10 +12,10 @@ from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.builtin_types import integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import ValueWriter, static_strides
+from qmlir.targets.cpu.emitters.writing import LoopsWriter, static_strides
 
 
-def mixed_indices(write: ValueWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
+def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
     """The numbers of a list where `dynamic` gives those that the attribute leaves open."""
     given = iter(dynamic)
     return [
@@ -23,7 +23,7 @@ def mixed_indices(write: ValueWriter, static: DenseArrayBase[Any], dynamic: Sequ
     ]
 
 
-def _subview(write: ValueWriter, op: memref.SubviewOp) -> None:
+def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
     source = write.memory(op.source)
     offsets = mixed_indices(write, op.static_offsets, op.offsets)
     type_ = memref_type(op.result)
@@ -69,7 +69,7 @@ def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
     return not left
 
 
-def _reshaped(write: ValueWriter, op: Operation) -> None:
+def _reshaped(write: LoopsWriter, op: Operation) -> None:
     """Memory under another shape: axes that are joined have no gaps between them, whatever others have."""
     source, result = write.memory(op.operands[0]), op.results[0]
     type_ = memref_type(result)
@@ -95,11 +95,11 @@ def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]
     return runs
 
 
-def _same_memory(write: ValueWriter, op: Operation) -> None:
+def _same_memory(write: LoopsWriter, op: Operation) -> None:
     write.view_memory(op, op.results[0], write.memory(op.operands[0]))
 
 
-def _reinterpret_cast(write: ValueWriter, op: memref.ReinterpretCastOp) -> None:
+def _reinterpret_cast(write: LoopsWriter, op: memref.ReinterpretCastOp) -> None:
     source = write.memory(op.source)
     (offset,) = mixed_indices(write, op.static_offsets, op.offsets)
     type_ = memref_type(op.result)
@@ -111,23 +111,23 @@ def _reinterpret_cast(write: ValueWriter, op: memref.ReinterpretCastOp) -> None:
     write.view_memory(op, op.result, view)
 
 
-def _dim(write: ValueWriter, op: memref.DimOp) -> None:
+def _dim(write: LoopsWriter, op: memref.DimOp) -> None:
     axis = write.index(op.index).number
     if axis is None:
         raise op_error(op, "asks for the size of an axis that is not known")
     write.values[op.result] = Index(constant=write.memory(op.source).shape[axis])
 
 
-def _rank(write: ValueWriter, op: memref.RankOp) -> None:
+def _rank(write: LoopsWriter, op: memref.RankOp) -> None:
     write.values[op.rank] = Index(constant=len(write.memory(op.source).shape))
 
 
-def _nothing(write: ValueWriter, op: Operation) -> None:
+def _nothing(write: LoopsWriter, op: Operation) -> None:
     """Memory is given back with the program."""
 
 
 VIEWS = cast(
-    Mapping[type[Operation], Callable[[ValueWriter, Operation], None]],
+    Mapping[type[Operation], Callable[[LoopsWriter, Operation], None]],
     {
         memref.SubviewOp: _subview,
         memref.ExpandShapeOp: _reshaped,

@@ -83,7 +83,7 @@ def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
 Value = Text | Index | Memory
 
 
-class ValueWriter:
+class LoopsWriter:
     """What the values of a function are called, and where its memory lies."""
 
     def __init__(self, emissions: Mapping[type[Operation], Callable[[Any, Operation], None]], names: Names) -> None:

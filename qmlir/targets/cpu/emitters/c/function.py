@@ -11,7 +11,7 @@ from qmlir.targets.cpu.emitters.c.elements import CElement, element_of
 from qmlir.targets.cpu.emitters.c.statements import LANE, Declaration, FixedLine, Lanes, Statement
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text, reads_of
-from qmlir.targets.cpu.emitters.writing import WIDTH, ValueWriter
+from qmlir.targets.cpu.emitters.writing import WIDTH, LoopsWriter
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 EmitOperation = Callable[["CWriter", Operation], None]
@@ -39,7 +39,7 @@ def lanes_in(value: SSAValue) -> int:
     return 0 if vector is None else vector.get_shape()[0]
 
 
-class CWriter(ValueWriter):
+class CWriter(LoopsWriter):
     """The statements of one function. A vector's text is that of its lane `l`."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], unit: Unit, names: Names) -> None:

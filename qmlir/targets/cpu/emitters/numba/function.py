@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text, reads_of
-from qmlir.targets.cpu.emitters.writing import INDENT, WIDTH, ValueWriter
+from qmlir.targets.cpu.emitters.writing import INDENT, WIDTH, LoopsWriter
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 BY_HAND = "by_hand_"
@@ -21,7 +21,7 @@ BY_HAND = "by_hand_"
 EmitOperation = Callable[["FunctionWriter", Operation], None]
 
 
-class FunctionWriter(ValueWriter):
+class FunctionWriter(LoopsWriter):
     """The statements of one function, and what its values are called."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], tables: "Tables", names: Names) -> None:
