@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import NoneAttr, StridedLayoutAttr
+from xdsl.dialects.memref import AllocaOp, ViewOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
-from qmlir.ir.builtin_types import AnyMemRef, memref_type
+from qmlir.dialects.simd.base import lanes_of
+from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.elements import memory_name
+from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
 
 WIDTH = 110
@@ -80,6 +83,32 @@ def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
     raise op_error(op, f"has memory of {type_}: strides must be known, and not negative")
 
 
+def contiguous_from(*memories: Memory) -> int:
+    """The first axis from which on all of these memories of one shape lie without a gap: such runs are copied whole."""
+    run = len(memories[0].shape)
+    while run and all(each.is_run(run - 1) for each in memories):
+        run -= 1
+    return run
+
+
+MOST_SCRATCH = 1 << 22
+"""The bytes of scratch memory of a function: it lies on the stack."""
+
+
+def _product(a: Index, b: Index) -> Index | None:
+    if a.number is not None:
+        return b.times(a.number)
+    return None if b.number is None else a.times(b.number)
+
+
+FOLDED: Mapping[type[Operation], Callable[[Index, Index], Index | None]] = {
+    arith.AddiOp: Index.plus,
+    arith.SubiOp: lambda a, b: a.plus(b.times(-1)),
+    arith.MuliOp: _product,
+}
+"""Operations on indices that give sums, a product where one factor is known."""
+
+
 Value = Text | Index | Memory
 
 
@@ -134,6 +163,16 @@ class LoopsWriter:
         found = self.values[value]
         assert isinstance(found, Memory)
         return found
+
+    def folded(self, op: Operation) -> Index | None:
+        """The sum that an operation on indices gives, `None` where it gives none."""
+        fold = FOLDED.get(type(op))
+        return None if fold is None else fold(*(self.index(value) for value in op.operands))
+
+    def lane_index(self, op: vector.ExtractOp | vector.InsertOp) -> Index:
+        """The lane that is taken out of a vector or put into it."""
+        (static,) = integer_list(op.static_position)
+        return self.index(op.dynamic_position[0]) if op.dynamic_position else Index(constant=static)
 
     def hint(self, value: SSAValue, otherwise: str = "v") -> str:
         """What the module calls a value."""
@@ -208,6 +247,50 @@ class LoopsWriter:
         """Refuse an element of which it is known that an index lies outside of its axis."""
         for axis, (index, size) in enumerate(zip(indices, memory.shape, strict=True)):
             self.check_places(op, index, 1, size, f"axis {axis}")
+
+    def element_place(self, op: Operation, value: SSAValue, indices: Sequence[SSAValue]) -> tuple[Memory, Index]:
+        """A memory, and the place of one element in it."""
+        memory, places = self.memory(value), [self.index(index) for index in indices]
+        self.check_indices(op, memory, places)
+        return memory, memory.place(places)
+
+    def row_place(
+        self, op: Operation, memory: SSAValue, indices: Sequence[SSAValue], elements: int = 1, slack: int = 0
+    ) -> tuple[Memory, Index]:
+        """A memory, and the place of `elements` consecutive elements in it: rows of a memory go on in the next.
+
+        So many bytes of `slack` after them may be read.
+        """
+        found, places = self.memory(memory), [self.index(index) for index in indices]
+        inside = replace(found, offset=Index()).place(places)
+        self.check_places(op, inside, elements, found.reach + 1 + slack // item_size(found.element))
+        return found, found.place(places)
+
+    def known_count(self, count: SSAValue, vector: SSAValue) -> int:
+        """How many lanes are read or written, as far as it is known: what depends on the inputs may be none."""
+        return min(max(self.index(count).number or 0, 0), lanes_of(vector))
+
+    def scratch_count(self, op: AllocaOp) -> int:
+        """The elements of scratch memory. Raises `DiagnosticError` where they are not known, or too many."""
+        type_ = op.memref.type
+        if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
+            raise op_error(op, f"takes scratch memory of {type_}: compiled are known sizes without a layout")
+        count = math.prod(type_.get_shape())
+        self.scratch_bytes += count * item_size(type_.get_element_type())
+        if self.scratch_bytes > MOST_SCRATCH:
+            found = f"all of a function is {self.scratch_bytes} bytes, {MOST_SCRATCH} is most"
+            raise op_error(op, f"takes scratch memory: {found}")
+        return count
+
+    def viewed_bytes(self, op: ViewOp) -> tuple[Memory, Index, int]:
+        """The memory of bytes that is viewed, the byte where the view begins, and the elements of the view."""
+        source, type_ = self.memory(op.source), op.result.type
+        if op.sizes:
+            raise op_error(op, f"has sizes that are not known: {type_}")
+        start = source.place([Index()] * len(source.shape)).plus(self.index(op.byte_shift))
+        count = math.prod(type_.get_shape())
+        self.check_places(op, start, count * item_size(type_.get_element_type()), source.count)
+        return source, start, count
 
     @contextmanager
     def steps(self, name: str, lower: Index, upper: Index, step: Index) -> Generator[None]:

@@ -7,6 +7,7 @@ that it dominates.
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType
@@ -17,9 +18,8 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.values import I64, IRValue, Type, integer, type_of
-from qmlir.targets.cpu.emitters.places import PlaceWriter
 from qmlir.targets.cpu.emitters.text import Index, Names, Text
-from qmlir.targets.cpu.emitters.writing import Memory
+from qmlir.targets.cpu.emitters.writing import LoopsWriter, Memory
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 EmitOperation = Callable[["IRWriter", Operation], None]
@@ -51,7 +51,7 @@ MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64"
 """The element that memory of a NumPy type holds."""
 
 
-class IRWriter(PlaceWriter):
+class IRWriter(LoopsWriter):
     """The instructions of one function, and what its values are."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], parts: ModuleParts) -> None:
@@ -120,9 +120,9 @@ class IRWriter(PlaceWriter):
         for term, factor in index.terms.items():
             name = term.text
             if factor != 1:
-                name = self._once((name, "*", factor), lambda: self._arithmetic("mul", term.text, factor))  # noqa: B023
+                name = self._once((name, "*", factor), partial(self._arithmetic, "mul", term.text, factor))
             key = (*key, term.text, factor)
-            total = name if not total else self._once(key, lambda: self._arithmetic("add", total, name))  # noqa: B023
+            total = name if not total else self._once(key, partial(self._arithmetic, "add", total, name))
         return total
 
     def pointer(self, op: Operation, memory: Memory, place: Index) -> str:

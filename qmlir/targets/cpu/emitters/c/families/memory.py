@@ -1,14 +1,11 @@
 """`memref` in C: pointers, and places in them. What is no byte is read and written by helpers, byte by byte."""
 
 import math
-from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.c.elements import element_of, memory_type
 from qmlir.targets.cpu.emitters.c.function import CWriter, EmitOperation
 from qmlir.targets.cpu.emitters.c.helpers import access
@@ -16,10 +13,7 @@ from qmlir.targets.cpu.emitters.c.statements import LANE
 from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.text import Index, Text, name_text
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Memory
-
-MOST_SCRATCH = 1 << 22
-"""The bytes of scratch memory of a function: it lies on the stack."""
+from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
 
 EACH_LANE = Index.of(name_text(LANE))
 
@@ -52,34 +46,20 @@ def _is_bool(op: Operation, memory: Memory) -> bool:
     return element_of(op, memory.element).bits == 1
 
 
-def _place(write: CWriter, op: Operation, value: SSAValue, indices: Sequence[SSAValue]) -> tuple[Memory, Index]:
-    memory, places = write.memory(value), [write.index(index) for index in indices]
-    write.check_indices(op, memory, places)
-    return memory, memory.place(places)
-
-
 def _load(write: CWriter, op: memref.LoadOp) -> None:
     if op.res.uses:
-        write.keep(op, op.res, loaded(write, op, *_place(write, op, op.memref, op.indices)), loads=True)
+        write.keep(op, op.res, loaded(write, op, *write.element_place(op, op.memref, op.indices)), loads=True)
 
 
 def _store(write: CWriter, op: memref.StoreOp) -> None:
-    memory, place = _place(write, op, op.memref, op.indices)
+    memory, place = write.element_place(op, op.memref, op.indices)
     value = write.text(op.value)
     write.line(stored(write, op, memory, place, value), value, place)
 
 
 def _alloca(write: CWriter, op: memref.AllocaOp) -> None:
-    type_ = op.memref.type
-    if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
-        raise op_error(op, f"takes scratch memory of {type_}: compiled are known sizes without a layout")
-    element, count = type_.get_element_type(), math.prod(type_.get_shape())
-    name, kind = write.names.new(write.hint(op.memref, "scratch")), memory_type(op, element)
-    write.scratch_bytes += count * item_size(element)
-    if write.scratch_bytes > MOST_SCRATCH:
-        raise op_error(
-            op, f"takes scratch memory: all of a function is {write.scratch_bytes} bytes, {MOST_SCRATCH} is most"
-        )
+    count, kind = write.scratch_count(op), memory_type(op, op.memref.type.get_element_type())
+    name = write.names.new(write.hint(op.memref, "scratch"))
     if kind == "int8_t":  # it may be viewed as memory of larger elements
         words = write.names.new(f"{name}_words")
         write.line(f"int64_t {words}[{max(-(-count // 8), 1)}];")
@@ -90,13 +70,9 @@ def _alloca(write: CWriter, op: memref.AllocaOp) -> None:
 
 
 def _view(write: CWriter, op: memref.ViewOp) -> None:
-    source, type_ = write.memory(op.source), op.result.type
-    if op.sizes:
-        raise op_error(op, f"has sizes that are not known: {type_}")
-    start = source.place([Index()] * len(source.shape)).plus(write.index(op.byte_shift))
-    element = type_.get_element_type()
-    name, kind = write.names.new(write.hint(op.result, "buffer")), memory_type(op, element)
-    write.check_places(op, start, math.prod(type_.get_shape()) * item_size(element), source.count)
+    source, start, _ = write.viewed_bytes(op)
+    name = write.names.new(write.hint(op.result, "buffer"))
+    kind = memory_type(op, op.result.type.get_element_type())
     through = "" if kind == "int8_t" else f"({kind} *)(void *)"
     place = pointer(source, start)
     write.line(f"{kind} *const {name} = {through}{f'({place})' if through and ' ' in place else place};", start)
@@ -105,10 +81,7 @@ def _view(write: CWriter, op: memref.ViewOp) -> None:
 
 def _copy(write: CWriter, op: memref.CopyOp) -> None:
     source, target = write.memory(op.source), write.memory(op.destination)
-    # The longest run that both have without a gap is copied at once.
-    run = len(source.shape)
-    while run and all(each.is_run(run - 1) for each in (source, target)):
-        run -= 1
+    run = contiguous_from(source, target)
     count, depth, indices = math.prod(source.shape[run:]), write.depth, list[Index]()
     if not count:
         return

@@ -1,7 +1,5 @@
 """`vector` and `simd` in C: a vector is an array, and an operation on it a statement for each lane."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import vector
@@ -26,36 +24,18 @@ from qmlir.targets.cpu.emitters.writing import Memory
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
-def _place(
-    write: CWriter, op: Operation, memory: SSAValue, indices: Sequence[SSAValue], elements: int = 1, slack: int = 0
-) -> tuple[Memory, Index]:
-    """A memory, and the place of `elements` consecutive elements in it: rows of a memory go on in the next.
-
-    So many bytes of `slack` after them may be read.
-    """
-    found, places = write.memory(memory), [write.index(index) for index in indices]
-    inside = replace(found, offset=Index()).place(places)
-    write.check_places(op, inside, elements, found.reach + 1 + slack // item_size(found.element))
-    return found, found.place(places)
-
-
-def _known_count(write: CWriter, count: SSAValue, value: SSAValue) -> int:
-    """How many lanes are read or written, as far as it is known: what depends on the inputs may be none."""
-    return min(max(write.index(count).number or 0, 0), lanes_of(value))
-
-
 def _zero(write: CWriter, op: Operation, value: SSAValue) -> str:
     return "0" if write.element(op, value).name not in ("f32", "f64") else "0.0f"
 
 
 def _load(write: CWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, place = _place(write, op, op.operands[0], tuple(op.indices), lanes_of(op.result), SLACK)
+    memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
     if op.result.uses:
         write.keep(op, op.result, loaded(write, op, memory, place.plus(EACH_LANE)), loads=True)
 
 
 def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
-    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.result))
+    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
     count, element = write.index(op.count), loaded(write, op, memory, place.plus(EACH_LANE))
     reads = reads_of((count, element))
     text = Text(f"({LANE} < {count} ? {element} : {_zero(write, op, op.result)})", reads)
@@ -64,7 +44,7 @@ def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
 
 
 def _load_group_splat(write: CWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, place = _place(write, op, op.memory, op.indices, slack=SLACK)
+    memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
     group = simd_memory.GROUP_BITS // (8 * item_size(memory.element))
     lane = Index.of(Text(f"{LANE} % {group}", frozenset({LANE}), is_atom=False)) if group > 1 else Index()
     if op.result.uses:
@@ -72,7 +52,7 @@ def _load_group_splat(write: CWriter, op: simd_memory.LoadGroupSplatOp) -> None:
 
 
 def _masked_load(write: CWriter, op: vector.MaskedLoadOp) -> None:
-    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
+    memory, place = write.row_place(op, op.base, op.indices, 0)
     texts = [write.text(op.mask), loaded(write, op, memory, place.plus(EACH_LANE)), write.text(op.pass_thru)]
     if op.result.uses:
         text = Text(f"({texts[0].inner} ? {texts[1]} : {texts[2]})", reads_of(texts))
@@ -91,13 +71,13 @@ def _store_lanes(
 
 
 def _store(write: CWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, place = _place(write, op, op.operands[1], tuple(op.indices), lanes_of(op.vector))
+    memory, place = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
     _store_lanes(write, op, op.vector, memory, place, lanes_of(op.vector), None)
 
 
 def _store_partial(write: CWriter, op: simd_memory.StorePartialOp) -> None:
-    count, known = write.index(op.count), _known_count(write, op.count, op.vector)
-    memory, place = _place(write, op, op.memory, op.indices, known)
+    count, known = write.index(op.count), write.known_count(op.count, op.vector)
+    memory, place = write.row_place(op, op.memory, op.indices, known)
     if count.number is None:
         condition = Text(f"{LANE} < {count}", count.reads)
         _store_lanes(write, op, op.vector, memory, place, lanes_of(op.vector), condition)
@@ -106,7 +86,7 @@ def _store_partial(write: CWriter, op: simd_memory.StorePartialOp) -> None:
 
 
 def _masked_store(write: CWriter, op: vector.MaskedStoreOp) -> None:
-    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
+    memory, place = write.row_place(op, op.base, op.indices, 0)
     lanes = lanes_of(op.value_to_store)
     _store_lanes(write, op, op.value_to_store, memory, place, lanes, write.text(op.mask))
 
@@ -143,13 +123,8 @@ def _broadcast(write: CWriter, op: vector.BroadcastOp) -> None:
     write.values[op.vector] = text
 
 
-def _lane_of(write: CWriter, op: vector.ExtractOp | vector.InsertOp) -> Index:
-    (static,) = integer_list(op.static_position)
-    return write.index(op.dynamic_position[0]) if op.dynamic_position else Index(constant=static)
-
-
 def _extract(write: CWriter, op: vector.ExtractOp) -> None:
-    array, lane, element = write.array(op, op.vector), _lane_of(write, op), write.element(op, op.result)
+    array, lane, element = write.array(op, op.vector), write.lane_index(op), write.element(op, op.result)
     name = write.names.new(write.hint(op.result))
     crosses = frozenset({array})
     write.statements.append(
@@ -159,7 +134,7 @@ def _extract(write: CWriter, op: vector.ExtractOp) -> None:
 
 
 def _insert(write: CWriter, op: vector.InsertOp) -> None:
-    lane, value = _lane_of(write, op), write.text(op.source)
+    lane, value = write.lane_index(op), write.text(op.source)
     name = write.variable(op, op.result, first=write.text(op.dest))
     write.line(f"{name}[{lane}] = {value};", lane, value, name_text(name))
 

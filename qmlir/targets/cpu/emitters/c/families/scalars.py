@@ -89,18 +89,6 @@ def _float_operator(write: CWriter, op: Operation) -> None:
     write.define(op, op.results[0], narrowed(write, element, infix(_FLOAT_SYMBOLS[type(op)], a, b)))
 
 
-def _folded(kind: type[Operation], a: Index, b: Index) -> Index | None:
-    if kind is arith.AddiOp:
-        return a.plus(b)
-    if kind is arith.SubiOp:
-        return a.plus(b.times(-1))
-    if kind is arith.MuliOp and a.number is not None:
-        return b.times(a.number)
-    if kind is arith.MuliOp and b.number is not None:
-        return a.times(b.number)
-    return None
-
-
 def helper_call(write: CWriter, op: Operation, name: str, element: CElement, *texts: Text) -> Text:
     """The call of a helper for an element. Raises `DiagnosticError` where it is not there."""
     if name not in (FLOATS if element.is_float else INTEGERS) or (name == "fma" and element.name == "f64"):
@@ -113,11 +101,9 @@ def helper_call(write: CWriter, op: Operation, name: str, element: CElement, *te
 
 def _function(write: CWriter, op: Operation) -> None:
     result = op.results[0]
-    if isinstance(result.type, IndexType) and len(op.operands) == 2:
-        folded = _folded(type(op), *(write.index(value) for value in op.operands))
-        if folded is not None:
-            write.define(op, result, folded)
-            return
+    if isinstance(result.type, IndexType) and (folded := write.folded(op)) is not None:
+        write.define(op, result, folded)
+        return
     element = write.element(op, result)
     found = helper_call(write, op, FUNCTIONS[type(op)], element, *map(write.text, op.operands))
     write.define(op, result, Index.of(found) if isinstance(result.type, IndexType) else found)

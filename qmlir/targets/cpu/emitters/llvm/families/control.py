@@ -23,9 +23,8 @@ from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, in
 from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
 from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue
 from qmlir.targets.cpu.emitters.numba.runtime.record_code import SCRATCH, record_symbol
-from qmlir.targets.cpu.emitters.places import contiguous_from
 from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import Memory
+from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
 
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:

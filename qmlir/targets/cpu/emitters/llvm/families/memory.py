@@ -12,10 +12,9 @@ from qmlir.targets.cpu.emitters.llvm.conversions import resized
 from qmlir.targets.cpu.emitters.llvm.families.loops import counted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
 from qmlir.targets.cpu.emitters.llvm.values import PTR, IRValue, type_of
-from qmlir.targets.cpu.emitters.places import contiguous_from
 from qmlir.targets.cpu.emitters.text import Index
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Memory
+from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 

@@ -1,6 +1,6 @@
 """`arith` and `math` in LLVM IR, on scalars and vectors: tables by names of operations; sums of indices stay sums."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -28,6 +28,7 @@ from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
 from qmlir.targets.cpu.emitters.llvm.values import IRValue, constant, integer, lane_texts
 from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import FOLDED
 from qmlir.text.elements import dense_array
 
 
@@ -54,24 +55,10 @@ def _function(write: IRWriter, op: Operation) -> None:
     write.define(op.results[0], FUNCTIONS[type(op)](write.build, *write.operands(op)))
 
 
-FOLDED: Mapping[type[Operation], Callable[[Index, Index], Index | None]] = {
-    arith.AddiOp: Index.plus,
-    arith.SubiOp: lambda a, b: a.plus(b.times(-1)),
-    arith.MuliOp: lambda a, b: _product(a, b),
-}
-"""Operations on indices that give sums."""
-
-
-def _product(a: Index, b: Index) -> Index | None:
-    if a.number is not None:
-        return b.times(a.number)
-    return None if b.number is None else a.times(b.number)
-
-
 def _folded(write: IRWriter, op: Operation) -> None:
     result = op.results[0]
     if isinstance(result.type, IndexType):
-        found = FOLDED[type(op)](*(write.index(value) for value in op.operands))
+        found = write.folded(op)
         if found is not None:
             write.values[result] = found
             return

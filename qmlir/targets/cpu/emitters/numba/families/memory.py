@@ -1,23 +1,17 @@
 """`memref` in the emitted code: loads and stores at places that are written out, and views that are only names."""
 
 import math
-from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.families.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.text import Index, Text
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Memory
-
-MOST_SCRATCH = 1 << 22
-"""The bytes of scratch memory of a function: it lies on the stack."""
+from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
 
 
 def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:
@@ -42,38 +36,20 @@ def load_value(
         write.line(f"{write.variable(result)} = {text}")
 
 
-def _element(
-    write: FunctionWriter, op: Operation, value: SSAValue, indices: Sequence[SSAValue]
-) -> tuple[Memory, Index]:
-    """A memory, and the place of one element in it."""
-    memory, places = write.memory(value), [write.index(index) for index in indices]
-    write.check_indices(op, memory, places)
-    return memory, memory.place(places)
-
-
 def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
-    memory, place = _element(write, op, op.memref, op.indices)
+    memory, place = write.element_place(op, op.memref, op.indices)
     load_value(write, op, op.res, memory, "load", place)
 
 
 def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
-    memory, place = _element(write, op, op.memref, op.indices)
+    memory, place = write.element_place(op, op.memref, op.indices)
     value = as_memory(write, op, memory, write.text(op.value))
     write.line(str(write.call("store", Text(memory.array), place, value)))
 
 
 def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
-    type_ = op.memref.type
-    if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
-        raise op_error(op, f"takes scratch memory of {type_}: compiled are known sizes without a layout")
-    element = type_.get_element_type()
+    count, kind = write.scratch_count(op), memory_name(op, op.memref.type.get_element_type())
     name = write.names.new(write.hint(op.memref, "scratch"))
-    count, kind = math.prod(type_.get_shape()), memory_name(op, element)
-    write.scratch_bytes += count * item_size(element)
-    if write.scratch_bytes > MOST_SCRATCH:
-        raise op_error(
-            op, f"takes scratch memory: all of a function is {write.scratch_bytes} bytes, {MOST_SCRATCH} is most"
-        )
     write.line(f"{name} = {write.call('scratch', count, _quoted(kind))}")
     write.array_memory(op, op.memref, name)
 
@@ -83,24 +59,16 @@ def _quoted(text: str) -> str:
 
 
 def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
-    source, type_ = write.memory(op.source), op.result.type
-    if op.sizes:
-        raise op_error(op, f"has sizes that are not known: {type_}")
-    start = source.place([Index()] * len(source.shape)).plus(write.index(op.byte_shift))
+    source, start, count = write.viewed_bytes(op)
     name = write.names.new(write.hint(op.result, "buffer"))
-    count = math.prod(type_.get_shape())
-    kind = _quoted(memory_name(op, type_.get_element_type()))
-    write.check_places(op, start, count * item_size(type_.get_element_type()), source.count)
+    kind = _quoted(memory_name(op, op.result.type.get_element_type()))
     write.line(f"{name} = {write.call('view', Text(source.array), start, count, kind)}")
     write.array_memory(op, op.result, name)
 
 
 def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
     source, target = write.memory(op.source), write.memory(op.destination)
-    # The longest run that both have without a gap is copied at once.
-    run = len(source.shape)
-    while run and all(each.is_run(run - 1) for each in (source, target)):
-        run -= 1
+    run = contiguous_from(source, target)
     depth = write.depth
     indices: list[Index] = []
     for size in source.shape[:run]:

@@ -1,17 +1,15 @@
 """`vector` and `simd` in the emitted code: functions of the runtime on vectors of one axis."""
 
-from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import vector
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.numba.families.memory import as_memory, load_value
 from qmlir.targets.cpu.emitters.numba.families.scalars import (
     compared,
@@ -23,65 +21,40 @@ from qmlir.targets.cpu.emitters.numba.families.scalars import (
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.text import Index, Text
-from qmlir.targets.cpu.emitters.writing import Memory
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
-
-
-def _place(
-    write: FunctionWriter,
-    op: Operation,
-    memory: SSAValue,
-    indices: tuple[SSAValue, ...],
-    elements: int = 1,
-    slack: int = 0,
-) -> tuple[Memory, Index]:
-    """A memory, and the place of `elements` consecutive elements in it: rows of a memory go on in the next.
-
-    So many bytes of `slack` after them may be read.
-    """
-    found, places = write.memory(memory), [write.index(index) for index in indices]
-    inside = replace(found, offset=Index()).place(places)
-    write.check_places(op, inside, elements, found.reach + 1 + slack // item_size(found.element))
-    return found, found.place(places)
-
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
-def _known_count(write: FunctionWriter, count: SSAValue, vector: SSAValue) -> int:
-    """How many lanes are read or written, as far as it is known: what depends on the inputs may be none."""
-    return min(max(write.index(count).number or 0, 0), lanes_of(vector))
-
-
 def _load(write: FunctionWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, place = _place(write, op, op.operands[0], tuple(op.indices), lanes_of(op.result), SLACK)
+    memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
     load_value(write, op, op.result, memory, "load", place, lanes_of(op.result))
 
 
 def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
-    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.result))
+    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
     load_value(write, op, op.result, memory, "load_partial", place, write.index(op.count), lanes_of(op.result))
 
 
 def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, place = _place(write, op, op.memory, op.indices, slack=SLACK)
+    memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
     load_value(write, op, op.result, memory, "load_group_splat", place, lanes_of(op.result))
 
 
 def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
-    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
+    memory, place = write.row_place(op, op.base, op.indices, 0)
     others = as_memory(write, op, memory, write.text(op.pass_thru))
     load_value(write, op, op.result, memory, "load_masked", place, write.text(op.mask), others)
 
 
 def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, place = _place(write, op, op.operands[1], tuple(op.indices), lanes_of(op.vector))
+    memory, place = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
     write.line(str(write.call("store", Text(memory.array), place, value)))
 
 
 def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
-    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.vector))
+    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
     write.line(str(write.call("store_partial", Text(memory.array), place, value, write.index(op.count))))
 
@@ -93,7 +66,7 @@ def _prefetch(write: FunctionWriter, op: simd_memory.PrefetchOp) -> None:
 
 
 def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
-    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
+    memory, place = write.row_place(op, op.base, op.indices, 0)
     value = as_memory(write, op, memory, write.text(op.value_to_store))
     write.line(str(write.call("store_masked", Text(memory.array), place, write.text(op.mask), value)))
 
@@ -119,17 +92,12 @@ def _broadcast(write: FunctionWriter, op: vector.BroadcastOp) -> None:
     write.define(op.vector, write.call("splat", write.text(op.source), lanes_of(op.vector)))
 
 
-def _lane_of(write: FunctionWriter, op: vector.ExtractOp | vector.InsertOp) -> Index:
-    (static,) = integer_list(op.static_position)
-    return write.index(op.dynamic_position[0]) if op.dynamic_position else Index(constant=static)
-
-
 def _extract(write: FunctionWriter, op: vector.ExtractOp) -> None:
-    define_call(write, op.result, write.call("lane", write.text(op.vector), _lane_of(write, op)))
+    define_call(write, op.result, write.call("lane", write.text(op.vector), write.lane_index(op)))
 
 
 def _insert(write: FunctionWriter, op: vector.InsertOp) -> None:
-    lane = _lane_of(write, op)
+    lane = write.lane_index(op)
     write.define(op.result, write.call("with_lane", write.text(op.dest), lane, write.text(op.source)))
 
 

@@ -82,23 +82,11 @@ def _infix(write: FunctionWriter, op: Operation) -> None:
     if not isinstance(result.type, IndexType):
         write.define(result, infix(INFIX[type(op)], *(write.text(value) for value in op.operands)))
         return
-    a, b = (write.index(value) for value in op.operands)
-    found = _folded(type(op), a, b)
+    found = write.folded(op)
     if found is None:
-        found = Index.of(infix(INFIX[type(op)], a.as_text(), b.as_text()))
+        a, b = (write.index(value).as_text() for value in op.operands)
+        found = Index.of(infix(INFIX[type(op)], a, b))
     write.define(result, found)
-
-
-def _folded(kind: type[Operation], a: Index, b: Index) -> Index | None:
-    if kind is arith.AddiOp:
-        return a.plus(b)
-    if kind is arith.SubiOp:
-        return a.plus(b.times(-1))
-    if kind is arith.MuliOp and a.number is not None:
-        return b.times(a.number)
-    if kind is arith.MuliOp and b.number is not None:
-        return a.times(b.number)
-    return None
 
 
 def define_call(write: FunctionWriter, result: SSAValue, call: Text) -> None:
