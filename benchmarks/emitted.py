@@ -56,22 +56,43 @@ BUILDS = (
 """How programs are built."""
 
 
-def _main_text(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> str:
-    """A program that reads all inputs from a file, one after the other, and writes all outputs."""
-    lines = ['#include "model.h"', "#include <stdio.h>"]
-    names: list[str] = []
-    for number, array in enumerate((*inputs.values(), *outputs.values())):
-        lines.append(f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} a{number};")
-        names.append(f"(void *)a{number}.bytes")
-    lines += ["int main(int count, char **names) {", '    FILE *file = count == 3 ? fopen(names[1], "rb") : NULL;']
-    lines += ["    int found;", "    if (!file) return 99;"]
-    for number, array in enumerate(inputs.values()):
-        lines.append(f"    if (fread(a{number}.bytes, 1, {array.nbytes}, file) != {array.nbytes}) return 98;")
-    lines += ["    fclose(file);", f"    found = model_run({', '.join(names)});", "    if (found) return found;"]
-    lines.append('    if (!(file = fopen(names[2], "wb"))) return 97;')
-    for number, array in enumerate(outputs.values(), len(inputs)):
-        lines.append(f"    fwrite(a{number}.bytes, 1, {array.nbytes}, file);")
-    return "\n".join([*lines, "    return fclose(file) != 0;", "}", ""])
+def main_text(name: str, inputs: Sequence[Array], outputs: Sequence[Array]) -> str:
+    """The main of a program that runs `name_run` on inputs until there are no more, and writes the outputs of each.
+
+    It ends with what `name_run` gives where that is not 0.
+    """
+    held = [*inputs, *outputs]
+    names = [f"p{place}" for place in range(len(held))]
+    sizes = zip(names, held, strict=True)
+    # In C99 a union is the way to align bytes.
+    memory = [
+        f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} {each};"
+        for each, array in sizes
+    ]
+    read = [
+        f"if (fread({each}.bytes, 1, {array.nbytes}, stdin) != {array.nbytes}) return feof(stdin) ? 0 : 98;"
+        for each, array in zip(names, inputs, strict=False)
+    ]
+    write = [
+        f"if (fwrite({each}.bytes, 1, {array.nbytes}, stdout) != {array.nbytes}) return 99;"
+        for each, array in zip(names[len(inputs) :], outputs, strict=True)
+    ]
+    given = ", ".join(f"(void *){each}.bytes" for each in names)
+    last = [] if any(array.nbytes for array in inputs) else ["return 0;"]
+    body = "\n    ".join([*read, f"wrong = {name}_run({given});", "if (wrong) return wrong;", *write, *last])
+    head = "\n".join(["#include <stdio.h>", f'#include "{name}.h"', *memory])
+    return f"{head}\nint main(void) {{\n  int wrong;\n  for (;;) {{\n    {body}\n  }}\n}}\n"
+
+
+def outputs_in(data: bytes, outputs: Sequence[Array]) -> Iterator[list[Array]]:
+    """The outputs of each run of such a program, of the types and shapes of `outputs`."""
+    start = 0
+    while start < len(data):
+        found: list[Array] = []
+        for array in outputs:
+            found.append(np.frombuffer(data[start : start + array.nbytes], array.dtype).reshape(array.shape))
+            start += array.nbytes
+        yield found
 
 
 def run_c(
@@ -82,21 +103,16 @@ def run_c(
     `outputs` are arrays of the types and shapes of its outputs. Raises `CalledProcessError` where it can't be built.
     """
     emitted.save(folder)
-    (folder / "main.c").write_text(_main_text(inputs, outputs))
-    (folder / "inputs.bin").write_bytes(b"".join(np.ascontiguousarray(each).tobytes() for each in inputs.values()))
+    (folder / "main.c").write_text(main_text(NAME, list(inputs.values()), list(outputs.values())))
     program = folder / "program"
     sources = [str(folder / f"{NAME}.c"), str(folder / "main.c")]
     subprocess.run([build.compiler, *WARNINGS, *build.options, *sources, "-o", str(program)], check=True)
-    files = [str(folder / "inputs.bin"), str(folder / "outputs.bin")]
-    ended = subprocess.run([*build.runner, str(program), *files], check=False).returncode
-    if ended:
-        return ended, {}
-    data = (folder / "outputs.bin").read_bytes()
-    found: dict[str, Array] = {}
-    for name, array in outputs.items():
-        found[name] = np.frombuffer(data[: array.nbytes], array.dtype).reshape(array.shape)
-        data = data[array.nbytes :]
-    return 0, found
+    data = b"".join(np.ascontiguousarray(each).tobytes() for each in inputs.values())
+    done = subprocess.run([*build.runner, str(program)], input=data, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        return done.returncode, {}
+    (found,) = outputs_in(done.stdout, list(outputs.values()))
+    return 0, dict(zip(outputs, found, strict=True))
 
 
 def differing_bits(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> int:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.accuracy import MODELS, NAMES, Digits
+from benchmarks.emitted import main_text, outputs_in
 from benchmarks.layers import Convolution
 from benchmarks.rows import BenchRow, print_rows
 from benchmarks.subjects import batch_axis
@@ -94,21 +95,6 @@ MACHINES: Mapping[str, OtherMachine] = {
 """Cortex-A53 has no `sdot`, Cortex-A76 has; Cortex-A9 has no fused multiply-add, Cortex-A7 has."""
 
 
-def _main_text(inputs: Sequence[Array], outputs: Sequence[Array]) -> str:
-    """The main of a program that reads inputs until there are no more, and writes the outputs of each."""
-    held, names = [*inputs, *outputs], [f"p{place}" for place in range(len(inputs) + len(outputs))]
-    memory = [
-        f"static _Alignas(64) unsigned char {name}[{array.nbytes}];" for name, array in zip(names, held, strict=True)
-    ]
-    read = [f"if (fread({name}, sizeof {name}, 1, stdin) != 1) return feof(stdin) ? 0 : 98;" for name in names]
-    write = [f"if (fwrite({name}, sizeof {name}, 1, stdout) != 1) return 99;" for name in names[len(inputs) :]]
-    given = ", ".join(f"(void *){name}" for name in names)
-    run = [f"wrong = net_run({given});", "if (wrong) return wrong;"]
-    body = "\n    ".join([*read[: len(inputs)], *run, *write])
-    head = "\n".join(["#include <stdio.h>", '#include "net.h"', *memory])
-    return f"{head}\nint main(void) {{\n  int wrong;\n  for (;;) {{\n    {body}\n  }}\n}}\n"
-
-
 def outputs_on(
     machine: OtherMachine, module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequence[Array]
 ) -> list[list[Array]]:
@@ -122,22 +108,14 @@ def outputs_on(
             module, form="object", name="net", triple=machine.triple, cpu=machine.cpu, features=machine.features
         )
         made.save(folder)
-        (folder / "main.c").write_text(_main_text(samples[0], outputs))
+        (folder / "main.c").write_text(main_text("net", samples[0], outputs))
         run = partial(subprocess.run, cwd=folder, check=True)
         run([*machine.linker, "main.c", "net.o", "-o", "program.wasm", "-lm"])
         given = b"".join(array.tobytes() for sample in samples for array in sample)
         data = run([*machine.emulator, str(folder / "program.wasm")], input=given, stdout=subprocess.PIPE).stdout
     wanted = len(samples) * sum(array.nbytes for array in outputs)
     assert len(data) == wanted, f"the program wrote {len(data)} bytes, {wanted} are the outputs"
-    found: list[list[Array]] = []
-    start = 0
-    for _ in samples:
-        found.append([])
-        for array in outputs:
-            part = data[start : start + array.nbytes]
-            found[-1].append(np.frombuffer(part, array.dtype).reshape(array.shape))
-            start += array.nbytes
-    return found
+    return list(outputs_in(data, outputs))
 
 
 def differing(machine: OtherMachine, module: ModuleOp, samples: Sequence[Sequence[Array]]) -> tuple[int, int]:
