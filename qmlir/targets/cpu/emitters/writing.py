@@ -112,6 +112,11 @@ FOLDED: Mapping[type[Operation], Callable[[Index, Index], Index | None]] = {
 Value = Text | Index | Memory
 
 
+def mnemonic(op: type[Operation]) -> str:
+    """The name of operations without their dialect."""
+    return op.name.partition(".")[2]
+
+
 class LoopsWriter:
     """What the values of a function are called, and where its memory lies."""
 
@@ -173,6 +178,13 @@ class LoopsWriter:
         """The lane that is taken out of a vector or put into it."""
         (static,) = integer_list(op.static_position)
         return self.index(op.dynamic_position[0]) if op.dynamic_position else Index(constant=static)
+
+    def bounds(self, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
+        """The bounds and the step of a loop. Raises `DiagnosticError` for a step that is known not to be positive."""
+        lower, upper, step = map(self.index, values)
+        if step.number is not None and step.number < 1:
+            raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
+        return lower, upper, step
 
     def hint(self, value: SSAValue, otherwise: str = "v") -> str:
         """What the module calls a value."""

@@ -24,13 +24,6 @@ def _carried(write: CWriter, op: Operation, initial: Sequence[SSAValue], inside:
     return names
 
 
-def _bounds(write: CWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
-    lower, upper, step = map(write.index, values)
-    if step.number is not None and step.number < 1:
-        raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
-    return lower, upper, step
-
-
 def _head(write: CWriter, name: str, bounds: tuple[Index, Index, Index]) -> str:
     lower, upper, step = bounds
     ends = [write.interval(each) for each in bounds]
@@ -51,7 +44,7 @@ def _for(write: CWriter, op: scf.ForOp) -> None:
     if not isinstance(induction.type, IndexType):
         raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
     names = _carried(write, op, tuple(op.iter_args), inside)
-    bounds = _bounds(write, op, (op.lb, op.ub, op.step))
+    bounds = write.bounds(op, (op.lb, op.ub, op.step))
     name = _induction(write, induction)
     with write.indented(_head(write, name, bounds), *bounds), write.steps(name, *bounds):
         write.assign(op, names, write.block(op.body.block))
@@ -65,7 +58,7 @@ def _parallel(write: CWriter, op: scf.ParallelOp) -> None:
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
         for induction, *values in rows:
-            bounds, name = _bounds(write, op, values), _induction(write, induction)
+            bounds, name = write.bounds(op, values), _induction(write, induction)
             loops.enter_context(write.indented(_head(write, name, bounds), *bounds))
             loops.enter_context(write.steps(name, *bounds))
         write.block(op.body.block)

@@ -25,6 +25,7 @@ from qmlir.targets.cpu.emitters.c.function import CWriter, EmitOperation
 from qmlir.targets.cpu.emitters.c.helpers import FLOATS, INTEGERS
 from qmlir.targets.cpu.emitters.c.statements import LANE
 from qmlir.targets.cpu.emitters.text import Index, Text, reads_of
+from qmlir.targets.cpu.emitters.writing import mnemonic
 from qmlir.text.elements import dense_array
 
 _FLOAT_SYMBOLS: Mapping[type[Operation], str] = {
@@ -48,15 +49,11 @@ _NAMES: Mapping[type[Operation], str] = {
 """Operations whose helper has another name."""
 
 
-def _mnemonic(op: type[Operation]) -> str:
-    return op.name.partition(".")[2]
-
-
 FUNCTIONS: Mapping[type[Operation], str] = {
     **{
-        op: _mnemonic(op)
+        op: mnemonic(op)
         for op in (*Arith.operations, *Math.operations)
-        if _mnemonic(op) in {**INTEGERS, **FLOATS} and _mnemonic(op) not in ("bits_of", "wrap")
+        if mnemonic(op) in {**INTEGERS, **FLOATS} and mnemonic(op) not in ("bits_of", "wrap")
     },
     **_NAMES,
 }
@@ -201,7 +198,7 @@ def _conversion(write: CWriter, op: Operation) -> None:
     if isinstance(source.type, IndexType) and isinstance(result.type, IndexType):
         write.define(op, result, write.index(source))
         return
-    found = converted(write, op, _mnemonic(type(op)), source, result.type)
+    found = converted(write, op, mnemonic(type(op)), source, result.type)
     write.define(op, result, Index.of(found) if isinstance(result.type, IndexType) else found)
 
 

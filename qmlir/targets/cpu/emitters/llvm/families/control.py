@@ -23,7 +23,6 @@ from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, in
 from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
 from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue
 from qmlir.targets.cpu.emitters.numba.runtime.record_code import SCRATCH, record_symbol
-from qmlir.targets.cpu.emitters.text import Index
 from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
 
 
@@ -36,21 +35,13 @@ def _yielded(write: IRWriter, values: Sequence[SSAValue]) -> list[IRValue]:
     return [write.value(value) for value in values]
 
 
-def _bounds(write: IRWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
-    """The bounds and the step of a loop."""
-    lower, upper, step = map(write.index, values)
-    if step.number is not None and step.number < 1:
-        raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
-    return lower, upper, step
-
-
 def _for(write: IRWriter, op: scf.ForOp) -> None:
     induction, *inside = op.body.block.args
     if not isinstance(induction.type, IndexType):
         raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
     _is_no_memory(op, inside, "carries memory from step to step")
     initial = _yielded(write, tuple(op.iter_args))
-    with counting(write, *_bounds(write, op, (op.lb, op.ub, op.step)), initial) as loop:
+    with counting(write, *write.bounds(op, (op.lb, op.ub, op.step)), initial) as loop:
         write.values[induction] = loop.index
         for argument, value in zip(inside, loop.carried, strict=True):
             write.define(argument, value)
@@ -65,7 +56,7 @@ def _parallel(write: IRWriter, op: scf.ParallelOp) -> None:
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
         for induction, *values in rows:
-            loop = loops.enter_context(counting(write, *_bounds(write, op, values)))
+            loop = loops.enter_context(counting(write, *write.bounds(op, values)))
             write.values[induction] = loop.index
         write.block(op.body.block)
 

@@ -28,14 +28,14 @@ from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
 from qmlir.targets.cpu.emitters.llvm.values import IRValue, constant, integer, lane_texts
 from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import FOLDED
+from qmlir.targets.cpu.emitters.writing import FOLDED, mnemonic
 from qmlir.text.elements import dense_array
 
 
 def _rows(family: Mapping[str, Lowering]) -> dict[type[Operation], Lowering]:
     """The operations of `arith` and `math` that a family has a row for."""
     operations = (*Arith.operations, *Math.operations)
-    return {op: row for op in operations if (row := family.get(op.name.partition(".")[2])) is not None}
+    return {op: row for op in operations if (row := family.get(mnemonic(op))) is not None}
 
 
 def _selected(build: Builder, condition: IRValue, a: IRValue, b: IRValue) -> IRValue:

@@ -43,14 +43,6 @@ def _carried(
     return names
 
 
-def _bounds(write: FunctionWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
-    """The bounds and the step of a loop."""
-    lower, upper, step = map(write.index, values)
-    if step.number is not None and step.number < 1:
-        raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
-    return lower, upper, step
-
-
 def _range_text(lower: Index, upper: Index, step: Index) -> str:
     if step.number == 1:
         return f"{upper}" if lower.number == 0 else f"{lower}, {upper}"
@@ -62,7 +54,7 @@ def _for(write: FunctionWriter, op: scf.ForOp) -> None:
     if not isinstance(induction.type, IndexType):
         raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
     names = _carried(write, op, tuple(op.iter_args), inside)
-    bounds = _bounds(write, op, (op.lb, op.ub, op.step))
+    bounds = write.bounds(op, (op.lb, op.ub, op.step))
     name = write.variable(induction, "i")
     write.line(f"for {name} in range({_range_text(*bounds)}):")
     with write.indented(), write.steps(name, *bounds):
@@ -79,7 +71,7 @@ def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
         for induction, *values in rows:
-            bounds, name = _bounds(write, op, values), write.variable(induction, "i")
+            bounds, name = write.bounds(op, values), write.variable(induction, "i")
             write.line(f"for {name} in range({_range_text(*bounds)}):")
             write.depth += 1
             loops.enter_context(write.steps(name, *bounds))

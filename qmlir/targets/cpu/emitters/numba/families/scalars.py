@@ -20,6 +20,7 @@ from qmlir.targets.cpu.emitters.numba.elements import literal
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.text import Index, Text, reads_of
+from qmlir.targets.cpu.emitters.writing import mnemonic
 from qmlir.text.elements import dense_array
 
 INFIX: Mapping[type[Operation], str] = {
@@ -39,12 +40,8 @@ INFIX: Mapping[type[Operation], str] = {
 """Operations that Python has an operator for."""
 
 
-def _mnemonic(op: type[Operation]) -> str:
-    return op.name.partition(".")[2]
-
-
 FUNCTIONS: Mapping[type[Operation], str] = {
-    **{op: _mnemonic(op) for op in (*Arith.operations, *Math.operations) if hasattr(operations, _mnemonic(op))},
+    **{op: mnemonic(op) for op in (*Arith.operations, *Math.operations) if hasattr(operations, mnemonic(op))},
     math.PowFOp: "pow",
     math.RoundOp: "round_away",
 }
