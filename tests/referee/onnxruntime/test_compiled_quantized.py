@@ -30,8 +30,8 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.targets.cpu.host import host_isa, runs_here
 from tests.referee.onnxruntime.test_quantized_import import LIMITS, Draw
-from tests.referee.onnxruntime.unsigned_twins import as_unsigned, run_twin
 from tests.support.nets import Net
+from tests.support.unsigned_twins import as_unsigned, run_twin
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
 

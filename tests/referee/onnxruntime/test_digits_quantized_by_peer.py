@@ -1,11 +1,11 @@
 """Trained models, quantized by ONNX Runtime's own tools in every form that these have, imported and compiled.
 
-ONNX Runtime runs them without optimizations, exactly. Every node with integers gives them out, so that each is compared
-and not the last ones only. In the forms with operators on integers, and in the dynamic ones, all are equal. In QDQ form
-ONNX Runtime adds floats up, in an order of its own, and rounds each real value to f32 before it divides; we add up
-integers and round once. At a tie, or next to one, that gives the other neighbour: a layer that is given the same
-integers is one step off at most. The same difference is between ONNX Runtime without its optimizations and with them,
-which put operators on integers in the place of the casts.
+ONNX Runtime runs them without optimizations, exactly: as their unsigned twins. Every node with integers gives them out,
+so that each is compared and not the last ones only. In the forms with operators on integers, and in the dynamic ones,
+all are equal. In QDQ form ONNX Runtime adds floats up, in an order of its own, and rounds each real value to f32 before
+it divides; we add up integers and round once. At a tie, or next to one, that gives the other neighbour: a layer that is
+given the same integers is one step off at most. The same difference is between ONNX Runtime without its optimizations
+and with them, which put operators on integers in the place of the casts.
 """
 
 from pathlib import Path
@@ -21,6 +21,7 @@ from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.targets.peers.quantizers import FORMS, PeerForm, modern, quantize
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input
+from tests.support.unsigned_twins import run_exactly
 
 pytestmark = [*needs_onnxruntime, pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")]
 
@@ -57,10 +58,6 @@ def _quantized(folder: Path, model: str, form: PeerForm, per_channel: bool) -> M
             names = [name for name in node.output if name and name not in given]
             found.graph.output.extend(map(helper.make_empty_tensor_value_info, names))
     return found
-
-
-def _wanted(model: ModelProto, inputs: Arrays) -> Arrays:
-    return OrtSession(model.SerializeToString(), OrtOptions(optimization="none", is_exact=True))(inputs)
 
 
 def _found(model: ModelProto, inputs: Arrays) -> Arrays:
@@ -100,7 +97,7 @@ def _given(model: ModelProto, integers: Arrays) -> ModelProto:
 @pytest.mark.parametrize("model", ["digits_mlp", "digits_cnn"])
 def test_operators_on_integers(model: str, form: str, per_channel: bool, tmp_path: Path) -> None:
     quantized, inputs = _quantized(tmp_path, model, FORMS[form], per_channel), {"input": _images(model, IMAGES)}
-    wanted, found = _wanted(quantized, inputs), _found(quantized, inputs)
+    wanted, found = run_exactly(quantized, inputs), _found(quantized, inputs)
     assert len(wanted) > 3
     for name, expected in wanted.items():
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
@@ -111,7 +108,7 @@ def test_operators_on_integers(model: str, form: str, per_channel: bool, tmp_pat
 @pytest.mark.parametrize("model", ["digits_mlp", "digits_cnn"])
 def test_operations_between_casts(model: str, form: str, per_channel: bool, tmp_path: Path) -> None:
     quantized, inputs = _quantized(tmp_path, model, FORMS[form], per_channel), {"input": _images(model, IMAGES)}
-    wanted = _wanted(quantized, inputs)
+    wanted = run_exactly(quantized, inputs)
     integers = {name: array for name, array in wanted.items() if array.dtype.kind in "iu"}
     assert len(integers) > 3
     by_layer = _given(quantized, integers)
@@ -130,7 +127,7 @@ def test_operations_between_casts(model: str, form: str, per_channel: bool, tmp_
 @pytest.mark.parametrize("model", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
 def test_dynamic(model: str, form: str, per_channel: bool, tmp_path: Path) -> None:
     quantized, inputs = _quantized(tmp_path, model, FORMS[form], per_channel), {"input": _images(model, IMAGES)}
-    wanted, found = _wanted(quantized, inputs), _found(quantized, inputs)
+    wanted, found = run_exactly(quantized, inputs), _found(quantized, inputs)
     for name, expected in wanted.items():
         array: Any = found[name]
         assert array.dtype == expected.dtype, name

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from tests.referee.onnxruntime.unsigned_twins import as_unsigned, run_twin
 from tests.support.nets import Net
+from tests.support.unsigned_twins import as_unsigned, run_twin
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
 

@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.targets.peers.onnx_runtime import OrtSession
 from qmlir.targets.peers.quantizers import FORMS as PEER_FORMS
 from qmlir.targets.peers.quantizers import modern, quantize
 from qmlir.workflows.training import Trainable
-from tests.referee.onnxruntime.exported import EXACT, FORMS
+from tests.referee.onnxruntime.exported import FORMS
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input
+from tests.support.unsigned_twins import run_exactly
 
 pytestmark = [*needs_onnxruntime, pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")]
 
@@ -40,8 +40,8 @@ def _check_forms(module: ModuleOp) -> None:
     """Each logit is an integer times a scale: in all forms ONNX Runtime gives each bit of it."""
     wanted = qmlir.interpret(module, [_images()])["logits"]
     for settings in FORMS:
-        model = qmlir.export_onnx(module, **settings).SerializeToString()
-        assert np.array_equal(OrtSession(model, EXACT)({"input": _images()})["logits"], wanted), settings
+        model = qmlir.export_onnx(module, **settings)
+        assert np.array_equal(run_exactly(model, {"input": _images()})["logits"], wanted), settings
 
 
 def test_what_fine_tuning_found_in_every_form() -> None:

@@ -11,9 +11,9 @@ from benchmarks.layers import LAYERS, Convolution, Layer, Product
 from benchmarks.narrow import product
 from benchmarks.peak import measure_peak
 from benchmarks.shifts import convolutions
-from qmlir.targets.peers import onnx_runtime
 from qmlir.workflows.inspection.inspecting import inspect
 from qmlir.workflows.timing import Times
+from tests.support.unsigned_twins import run_exactly
 
 SMALL: list[Layer] = [
     Convolution(6, 8, 16, 3),
@@ -32,7 +32,7 @@ def test_both_models_compute_the_same(layer: Layer) -> None:
     generator = np.random.default_rng(0)
     ours, theirs = layer.models(generator)
     inputs = layer.inputs_of(generator)
-    expected = onnx_runtime.OrtSession(theirs.SerializeToString(), onnx_runtime.OrtOptions(is_exact=True))(inputs)["y"]
+    expected = run_exactly(theirs, inputs)["y"]
     np.testing.assert_array_equal(qmlir.interpret(qmlir.load(ours), inputs)["y"], expected)
     assert 20 < expected.std() < 80  # nothing has died, and most do not saturate
 

@@ -176,7 +176,9 @@ def test_short_floats() -> None:
             (math.CbrtOp, 27, 3),
         ):
             found = compute(kind, type_, dtype(value))
-            assert (type(found), float(found)) == (dtype, expected)
+            assert type(found) is dtype
+            # NumPy's cube root of 27 in f64 is one step off where the processor has no AVX-512.
+            assert abs(float(found) - expected) <= (np.spacing(3.0) if dtype is np.float64 else 0)
 
 
 @given(WIDTHS, st.integers(0, 2**64 - 1))

@@ -8,9 +8,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import is_installed
 from qmlir.targets.peers.quantizers import FORMS, form_of, is_quantized, modern, quantize
+from tests.support.unsigned_twins import run_exactly
 
 pytestmark = pytest.mark.skipif(not is_installed("onnxruntime"), reason="onnxruntime is not installed")
 
@@ -41,8 +41,7 @@ def test_a_form_has_its_types_and_is_close(name: str, tmp_path: Path) -> None:
     assert not is_quantized(product())
     weight_type = {"QInt8": TensorProto.INT8, "QUInt8": TensorProto.UINT8}[form.weights]
     assert weight_type in {each.data_type for each in model.graph.initializer if list(each.dims) == [16, 8]}
-    session = onnx_runtime.OrtSession(target, onnx_runtime.OrtOptions(is_exact=form.is_exact, optimization="none"))
-    found, exact = session(SAMPLES[0])["y"], 2 * SAMPLES[0]["x"] @ WEIGHT
+    found, exact = run_exactly(model, SAMPLES[0])["y"], 2 * SAMPLES[0]["x"] @ WEIGHT
     # Steps of 2/255 of data and weights in 16 products, then one of the result, each half a step off on average less.
     assert np.abs(found - exact).max() < 0.2
     assert not np.array_equal(found, exact)
