@@ -6,7 +6,7 @@ In the twin each int8 tensor is a uint8 one, 128 higher: ONNX Runtime's signed k
 from collections.abc import Mapping
 
 import numpy as np
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper, shape_inference
 
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 
@@ -16,8 +16,35 @@ def as_unsigned(array: np.ndarray) -> np.ndarray:
     return np.asarray(array.view(np.uint8) ^ np.uint8(0x80)) if array.dtype == np.int8 else array
 
 
+ZERO_POINTS: Mapping[str, Mapping[int, int]] = {
+    "ConvInteger": {0: 2, 1: 3},
+    "MatMulInteger": {0: 2, 1: 3},
+    "DequantizeLinear": {0: 2},
+    "MatMulIntegerToFloat": {0: 4, 1: 5},
+    "DynamicQuantizeMatMul": {1: 3},
+    "DynamicQuantizeLSTM": {1: 9, 2: 11},
+}
+"""The operators whose zero points may be left out: which input is that of which integers."""
+
+
+def _add_zero_points(model: ModelProto, twin: ModelProto) -> None:
+    """Give the operators of `twin` the zero points that those of `model` have by default: 128 in place of 0."""
+    known = shape_inference.infer_shapes(model).graph
+    signed = {each.name for each in known.initializer if each.data_type == TensorProto.INT8}
+    signed |= {
+        each.name for each in (*known.value_info, *known.input) if each.type.tensor_type.elem_type == TensorProto.INT8
+    }
+    missing = "unsigned twin's zero point"
+    for node in twin.graph.node:
+        for place, zero in ZERO_POINTS.get(node.op_type, {}).items():
+            if node.input[place] in signed and (len(node.input) <= zero or not node.input[zero]):
+                node.input.extend([""] * (zero + 1 - len(node.input)))
+                node.input[zero] = missing
+    twin.graph.initializer.append(numpy_helper.from_array(np.uint8(128), missing))
+
+
 def unsigned_twin(model: ModelProto) -> ModelProto:
-    """`model` with every int8 tensor as uint8, 128 higher; each operator is given its zero points."""
+    """`model` with every int8 tensor as uint8, 128 higher."""
     twin = ModelProto()
     twin.CopyFrom(model)
     for place, tensor in enumerate(model.graph.initializer):
@@ -27,6 +54,7 @@ def unsigned_twin(model: ModelProto) -> ModelProto:
     for info in (*twin.graph.input, *twin.graph.output):
         if info.type.tensor_type.elem_type == TensorProto.INT8:
             info.type.tensor_type.elem_type = TensorProto.UINT8
+    _add_zero_points(model, twin)
     return twin
 
 

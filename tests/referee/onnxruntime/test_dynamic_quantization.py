@@ -14,6 +14,7 @@ import qmlir
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.support.nets import Net
+from tests.support.unsigned_twins import run_exactly
 
 pytestmark = needs_onnxruntime
 
@@ -150,7 +151,7 @@ def _sheet(kind: Callable[[Draw], list[str]], seed: int) -> tuple[ModelProto, di
 )
 def test_random(kind: Callable[[Draw], list[str]], seed: int) -> None:
     model, feeds = _sheet(kind, seed)
-    wanted = OrtSession(model.SerializeToString(), OrtOptions(optimization="none", is_exact=True))(feeds)
+    wanted = run_exactly(model, feeds)
     module = qmlir.load(model)
     for found in (qmlir.interpret(module, feeds), qmlir.compile(module)(feeds)):
         for name, expected in wanted.items():
