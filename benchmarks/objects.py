@@ -121,13 +121,17 @@ def outputs_on(
 def differing(machine: OtherMachine, module: ModuleOp, samples: Sequence[Sequence[Array]]) -> tuple[int, int]:
     """How many elements have other bits than those of the interpreter, and of how many."""
     wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
-    found = outputs_on(machine, module, samples, wanted[0])
+    return differing_elements(outputs_on(machine, module, samples, wanted[0]), wanted)
+
+
+def differing_elements(found: Sequence[Sequence[Array]], wanted: Sequence[Sequence[Array]]) -> tuple[int, int]:
+    """How many elements of the outputs of some samples have other bits, and of how many."""
     pairs = [pair for rows in zip(found, wanted, strict=True) for pair in zip(*rows, strict=True)]
     wrong = (a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}") for a, b in pairs)
     return sum(int(np.count_nonzero(each)) for each in wrong), sum(array.size for _, array in pairs)
 
 
-def _images(name: str, models: Path) -> tuple[list[Array], list[Array]]:
+def images_of(name: str, models: Path) -> tuple[list[Array], list[Array]]:
     """Images that calibrate a model, and images of its test."""
     if name == RESNET:
         data = np.load(models / "cifar10_small.npz")
@@ -147,7 +151,7 @@ def _images(name: str, models: Path) -> tuple[list[Array], list[Array]]:
 def machine_rows(models: Path, names: Sequence[str], machines: Sequence[str]) -> Iterator[BenchRow]:
     """Of each model and machine, how many elements differ."""
     for name in names:
-        calibrating, test = _images(name, models)
+        calibrating, test = images_of(name, models)
         path = models / f"{name}.onnx"
         (port,) = inputs_of(function_of(qmlir.load(path), "main"))
         module = qmlir.load(path, shapes={port.name: test[0].shape})

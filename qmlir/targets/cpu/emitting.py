@@ -11,7 +11,6 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import best_isa, resolved_isa
@@ -46,14 +45,14 @@ def emit(
 
     It computes what the interpreter computes, bit for bit. `isa` is an instruction set (default: that of the form,
     which every processor has, or the best one of the machine). Machine code is for a `triple` of LLVM (default: this
-    computer's), a `cpu` (`host` is this one; default: any of the triple's) and `features` beside its own. Raises
-    `DiagnosticError` for an unknown form, instruction set or triple, for a name that C has not, for open sizes, and for
-    what has no such form.
+    computer's, or WebAssembly's), a `cpu` (`host` is this one; default: any of the triple's) and `features` beside its
+    own. Raises `DiagnosticError` for an unknown form, instruction set or triple, for a name that C has not, for open
+    sizes, and for what has no such form.
     """
     row = form_named(form)
     checked_name(name)
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
-    machine = AheadMachine(triple, cpu, features)
+    machine = row.machine_for(triple, cpu, features)
     wanted = isa or row.isa or best_isa(code_target(machine).processor.features)
     return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine)

@@ -4,22 +4,18 @@ Debian: `apt-get install chromium chromium-driver`.
 """
 
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from qmlir.workflows.reporting.render import write_page
+from tests.support.chromium import Browser, chromium, needs_chromium
 from tests.support.report_pages import EVIL, chain
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 NODES = 180
 """More than ResNet-50 has."""
 
@@ -27,24 +23,14 @@ LOAD_SECONDS = 2.0
 
 pytestmark = [
     pytest.mark.referee,
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="no chromium and chromedriver in the PATH"),
+    needs_chromium,
 ]
-
-Browser = Any
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    options = webdriver.ChromeOptions()
-    assert CHROMIUM is not None
-    options.binary_location = CHROMIUM
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu", "window-size=1400,1000"):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.get("about:blank")  # the first page waits for the browser itself
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Emission ahead of time: forms of a program that run without Python, one row each, and what was written.
 
-A form makes files of a module of loops. All of them have the same header, so that a caller may exchange one for
+A form makes files of a module of loops. Those that C calls have the same header, so that a caller may exchange one for
 another.
 """
 
@@ -15,6 +15,7 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.cpu.emitters.c.emit import emit_c
 from qmlir.targets.cpu.emitters.header import header_text
 from qmlir.targets.cpu.emitters.llvm.forms import write_object, write_shared, write_static
+from qmlir.targets.cpu.emitters.llvm.wasm import write_wasm
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
@@ -27,11 +28,18 @@ Contents = str | bytes
 @dataclass(frozen=True)
 class AheadForm:
     """What a program is written as: `write` gives the files beside the header; `isa` is what loops are made for, the
-    best one of the machine where it is empty."""
+    best one of the machine where it is empty. `triple` and `features` are those of it where nothing is said."""
 
     summary: str
     isa: str
     write: Callable[[EntryPoint], Mapping[str, Contents]]
+    triple: str = ""
+    features: str = ""
+    has_header: bool = True
+
+    def machine_for(self, triple: str = "", cpu: str = "", features: str = "") -> AheadMachine:
+        """The machine that is asked for; features are added to its own."""
+        return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
 FORMS: Mapping[str, AheadForm] = {
@@ -39,7 +47,11 @@ FORMS: Mapping[str, AheadForm] = {
     "object": AheadForm("an object in machine code", "", write_object),
     "static": AheadForm("an archive of the object", "", write_static),
     "shared": AheadForm("a shared library", "", write_shared),
-}
+    "wasm": AheadForm(
+        "an npm package of WebAssembly", "", write_wasm,
+        "wasm32-unknown-unknown", "+simd128", has_header=False,
+    ),
+}  # fmt: skip
 """Every form by its name."""
 
 
@@ -78,9 +90,11 @@ class Emitted(Readable):
 
 
 def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model", machine: AheadMachine | None = None) -> Emitted:
-    """The files of a module of loops, made for one thread, in a form: `name.h`, and what computes.
+    """The files of a module of loops, made for one thread, in a form: what computes, and `name.h` for C.
 
     Raises `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
     """
-    row, entry = form_named(form), EntryPoint(program_of(loops), checked_name(name), machine or AheadMachine())
-    return Emitted(form, name, {**row.write(entry), f"{name}.h": header_text(entry)})
+    row = form_named(form)
+    entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())
+    header = {f"{name}.h": header_text(entry)} if row.has_header else {}
+    return Emitted(form, name, {**row.write(entry), **header})

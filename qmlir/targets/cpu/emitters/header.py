@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from qmlir.targets.cpu.emitters.ports import EntryPoint, limits
-from qmlir.targets.cpu.emitters.program import MainPort
+from qmlir.targets.cpu.emitters.ports import EntryPoint, port_text
 from qmlir.targets.cpu.emitters.text import Names
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
@@ -23,33 +22,13 @@ def _is_marked(path: Path) -> bool:
     return path.read_bytes().partition(b"\n")[0].endswith(f"{_MARK} */".encode())
 
 
-def comment_text(text: str) -> str:
-    """`text` as it may stand in a comment: in ASCII, on one line, without its end, and without trigraphs."""
-    escaped = text.encode("unicode_escape").decode("ascii")
-    return escaped.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
-
-
-def _port_text(entry: EntryPoint, port: MainPort) -> str:
-    """What a port is, for a reader."""
-    shape = "x".join(map(str, port.shape)) or "scalar"
-    text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape} {port.dtype}"
-    if (ends := limits(port)) is not None:
-        text += f", {ends[0]} to {ends[1]}"
-    if port.refuses_nan:
-        text += ", NaN is refused"
-    if port.in_place:
-        inputs = [entry.parameters[entry.program.inputs[number]] for number in port.in_place]
-        text += f"; may be the memory of {', '.join(inputs)}"
-    return text
-
-
 def _macros(entry: EntryPoint) -> Iterator[str]:
     program, names = entry.program, Names()
     yield f"#define {entry.macro('ARENA_BYTES')} {entry.arena_bytes}"
     yield f"#define {entry.macro('WEIGHTS_BYTES')} {program.weights_bytes}"
     for port in (*program.inputs, *program.outputs):
         what = names.new(f"{entry.parameters[port]}_elements".upper())
-        yield f"#define {entry.macro(what)} {port.elements} /* {_port_text(entry, port)} */"
+        yield f"#define {entry.macro(what)} {port.elements} /* {port_text(entry, port)} */"
 
 
 def header_text(entry: EntryPoint) -> str:

@@ -126,3 +126,23 @@ class EntryPoint:
         ]
         arguments = ["void *arena", *ports] if in_arena else ports
         return f"int {self.name}_run{'_in' * in_arena}({', '.join(arguments) or 'void'})"
+
+
+def comment_text(text: str) -> str:
+    """`text` as it may stand in a comment: in ASCII, on one line, without its end, and without trigraphs."""
+    escaped = text.encode("unicode_escape").decode("ascii")
+    return escaped.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+
+
+def port_text(entry: EntryPoint, port: MainPort) -> str:
+    """What a port is, for a reader."""
+    shape = "x".join(map(str, port.shape)) or "scalar"
+    text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape} {port.dtype}"
+    if (ends := limits(port)) is not None:
+        text += f", {ends[0]} to {ends[1]}"
+    if port.refuses_nan:
+        text += ", NaN is refused"
+    if port.in_place:
+        inputs = [entry.parameters[entry.program.inputs[number]] for number in port.in_place]
+        text += f"; may be the memory of {', '.join(inputs)}"
+    return text

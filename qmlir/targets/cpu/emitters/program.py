@@ -127,9 +127,20 @@ class LoopProgram:
         """The bytes of all constants."""
         return sum(each.elements * item_size(each.element) for each in self.constants.values())
 
+    @property
+    def scratch_bytes(self) -> int:
+        """The most bytes that the arrays of one function take of the stack; kernels don't call each other."""
+        return max((_scratch(each) for each in (self.main, *self.kernels)), default=0)
+
     def kernel(self, symbol: str) -> FuncOp | None:
         """The kernel of this name."""
         return next((each for each in self.kernels if each.sym_name.data == symbol), None)
+
+
+def _scratch(function: FuncOp) -> int:
+    types = (op.memref.type for op in function.walk() if isinstance(op, memref.AllocaOp))
+    sizes = (math.prod(type_.get_shape()) * item_size(type_.get_element_type()) for type_ in types)
+    return sum(-(-size // ALIGNMENT) * ALIGNMENT for size in sizes)
 
 
 def arguments_with(name: str, function: FuncOp) -> list[SSAValue]:

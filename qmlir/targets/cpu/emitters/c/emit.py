@@ -19,8 +19,15 @@ from qmlir.targets.cpu.emitters.c.families.memory import pointer
 from qmlir.targets.cpu.emitters.c.function import LARGEST, CWriter, EmitOperation, Unit
 from qmlir.targets.cpu.emitters.c.helpers import functions_for, is_helper
 from qmlir.targets.cpu.emitters.c.statements import LANE, rendered
-from qmlir.targets.cpu.emitters.header import comment_text
-from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, is_narrow, limits
+from qmlir.targets.cpu.emitters.ports import (
+    C_KEYWORDS,
+    CPP_KEYWORDS,
+    EntryPoint,
+    c_type,
+    comment_text,
+    is_narrow,
+    limits,
+)
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
 from qmlir.targets.cpu.emitters.text import Names, name_text
 from qmlir.targets.cpu.emitters.writing import INDENT

@@ -192,6 +192,27 @@ def _negated(build: Builder, value: IRValue) -> IRValue:
     return build.unary("fneg", value)
 
 
+def _fused(build: Builder, a: IRValue, b: IRValue, c: IRValue) -> IRValue:
+    """a * b + c of f32, rounded once, by sums of f64: the product is exact, and the sum is rounded to odd."""
+    double, bits_of_double = a.type.of("f64"), a.type.of("i64")
+    a, b, c = (build.cast("fpext", each, double) for each in (a, b, c))
+    product = build.binary("fmul", a, b)
+    total = build.binary("fadd", product, c)
+    added = build.binary("fsub", total, product)
+    of_product = build.binary("fsub", product, build.binary("fsub", total, added))
+    error = build.binary("fadd", of_product, build.binary("fsub", c, added))
+    zero, bits, one = number(double, 0.0), build.cast("bitcast", total, bits_of_double), integer(bits_of_double, 1)
+    is_even = build.compare("icmp eq", build.binary("and", bits, one), integer(bits_of_double, 0))
+    is_wrong = build.binary("and", is_even, build.compare("fcmp one", error, zero))
+    signs = [build.compare("fcmp ogt", each, zero) for each in (error, total)]
+    step = build.select(build.compare("icmp eq", *signs), one, integer(bits_of_double, -1))
+    moved = build.binary("add", bits, build.select(is_wrong, step, integer(bits_of_double, 0)))
+    return build.cast("fptrunc", build.cast("bitcast", moved, double), a.type.of("f32"))
+
+
+FUSED_BY_SUMS: Lowering = in_wider(_fused)
+"""What `FLOATS["fma"]` is, but for f64, where a processor has no such instruction."""
+
 _FLOATS: Mapping[str, Lowering] = {
     "addf": instruction("fadd"),
     "subf": instruction("fsub"),

@@ -11,7 +11,7 @@ from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 
 
-def _object(entry: EntryPoint) -> bytes:
+def object_of(entry: EntryPoint) -> bytes:
     """The object of a program. Raises `DiagnosticError` where the processor lacks what its loops use."""
     target, isa = code_target(entry.machine), entry.program.isa
     missing = sorted(isa.needs - target.processor.features)
@@ -23,15 +23,15 @@ def _object(entry: EntryPoint) -> bytes:
 
 def write_object(entry: EntryPoint) -> Mapping[str, bytes]:
     """`NAME.o`, which a linker takes."""
-    return {f"{entry.name}.o": _object(entry)}
+    return {f"{entry.name}.o": object_of(entry)}
 
 
 def write_static(entry: EntryPoint) -> Mapping[str, bytes]:
     """`libNAME.a`."""
     symbols = [f"{entry.name}_run_in", f"{entry.name}_run"]
-    return {f"lib{entry.name}.a": archive(f"{entry.name}.o", _object(entry), symbols)}
+    return {f"lib{entry.name}.a": archive(f"{entry.name}.o", object_of(entry), symbols)}
 
 
 def write_shared(entry: EntryPoint) -> Mapping[str, bytes]:
     """`libNAME.so`, linked by what there is. Raises `DiagnosticError` where nothing links for the machine."""
-    return {f"lib{entry.name}.so": shared_library(entry.name, _object(entry), code_target(entry.machine).triple)}
+    return {f"lib{entry.name}.so": shared_library(entry.name, object_of(entry), code_target(entry.machine).triple)}

@@ -1,6 +1,7 @@
-"""Linking an object into a shared library by what there is: the compiler of the system, its linker, Zig's from PyPI."""
+"""Linking an object by what there is: the compiler of the system, its linker, Zig's from PyPI."""
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -47,22 +48,53 @@ def _short(triple: str) -> str:
     return "-".join([parts[0], *parts[2:]]) if len(parts) == 4 else triple
 
 
+def _wasm_linker(_: str) -> Sequence[str] | None:
+    return None if shutil.which("wasm-ld") is None else ["wasm-ld"]
+
+
+def _wasm_linker_of_zig(_: str) -> Sequence[str] | None:
+    return None if importlib.util.find_spec("ziglang") is None else [sys.executable, "-m", "ziglang", "wasm-ld"]
+
+
+WASM_LINKERS: Mapping[str, Linker] = {"wasm-ld": _wasm_linker, "ziglang of PyPI": _wasm_linker_of_zig}
+"""The same for modules of WebAssembly."""
+
 LINKERS: Mapping[str, Linker] = {"cc": _compiler, "TRIPLE-gcc": _cross_compiler, "ziglang of PyPI": _zig}
 """In the order in which they are tried."""
 
 
 def shared_library(name: str, data: bytes, triple: str) -> bytes:
     """An object as a shared library. Raises `DiagnosticError`, one line, where nothing links for the triple."""
-    command = next((found for linker in LINKERS.values() if (found := linker(triple)) is not None), None)
+    return _linked(LINKERS, name, data, f"a shared library for {triple}", triple, ["-lm"])
+
+
+def wasm_module(name: str, data: bytes, exported: Sequence[str], stack: int) -> bytes:
+    """An object of WebAssembly as a module that needs no other, with so many bytes of stack.
+
+    Raises `DiagnosticError`, one line, where nothing links it, and where it calls the C library, which isn't there.
+    """
+    options = ["--no-entry", "--strip-all", *(f"--export={symbol}" for symbol in exported), "-z", f"stack-size={stack}"]
+    return _linked(WASM_LINKERS, name, data, "a module of WebAssembly", "wasm32", options)
+
+
+def _linked(
+    linkers: Mapping[str, Linker], name: str, data: bytes, what: str, triple: str, options: Sequence[str]
+) -> bytes:
+    """What the first of some linkers that is there makes of an object."""
+    command = next((found for linker in linkers.values() if (found := linker(triple)) is not None), None)
     if command is None:
-        raise text_error(f"nothing here links a shared library for {triple}: looked for {', '.join(LINKERS)}")
+        raise text_error(f"nothing here links {what}: looked for {', '.join(linkers)}")
     with TemporaryDirectory(prefix="qmlir-link-") as folder:
-        source, target = Path(folder) / f"{name}.o", Path(folder) / f"lib{name}.so"
+        source, target = Path(folder) / f"{name}.o", Path(folder) / f"{name}.linked"
         source.write_bytes(data)
         done = subprocess.run(
-            [*command, "-o", str(target), str(source), "-lm"], capture_output=True, text=True, check=False
+            [*command, "-o", str(target), str(source), *options], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            reason = " ".join(done.stderr.split())[:300]
-            raise text_error(f"{command[0]} does not link a shared library for {triple}: {reason}")
+            missing = sorted(set(_UNDEFINED.findall(done.stderr)))
+            found = f"calls {', '.join(missing)}, which nothing here has" if missing else " ".join(done.stderr.split())
+            raise text_error(f"{command[0]} does not link {what}: {found[:300]}")
         return target.read_bytes()
+
+
+_UNDEFINED = re.compile(r"undefined symbol: (\w+)")

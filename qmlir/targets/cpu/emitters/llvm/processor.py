@@ -20,3 +20,8 @@ class Processor:
     def is_arm64(self) -> bool:
         """Whether it is one of ARM's of 64 bits."""
         return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def is_wasm(self) -> bool:
+        """Whether it is WebAssembly, which has no fused product and no C library."""
+        return self.triple.startswith("wasm")

@@ -12,11 +12,11 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.arithmetic import FLOATS, FOLDS, compared, reduced_halves
+from qmlir.targets.cpu.emitters.llvm.arithmetic import FOLDS, compared, reduced_halves
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.conversions import same_bits
 from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, define_loaded
-from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, splatted
+from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, fused, splatted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
 from qmlir.targets.cpu.emitters.llvm.values import I32, I64, IRValue, Type, integer, poison, type_of
 from qmlir.targets.cpu.emitters.program import SLACK
@@ -224,10 +224,6 @@ def _vector_bits(write: IRWriter, op: vector.BitcastOp) -> None:
     define_bits(write, op, op.source, op.result)
 
 
-def _fma(write: IRWriter, op: vector.FMAOp) -> None:
-    write.define(op.results[0], FLOATS["fma"](write.build, *write.operands(op)))
-
-
 def _reduction(write: IRWriter, op: vector.ReductionOp) -> None:
     """From the first lane to the last; an accumulator comes first: floats are not associative."""
     value, build = write.value(op.vector), write.build
@@ -343,7 +339,12 @@ def _reduce_add(write: IRWriter, op: simd_lanes.ReduceAddOp) -> None:
 
 def _round_to_int(write: IRWriter, op: simd_lanes.RoundToIntOp) -> None:
     value, result = write.value(op.value), write.type(op, op.result.type)
-    write.define(op.result, write.build.call(f"llvm.lrint.{result.suffix}.{value.type.suffix}", result, [value]))
+    name = f"{result.suffix}.{value.type.suffix}"
+    if write.parts.processor.is_wasm:  # it has both of these, and `lrint` is the C library's, lane by lane
+        found = write.build.call(f"llvm.fptosi.sat.{name}", result, [write.build.overloaded("rint", value)])
+    else:
+        found = write.build.call(f"llvm.lrint.{name}", result, [value])
+    write.define(op.result, found)
 
 
 EMISSIONS = cast(
@@ -353,7 +354,7 @@ EMISSIONS = cast(
         vector.BroadcastOp: _broadcast,
         vector.CreateMaskOp: _create_mask,
         vector.ExtractOp: _extract,
-        vector.FMAOp: _fma,
+        vector.FMAOp: fused,
         vector.InsertOp: _insert,
         vector.LoadOp: _load,
         vector.MaskedLoadOp: _load_masked,

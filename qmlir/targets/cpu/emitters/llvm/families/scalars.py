@@ -17,6 +17,7 @@ from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.llvm.arithmetic import (
     FLOATS,
+    FUSED_BY_SUMS,
     INTEGERS,
     Lowering,
     compared,
@@ -53,6 +54,13 @@ FUNCTIONS: Mapping[type[Operation], Lowering] = {
 
 def _function(write: IRWriter, op: Operation) -> None:
     write.define(op.results[0], FUNCTIONS[type(op)](write.build, *write.operands(op)))
+
+
+def fused(write: IRWriter, op: Operation) -> None:
+    """Write a product that is rounded together with its sum; WebAssembly has none."""
+    values = write.operands(op)
+    by_sums = write.parts.processor.is_wasm and values[0].type.element != "f64"
+    write.define(op.results[0], (FUSED_BY_SUMS if by_sums else FLOATS["fma"])(write.build, *values))
 
 
 def _folded(write: IRWriter, op: Operation) -> None:
@@ -188,6 +196,7 @@ def _multiply_extended(write: IRWriter, op: arith.MulSIExtendedOp | arith.MulUIE
 
 EMISSIONS: dict[type[Operation], EmitOperation] = {
     **dict.fromkeys(FUNCTIONS, _function),
+    math.FmaOp: fused,
     **dict.fromkeys(FOLDED, _folded),
     **dict.fromkeys(SIGNED, _conversion),
 } | cast(
