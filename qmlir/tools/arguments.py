@@ -4,6 +4,7 @@ A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in 
 """
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -302,3 +303,14 @@ def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[
         return nullcontext()
     numbers = [name for name, rows in arrays_of(path).items() if rows.shape and prod(rows.shape[1:]) == 1]
     return revised(hinted)
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes: `65536`, `256K`, `4M`, in units of 1024. Raises `ArgumentTypeError`."""
+    found = re.fullmatch(r"(\d+)([KMG]?)(?:iB)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bytes: say 65536, 256K or 4M")
+    return int(found[1]) * _UNITS[found[2].upper()]

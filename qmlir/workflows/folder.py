@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
-from qmlir.targets.cpu.emitters.header import is_emitted
+from qmlir.targets.cpu.emitters.card import is_emitted
 from qmlir.targets.cpu.package import is_program
 from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of

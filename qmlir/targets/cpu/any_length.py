@@ -18,8 +18,9 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.specialization.padding.extents import Extent, Factor, Quotient
 from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
 from qmlir.specialization.padding.walk import Axes
+from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, PaddedPorts, described
-from qmlir.targets.cpu.package import INIT, LENGTHS
+from qmlir.targets.cpu.package import INIT, LENGTHS, seal
 
 SMALLEST = 16
 """The smallest capacity that is chosen by default: below, a program is no longer shorter for fewer rows."""
@@ -116,8 +117,19 @@ def write_lengths(folder: Path, program: AnyLength, parts: Sequence[Path], ignor
     folder.mkdir()
     for place, part in enumerate(parts):
         shutil.copytree(part, folder / part_name(place), ignore=ignore)
-    (folder / LENGTHS).write_text(json.dumps(program.description()), encoding="utf-8")
+        seal(folder / part_name(place))
+    description = {**program.description(), _CARDS: _digests(folder, len(parts))}
+    (folder / LENGTHS).write_text(json.dumps(description), encoding="utf-8")
     (folder / INIT).write_text(_INIT, encoding="utf-8")
+
+
+_CARDS = "cards"
+"""In what a program of any length says of itself: the digests of the cards of its parts."""
+
+
+def _digests(folder: Path, count: int) -> list[str]:
+    cards = (read_card(folder / part_name(place)) for place in range(count))
+    return ["" if card is None else card.digest for card in cards]
 
 
 def part_name(place: int) -> str:
@@ -132,6 +144,8 @@ def read_lengths(folder: Path, loaded: Callable[[Path], Any]) -> AnyLength:
         count = len(description["buckets"])
     except (OSError, ValueError, KeyError) as error:
         raise text_error(f"{folder / LENGTHS} is damaged: {error}") from error
+    if description.get(_CARDS, []) != _digests(folder, count):
+        raise text_error(f"{folder} is damaged: its parts are not those that were written with it")
     return described(description, [loaded(folder / part_name(place)) for place in range(count)])
 
 

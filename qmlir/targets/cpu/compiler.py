@@ -59,9 +59,11 @@ from qmlir.targets.cpu.package import (
     INIT,
     LENGTHS,
     OnKernel,
+    check_sealed,
     forget,
     load_package,
     numba_caches_beside_the_source,
+    seal,
 )
 from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
@@ -389,10 +391,12 @@ class Program(Runs):
         ignored = shutil.ignore_patterns("*.pyc", cache.MANIFEST)
         if self._only is not None:
             shutil.copytree(self._only.folder, folder, ignore=ignored)
+            seal(folder)
         elif self._any_length is not None:
             write_lengths(folder, self._any_length, self._folders, ignored)
         elif (made := self._for_one()) is not None:
             shutil.copytree(made.folder, folder, ignore=ignored)
+            seal(folder)
         else:
             raise text_error(
                 "a program whose shapes are open can't be saved: give `compile` the largest `lengths`, or `load` the "
@@ -491,6 +495,7 @@ def load_program(folder: str | PathLike[str]) -> Any:
         program = read_lengths(path, load_program)
         program.again = (load_program, (str(path),))
         return program
+    check_sealed(path)
     name = f"qmlir_saved_{hashlib.sha256(_identity(path).encode()).hexdigest()[:24]}"
     with _LOADING:
         package: Any = sys.modules.get(name) or load_package(path, name)

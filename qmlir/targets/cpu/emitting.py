@@ -5,6 +5,7 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.fingerprint import fingerprint
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
@@ -55,4 +56,4 @@ def emit(
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
     wanted = isa or row.isa or best_isa(code_target(machine).processor.features)
-    return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine)
+    return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine, fingerprint(main))

@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features
+from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features, processor_name
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets
 
 
@@ -22,6 +22,11 @@ def host_features() -> frozenset[str]:
 def host_processor() -> Processor:
     """This processor as the emitter of LLVM IR knows it."""
     return Processor(llvm.get_process_triple(), host_features())
+
+
+def host_text() -> str:
+    """This processor, for a reader."""
+    return f"{llvm.get_process_triple()} {processor_name()}"
 
 
 def best_isa(features: Collection[str]) -> str:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.ir.fingerprint import fingerprint
 from qmlir.targets.cpu.any_batch import batch_plan
+from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, card_of
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, facts_of, host_machine
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, digest_of, written
-from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.emitters.program import MAIN, program_of
+from qmlir.targets.cpu.host import host_processor, host_text
 from qmlir.targets.cpu.lowered import constants_of, lowered
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned
@@ -21,6 +24,7 @@ def write_ir_program(module: ModuleOp, isa: str, threads: int, folder: Path, tun
     """Lower a static module, and write its package with its machine code into `folder`."""
     loops = lowered(module, isa, threads, tuned)
     text = emit_module(loops, host_processor())
-    write_package(folder, text, constants_of(loops), vars(batch_plan(module, threads)), IR_PROGRAM)
+    card = card_of(program_of(loops), MAIN, PROGRAM_FORM, "llvm", host_text(), fingerprint(module), threads)
+    write_package(folder, text, constants_of(loops), vars(batch_plan(module, threads)), IR_PROGRAM, card)
     code = compiled(text, host_machine())
     (folder / FILE).write_bytes(written(facts_of(text), digest_of(text.encode()), [code]))

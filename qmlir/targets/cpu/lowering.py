@@ -9,8 +9,12 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.ir.fingerprint import fingerprint
 from qmlir.targets.cpu.any_batch import batch_plan
+from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard, card_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.program import MAIN, program_of
+from qmlir.targets.cpu.host import host_text
 from qmlir.targets.cpu.lowered import constants_of, lowered
 from qmlir.targets.cpu.package import write_package
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned
@@ -18,11 +22,15 @@ from qmlir.targets.cpu.tuned import UNTUNED, Tuned
 
 def write_program(module: ModuleOp, isa: str, threads: int, folder: Path, tuned: Tuned = UNTUNED) -> str:
     """Lower a static module and write its package into `folder`; the source of its kernels."""
-    return write_loops(lowered(module, isa, threads, tuned), folder, vars(batch_plan(module, threads)))
+    loops = lowered(module, isa, threads, tuned)
+    card = card_of(program_of(loops), MAIN, PROGRAM_FORM, "numba", host_text(), fingerprint(module), threads)
+    return write_loops(loops, folder, vars(batch_plan(module, threads)), card)
 
 
-def write_loops(loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None = None) -> str:
+def write_loops(
+    loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None = None, card: ProgramCard | None = None
+) -> str:
     """Write the package of a module of loops into `folder`; the source of its kernels."""
     source = emit_module(loops)
-    write_package(folder, source, constants_of(loops), batch)
+    write_package(folder, source, constants_of(loops), batch, card=card)
     return source

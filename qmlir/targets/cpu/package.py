@@ -7,6 +7,7 @@ A cache entry and a saved program are the same thing. It needs NumPy, numba or l
     kernels.ll              that of the emitter `llvm`, of which __init__.py has the digest
     machine_code.bin        what numba or LLVM made of it, for this very machine: there numba is not needed
     constants.safetensors   weights and tables, mapped into memory
+    program.json            the card: what it is, its sizes, the digests of the files of a saved program
     runtime/                types and intrinsics of vectors, checks of inputs
 """
 
@@ -16,7 +17,7 @@ import itertools
 import json
 import shutil
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -28,14 +29,24 @@ import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.emitters.card import ProgramCard, checked_card, code_bytes, read_card
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import IR, SOURCE, digest_of, is_for_here, source_of
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import (
+    FILE,
+    IR,
+    SOURCE,
+    digest_of,
+    is_for_here,
+    read_objects,
+    source_of,
+)
 from qmlir.targets.cpu.parallel import helped
 
 INIT = "__init__.py"
 KERNELS = SOURCE
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
+CARD = "program.json"
 LENGTHS = "lengths.json"
 """What a program of any length says of itself: it is a package of several."""
 
@@ -151,8 +162,14 @@ def write_package(
     constants: Mapping[str, Array],
     batch: Mapping[str, Any] | None = None,
     form: PackageForm = PYTHON,
+    card: ProgramCard | None = None,
 ) -> None:
-    """Write the package of an emitted module into `folder`, which exists; `batch` is what its `BatchPlan` says."""
+    """Write the package of an emitted module into `folder`, which exists; `batch` is what its `BatchPlan` says.
+
+    The `card` gets the digests of files when the program is saved.
+    """
+    if card is not None:
+        (folder / CARD).write_text(card.json(), encoding="utf-8")
     data = source.encode()
     (folder / form.kernels).write_bytes(data)
     kernels = digest_of(data)
@@ -163,6 +180,49 @@ def write_package(
     (folder / INIT).write_text(text, encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def seal(folder: Path) -> None:
+    """Write down in the card of a package the size of its machine code and the digest of each file."""
+    card = read_card(folder)
+    if card is None:
+        return
+    code = None
+    if (folder / FILE).is_file():
+        header, objects = read_objects(folder / FILE)
+        ends = list(itertools.accumulate(header["sizes"], initial=0))
+        code = sum(code_bytes(objects[start:end]) for start, end in itertools.pairwise(ends))
+    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
+    kept = [path.as_posix() for path in paths if "__pycache__" not in path.parts]  # Python and numba write there
+    files = {name: (folder / name).read_bytes() for name in kept if name != CARD}
+    (folder / CARD).write_text(card.sealed(files, code).json(), encoding="utf-8")
+
+
+def check_sealed(folder: Path) -> None:
+    """Raise `DiagnosticError` where a file of a saved program is not what its card says.
+
+    Constants and machine code have digests in files that are checked here, and are checked when they are read.
+    """
+    _checked(folder, without=(CONSTANTS, FILE))
+
+
+def _checked(folder: Path, without: Sequence[str] = ()) -> ProgramCard | None:
+    card = checked_card(folder, without=without)
+    if card is None and (folder / CARD).exists():
+        raise text_error(f"{folder / CARD} is damaged: it is not what was written with the program")
+    return card
+
+
+def cards_in(folder: Path) -> list[ProgramCard]:
+    """The checked cards of the programs in a folder: its own, or those of its parts.
+
+    Raises `DiagnosticError` where files are not those that were written.
+    """
+    own = _checked(folder)
+    if own is not None:
+        return [own]
+    parts = (_checked(path) for path in sorted(folder.iterdir()) if path.is_dir())
+    return [card for card in parts if card is not None]
 
 
 OnKernel = Callable[[str, int, int], None]

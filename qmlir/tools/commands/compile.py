@@ -6,6 +6,7 @@ has a program that runs without Python: C, say.
 
 import argparse
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,40 @@ from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.compiler import EMITTERS
 from qmlir.targets.cpu.emitters.ahead import FORMS, form_named
+from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
+from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.emitting import emit
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.package import cards_in
 from qmlir.targets.emission import has_parts
 from qmlir.text.tables import bytes_text, counted
-from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model, parse_bytes
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import EMITTED, PROGRAM, check_target, written_whole
 
-EMIT_PROGRAM = "program"
-"""The form that needs Python."""
+_LIMITS: Mapping[str, str] = {
+    "--max-code": "machine code",
+    "--max-weights": "memory of constants",
+    "--max-arena": "working memory",
+}
+"""What sizes of a program may be limited, by option."""
+
+
+def _check_sizes(arguments: argparse.Namespace, cards: Sequence[ProgramCard]) -> None:
+    """Raise `DiagnosticError` where programs together are larger than is allowed, or their size is not known."""
+    if not cards and any(getattr(arguments, option[2:].replace("-", "_")) is not None for option in _LIMITS):
+        raise text_error(f"sizes are those of programs for '{HOST}', and this one has no part of it")
+    for option, what in _LIMITS.items():
+        most = getattr(arguments, option[2:].replace("-", "_"))
+        sizes = [getattr(card, f"{option[6:]}_bytes") for card in cards]
+        if most is None:
+            continue
+        if None in sizes:
+            raise text_error(f"{option} is for machine code, and its size is not known before a compiler has made it")
+        if sum(sizes) > most:
+            raise text_error(f"{what} is {sum(sizes)} bytes, {option} allows {most}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--features", default="", help="features beside those of the processor: +dotprod,-fullfp16")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
+    for option, what in _LIMITS.items():
+        parser.add_argument(
+            option, type=parse_bytes, metavar="BYTES", help=f"write nothing where {what} is larger: 65536, 256K, 4M"
+        )
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -88,6 +115,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
         program.write(aside)
+        _check_sizes(arguments, cards_in(aside))
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
@@ -132,6 +160,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
         triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features,
     )  # fmt: skip
+    _check_sizes(arguments, [emitted.card])
     with written_whole(output, EMITTED) as aside:
         emitted.write(aside)
     seconds = time.perf_counter() - started
@@ -139,6 +168,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
         "output": output,
         "form": arguments.emit,
         "files": list(emitted.files),
+        "card": emitted.card,
         "seconds": seconds,
     }
     session.emit(result, lambda: f"{output}: {emitted.text()}, made in {seconds:.1f} s")

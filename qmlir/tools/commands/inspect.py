@@ -1,12 +1,18 @@
-"""`qmlir inspect`: describes a model, as a whole and layer by layer."""
+"""`qmlir inspect`: describes a model, as a whole and layer by layer, or a compiled program by its card."""
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from qmlir import inspect
+from qmlir.ir.diagnostics import text_error
+from qmlir.target import HOST
+from qmlir.targets.cpu.emitters.card import ProgramCard, card_path
+from qmlir.targets.cpu.package import cards_in
 from qmlir.text.plain import plain
 from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
 from qmlir.tools.frame import Command, Session
+from qmlir.workflows.folder import PROGRAM
 from qmlir.workflows.inspection.layers import SORTS
 
 
@@ -17,8 +23,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", choices=list(SORTS), default="", help="sort layers by this column, largest first")
 
 
+def _programs(path: Path) -> list[ProgramCard]:
+    """The cards of the programs in a folder, if it is one of those."""
+    if not path.is_dir() or not (card_path(path) or PROGRAM.is_there(path)):
+        return []
+    if not (cards := cards_in(path)):
+        raise text_error(f"'{path}' is a program without a card: qmlir compile writes one with each part for '{HOST}'")
+    return cards
+
+
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print the description. Raises `DiagnosticError` for a model that cannot be read."""
+    """Print the description. Raises `DiagnosticError` for a model or a program that cannot be read."""
+    if cards := _programs(Path(arguments.model)):
+        parts = [{**plain(card), "digest": card.digest} for card in cards]
+        value = parts[0] if len(parts) == 1 else {"parts": parts}
+        session.emit(value, lambda: "\n\n".join(card.text() for card in cards))
+        return 0
     found = inspect(load_model(arguments.model, session, **import_settings(arguments)))
     if arguments.sort:
         found = replace(found, layers=tuple(sorted(found.layers, key=SORTS[arguments.sort], reverse=True)))

@@ -1,11 +1,11 @@
 """Emission ahead of time: forms of a program that run without Python, one row each, and what was written.
 
 A form makes files of a module of loops. Those that C calls have the same header, so that a caller may exchange one for
-another.
+another; all of them have a card (`emitters/card.py`).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
@@ -13,16 +13,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.cpu.emitters.c.emit import emit_c
+from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
 from qmlir.targets.cpu.emitters.header import header_text
 from qmlir.targets.cpu.emitters.llvm.forms import write_object, write_shared, write_static
+from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.llvm.wasm import write_wasm
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text
-
-Contents = str | bytes
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,35 @@ class AheadForm:
 
     summary: str
     isa: str
-    write: Callable[[EntryPoint], Mapping[str, Contents]]
+    write: Callable[[EntryPoint], WrittenFiles]
+    emitter: str = "llvm"
     triple: str = ""
     features: str = ""
     has_header: bool = True
+
+    def target_text(self, machine: AheadMachine) -> str:
+        """The machine for a reader."""
+        if self.emitter == "c":
+            return "any machine"
+        target = code_target(machine)
+        return " ".join(each for each in (target.triple, target.cpu, target.features) if each)
 
     def machine_for(self, triple: str = "", cpu: str = "", features: str = "") -> AheadMachine:
         """The machine that is asked for; features are added to its own."""
         return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
+def _write_c(entry: EntryPoint) -> WrittenFiles:
+    return WrittenFiles(emit_c(entry))
+
+
 FORMS: Mapping[str, AheadForm] = {
-    "c": AheadForm("C99: one file that needs no library", "portable", emit_c),
+    "c": AheadForm("C99: one file that needs no library", "portable", _write_c, "c"),
     "object": AheadForm("an object in machine code", "", write_object),
     "static": AheadForm("an archive of the object", "", write_static),
     "shared": AheadForm("a shared library", "", write_shared),
     "wasm": AheadForm(
-        "an npm package of WebAssembly", "", write_wasm,
+        "an npm package of WebAssembly", "", write_wasm, "llvm",
         "wasm32-unknown-unknown", "+simd128", has_header=False,
     ),
 }  # fmt: skip
@@ -63,12 +75,21 @@ def form_named(name: str) -> AheadForm:
 
 
 class Emitted(Readable):
-    """The files of a program, by name."""
+    """The files of a program, by name, and its card, which is one of them."""
 
-    def __init__(self, form: str, name: str, files: Mapping[str, Contents]) -> None:
-        self.form = form
-        self.name = name
+    def __init__(self, card: ProgramCard, files: Mapping[str, Contents]) -> None:
+        self.card = card
         self.files = files
+
+    @property
+    def form(self) -> str:
+        """What it was written as, one of `FORMS`."""
+        return self.card.form
+
+    @property
+    def name(self) -> str:
+        """What files and functions begin with."""
+        return self.card.name
 
     def text(self) -> str:
         """The files and their sizes."""
@@ -89,12 +110,18 @@ class Emitted(Readable):
             raise text_error(f"cannot write '{folder}': {error.strerror or error}") from error
 
 
-def emit_ahead(loops: ModuleOp, form: str = "c", name: str = "model", machine: AheadMachine | None = None) -> Emitted:
-    """The files of a module of loops, made for one thread, in a form: what computes, and `name.h` for C.
+def emit_ahead(
+    loops: ModuleOp, form: str = "c", name: str = "model", machine: AheadMachine | None = None, model: str = ""
+) -> Emitted:
+    """The files of a module of loops, made for one thread, in a form: what computes, `name.h` for C, and the card.
 
-    Raises `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
+    `model` is the fingerprint of what the loops were made of. Raises `DiagnosticError` for an unknown form, a name that
+    C has not, and what has no such form.
     """
     row = form_named(form)
     entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())
-    header = {f"{name}.h": header_text(entry)} if row.has_header else {}
-    return Emitted(form, name, {**row.write(entry), **header})
+    found = row.write(entry)
+    files = {**found.files, **({f"{name}.h": header_text(entry)} if row.has_header else {})}
+    card = card_of(entry.program, name, form, row.emitter, row.target_text(entry.machine), model)
+    card = replace(card, arena_bytes=entry.arena_bytes).sealed(files, found.code_bytes)
+    return Emitted(card, {**files, f"{name}.json": card.json()})

@@ -1,25 +1,10 @@
 """The header of a program that is compiled ahead of time: the same functions and macros, whatever computes them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from qmlir.targets.cpu.emitters.ports import EntryPoint, port_text
 from qmlir.targets.cpu.emitters.text import Names
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-
-_MARK = "a neural network, emitted by qmlir."
-"""What the first line of a header says."""
-
-
-def is_emitted(folder: Path) -> bool:
-    """Whether `folder` has a program that was emitted ahead of time, and nothing else: what a user adds is kept."""
-    files = list(folder.iterdir())
-    headers = [path for path in files if path.suffix == ".h" and path.is_file() and _is_marked(path)]
-    return len(headers) == 1 and all(path.stem.removeprefix("lib") == headers[0].stem for path in files)
-
-
-def _is_marked(path: Path) -> bool:
-    return path.read_bytes().partition(b"\n")[0].endswith(f"{_MARK} */".encode())
 
 
 def _macros(entry: EntryPoint) -> Iterator[str]:
@@ -36,7 +21,7 @@ def header_text(entry: EntryPoint) -> str:
     guard, name = entry.macro("H"), entry.name
     return "\n".join(
         [
-            f"/* {name}: {_MARK} */",
+            f"/* {name}: a neural network, emitted by qmlir. */",
             f"#ifndef {guard}",
             f"#define {guard}",
             "",

@@ -1,8 +1,7 @@
 """Programs without Python as machine code: an object, an archive of it, and a shared library."""
 
-from collections.abc import Mapping
-
 from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
 from qmlir.targets.cpu.emitters.llvm.archive import archive
 from qmlir.targets.cpu.emitters.llvm.linkers import shared_library
 from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
@@ -21,17 +20,20 @@ def object_of(entry: EntryPoint) -> bytes:
     return compiled(standalone_text(entry, target.processor), target.machine())
 
 
-def write_object(entry: EntryPoint) -> Mapping[str, bytes]:
+def write_object(entry: EntryPoint) -> WrittenFiles:
     """`NAME.o`, which a linker takes."""
-    return {f"{entry.name}.o": object_of(entry)}
+    data = object_of(entry)
+    return WrittenFiles({f"{entry.name}.o": data}, code_bytes(data))
 
 
-def write_static(entry: EntryPoint) -> Mapping[str, bytes]:
+def write_static(entry: EntryPoint) -> WrittenFiles:
     """`libNAME.a`."""
-    symbols = [f"{entry.name}_run_in", f"{entry.name}_run"]
-    return {f"lib{entry.name}.a": archive(f"{entry.name}.o", object_of(entry), symbols)}
+    data, symbols = object_of(entry), [f"{entry.name}_run_in", f"{entry.name}_run"]
+    return WrittenFiles({f"lib{entry.name}.a": archive(f"{entry.name}.o", data, symbols)}, code_bytes(data))
 
 
-def write_shared(entry: EntryPoint) -> Mapping[str, bytes]:
+def write_shared(entry: EntryPoint) -> WrittenFiles:
     """`libNAME.so`, linked by what there is. Raises `DiagnosticError` where nothing links for the machine."""
-    return {f"lib{entry.name}.so": shared_library(entry.name, object_of(entry), code_target(entry.machine).triple)}
+    data = object_of(entry)
+    library = shared_library(entry.name, data, code_target(entry.machine).triple)
+    return WrittenFiles({f"lib{entry.name}.so": library}, code_bytes(data))

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
 from qmlir.targets.cpu.emitters.llvm.forms import object_of
 from qmlir.targets.cpu.emitters.llvm.linkers import wasm_module
 from qmlir.targets.cpu.emitters.llvm.target import code_target
@@ -122,16 +123,17 @@ def _package(name: str) -> str:
     return json.dumps(package, indent=2) + "\n"
 
 
-def write_wasm(entry: EntryPoint) -> Mapping[str, str | bytes]:
+def write_wasm(entry: EntryPoint) -> WrittenFiles:
     """The files of the package. Raises `DiagnosticError` for another machine, and where nothing links for this one."""
     name, target = entry.name, code_target(entry.machine)
     if not target.triple.startswith("wasm32"):
         raise text_error(f"a package for npm is WebAssembly, of the triple wasm32-unknown-unknown, not {target.triple}")
     exported = (f"{name}_run", "__heap_base")
-    stack = entry.program.scratch_bytes + _SPARE_STACK
-    return {
-        f"{name}.wasm": wasm_module(name, object_of(entry), exported, stack),
+    module = wasm_module(name, object_of(entry), exported, entry.program.scratch_bytes + _SPARE_STACK)
+    files = {
+        f"{name}.wasm": module,
         f"{name}.js": _javascript(entry),
         f"{name}.d.ts": _declarations(entry),
         "package.json": _package(name),
     }
+    return WrittenFiles(files, code_bytes(module))

@@ -40,4 +40,4 @@ def test_what_a_user_adds_to_a_folder_is_kept(tmp_path: Path) -> None:
     again = run_command(command, "")
     assert again.code == 1
     assert "exists, and qmlir compile --emit did not write it" in again.stderr
-    assert {path.name for path in folder.iterdir()} == {"main.c", "model.c", "model.h"}
+    assert {path.name for path in folder.iterdir()} == {"main.c", "model.c", "model.h", "model.json"}

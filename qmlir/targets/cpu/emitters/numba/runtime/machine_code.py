@@ -76,20 +76,25 @@ def written(facts: Mapping[str, Any], source: str, objects: Sequence[bytes]) -> 
     return hashlib.sha256(content).digest() + content
 
 
-def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
-    """The header and the objects of a program whose code can run here."""
-    path = folder / FILE
-    if not path.is_file():
-        return None
+def read_objects(path: Path) -> tuple[dict[str, Any], bytes]:
+    """The header and the objects of a file of machine code. Raises `DamagedError`."""
     data = path.read_bytes()
     content = memoryview(data)[_DIGEST:]
     if hashlib.sha256(content).digest() != data[:_DIGEST]:
         raise DamagedError(f"{path} is damaged: it is not what was written with the program")
     end = 8 + int.from_bytes(content[:8], "little")
-    header: dict[str, Any] = json.loads(bytes(content[8:end]))
+    return json.loads(bytes(content[8:end])), bytes(content[end:])
+
+
+def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
+    """The header and the objects of a program whose code can run here."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    header, objects = read_objects(path)
     if header["made_for"] != surroundings() or header["source"] != digest_of(source_of(folder).read_bytes()):
         return None
-    return (header, bytes(content[end:])) if _has_all(header) else None
+    return (header, objects) if _has_all(header) else None
 
 
 def _has_all(header: Mapping[str, Any]) -> bool:

@@ -282,7 +282,7 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     save_module(quantized(2), tmp_path / "module.mlir")
     options = ["--emit", "static", "--name", "net", "--target-triple", "aarch64-linux-gnu", "--cpu", "cortex-a76"]
     assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), *options]) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"libnet.a", "net.h"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"libnet.a", "net.h", "net.json"}
 
 
 def test_the_same_object_again() -> None:
