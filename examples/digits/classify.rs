@@ -1,0 +1,34 @@
+//! Classifies images of digits by a program that qmlir has emitted: reads 64 numbers from 0 to 1 for each image, from
+//! the upper left to the lower right, and prints a digit on a line.
+
+use std::io::{read_to_string, stdin, Error, ErrorKind};
+use std::os::raw::c_int;
+
+// What `digits.h` declares.
+const INPUT_ELEMENTS: usize = 64;
+const LOGITS_ELEMENTS: usize = 10;
+
+extern "C" {
+    fn digits_run(input: *const f32, logits: *mut f32) -> c_int;
+}
+
+/// The elements of the output. `digits_run` has working memory of its own: one call at a time.
+fn logits_of(image: &[f32; INPUT_ELEMENTS]) -> Result<[f32; LOGITS_ELEMENTS], Error> {
+    let mut logits = [0.0; LOGITS_ELEMENTS];
+    match unsafe { digits_run(image.as_ptr(), logits.as_mut_ptr()) } {
+        0 => Ok(logits),
+        wrong => Err(Error::new(ErrorKind::InvalidData, format!("input {wrong} holds NaN"))),
+    }
+}
+
+fn main() -> Result<(), Error> {
+    let numbers: Result<Vec<f32>, _> = read_to_string(stdin())?.split_whitespace().map(str::parse).collect();
+    let numbers = numbers.map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+    for image in numbers.chunks(INPUT_ELEMENTS) {
+        let image = image.try_into().map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+        let logits = logits_of(image)?;
+        let best = (0..LOGITS_ELEMENTS).reduce(|best, each| if logits[each] > logits[best] { each } else { best });
+        println!("{}", best.unwrap_or(0));
+    }
+    Ok(())
+}
