@@ -309,30 +309,32 @@ class HybridProgram(Runs):
                 found[f"{step.name}{target.suffix}"] = emitted(target, part_module(chain.module, step.name))
         return found
 
-    def save(self, folder: str | PathLike[str]) -> None:
+    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
         """Write the program into a new folder: the module, what targets emit, and a package for each part of the CPU.
 
         `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Raises
         `DiagnosticError` where the shapes are not fixed, where `folder` exists, and where it cannot be written.
         """
         with saved_whole(Path(folder)) as whole:
-            self.write(whole)
+            self.write(whole, about)
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
         chain, files = self._fixed(), self.emitted()
         for name in (*files, *(step.name for step in chain.steps)):
             if not is_file_name(name):
                 raise text_error(f"no file or folder can be named {name[:50]!r}: rename the part of the module")
         folder.mkdir()
-        self._write(chain, files, folder)
+        self._write(chain, files, folder, about)
 
     @staticmethod
-    def _write(chain: StaticProgram, files: Mapping[str, str | bytes], path: Path) -> None:
+    def _write(
+        chain: StaticProgram, files: Mapping[str, str | bytes], path: Path, about: Mapping[str, Any] | None
+    ) -> None:
         save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
             if isinstance(step.run, Program) and step.run.is_fixed:  # others are made for the sizes of a run
-                step.run.write(path / step.name)
+                step.run.write(path / step.name, about)
         rows = [{"part": step.name, "target": step.target} for step in chain.steps]
         text = json.dumps({"format": FORMAT, "parts": rows, "files": list(files)}, indent=2)
         (path / MANIFEST).write_text(f"{text}\n", encoding="utf-8")

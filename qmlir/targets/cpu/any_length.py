@@ -112,12 +112,18 @@ def plan_of(outline: Outline) -> PaddedPorts:
     return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces, conditions)
 
 
-def write_lengths(folder: Path, program: AnyLength, parts: Sequence[Path], ignore: Callable[..., Any]) -> None:
+def write_lengths(
+    folder: Path,
+    program: AnyLength,
+    parts: Sequence[Path],
+    ignore: Callable[..., Any],
+    about: Mapping[str, Any] | None = None,
+) -> None:
     """Write a program of any length: a package with one for each capacity, the folders `parts`."""
     folder.mkdir()
     for place, part in enumerate(parts):
         shutil.copytree(part, folder / part_name(place), ignore=ignore)
-        seal(folder / part_name(place))
+        seal(folder / part_name(place), about)
     description = {**program.description(), _CARDS: _digests(folder, len(parts))}
     (folder / LENGTHS).write_text(json.dumps(description), encoding="utf-8")
     (folder / INIT).write_text(_INIT, encoding="utf-8")

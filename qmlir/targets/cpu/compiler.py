@@ -376,27 +376,29 @@ class Program(Runs):
             call.load_emitted()
         return time_steps(call, call.first(known), rounds)
 
-    def save(self, folder: str | PathLike[str]) -> None:
+    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
         """Write the program as a Python package of its own: NumPy and numba run it, or NumPy and llvmlite one of the
         emitter `llvm`; qmlir is not needed.
+
+        Its card has `about`, values of JSON: where the model comes from, say.
 
         `qmlir.load_program(folder)`, or importing the package, gives it back. Raises `DiagnosticError` where the shapes
         are not fixed, where `folder` exists, and where it cannot be written.
         """
         with saved_whole(Path(folder)) as whole:
-            self.write(whole)
+            self.write(whole, about)
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
         ignored = shutil.ignore_patterns("*.pyc", cache.MANIFEST)
         if self._only is not None:
             shutil.copytree(self._only.folder, folder, ignore=ignored)
-            seal(folder)
+            seal(folder, about)
         elif self._any_length is not None:
-            write_lengths(folder, self._any_length, self._folders, ignored)
+            write_lengths(folder, self._any_length, self._folders, ignored, about)
         elif (made := self._for_one()) is not None:
             shutil.copytree(made.folder, folder, ignore=ignored)
-            seal(folder)
+            seal(folder, about)
         else:
             raise text_error(
                 "a program whose shapes are open can't be saved: give `compile` the largest `lengths`, or `load` the "

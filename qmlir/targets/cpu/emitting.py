@@ -1,5 +1,8 @@
 """`qmlir.emit`: a program that runs without Python, as files: lowered for one thread, written in one of the forms."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -41,14 +44,15 @@ def emit(
     triple: str = "",
     cpu: str = "",
     features: str = "",
+    about: Mapping[str, Any] | None = None,
 ) -> Emitted:
     """What `module` computes as files that run without Python, in a form of `FORMS`; functions begin with `name`.
 
     It computes what the interpreter computes, bit for bit. `isa` is an instruction set (default: that of the form,
     which every processor has, or the best one of the machine). Machine code is for a `triple` of LLVM (default: this
     computer's, or WebAssembly's), a `cpu` (`host` is this one; default: any of the triple's) and `features` beside its
-    own. Raises `DiagnosticError` for an unknown form, instruction set or triple, for a name that C has not, for open
-    sizes, and for what has no such form.
+    own. The card of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form, instruction
+    set or triple, for a name that C has not, for open sizes, and for what has no such form.
     """
     row = form_named(form)
     checked_name(name)
@@ -56,4 +60,4 @@ def emit(
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
     wanted = isa or row.isa or best_isa(code_target(machine).processor.features)
-    return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine, fingerprint(main))
+    return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine, fingerprint(main), about)

@@ -182,8 +182,8 @@ def write_package(
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def seal(folder: Path) -> None:
-    """Write down in the card of a package the size of its machine code and the digest of each file."""
+def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
+    """Write down in the card of a package the size of its machine code, the digest of each file, and `about`."""
     card = read_card(folder)
     if card is None:
         return
@@ -195,7 +195,7 @@ def seal(folder: Path) -> None:
     paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
     kept = [path.as_posix() for path in paths if "__pycache__" not in path.parts]  # Python and numba write there
     files = {name: (folder / name).read_bytes() for name in kept if name != CARD}
-    (folder / CARD).write_text(card.sealed(files, code).json(), encoding="utf-8")
+    (folder / CARD).write_text(card.sealed(files, code, about).json(), encoding="utf-8")
 
 
 def check_sealed(folder: Path) -> None:

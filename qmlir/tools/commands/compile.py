@@ -29,7 +29,7 @@ from qmlir.text.tables import bytes_text, counted
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model, parse_bytes
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
-from qmlir.workflows.folder import EMITTED, PROGRAM, check_target, written_whole
+from qmlir.workflows.folder import EMITTED, PROGRAM, QuantizedFolder, check_target, written_whole
 
 _LIMITS: Mapping[str, str] = {
     "--max-code": "machine code",
@@ -37,6 +37,14 @@ _LIMITS: Mapping[str, str] = {
     "--max-arena": "working memory",
 }
 """What sizes of a program may be limited, by option."""
+
+
+def _about(model: str) -> Mapping[str, Any]:
+    """What the card says of the model: where it comes from, and what `qmlir quantize` found, if that made it."""
+    if QuantizedFolder.holds(model):
+        summary = QuantizedFolder.open(model).read_summary()
+        return {key: value for key, value in summary.items() if key not in ("format", "version")}
+    return {"model": Path(model).name}
 
 
 def _check_sizes(arguments: argparse.Namespace, cards: Sequence[ProgramCard]) -> None:
@@ -114,7 +122,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         progress=session.progress, tuned=not arguments.no_tuned, lengths=lengths or None, emitter=arguments.emitter,
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
-        program.write(aside)
+        program.write(aside, _about(arguments.model))
         _check_sizes(arguments, cards_in(aside))
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
@@ -158,7 +166,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
         raise op_error(function, f"leaves sizes open, and --emit {arguments.emit} is for known ones: {remedy}")
     isa = "" if arguments.isa == "host" else arguments.isa
     emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
-        triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features,
+        triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
     )  # fmt: skip
     _check_sizes(arguments, [emitted.card])
     with written_whole(output, EMITTED) as aside:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -111,17 +112,22 @@ class Emitted(Readable):
 
 
 def emit_ahead(
-    loops: ModuleOp, form: str = "c", name: str = "model", machine: AheadMachine | None = None, model: str = ""
+    loops: ModuleOp,
+    form: str = "c",
+    name: str = "model",
+    machine: AheadMachine | None = None,
+    model: str = "",
+    about: Mapping[str, Any] | None = None,
 ) -> Emitted:
     """The files of a module of loops, made for one thread, in a form: what computes, `name.h` for C, and the card.
 
-    `model` is the fingerprint of what the loops were made of. Raises `DiagnosticError` for an unknown form, a name that
-    C has not, and what has no such form.
+    `model` is the fingerprint of what the loops were made of, `about` what the card says of it. Raises
+    `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
     """
     row = form_named(form)
     entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())
     found = row.write(entry)
     files = {**found.files, **({f"{name}.h": header_text(entry)} if row.has_header else {})}
     card = card_of(entry.program, name, form, row.emitter, row.target_text(entry.machine), model)
-    card = replace(card, arena_bytes=entry.arena_bytes).sealed(files, found.code_bytes)
+    card = replace(card, arena_bytes=entry.arena_bytes).sealed(files, found.code_bytes, about)
     return Emitted(card, {**files, f"{name}.json": card.json()})

@@ -89,6 +89,9 @@ class ProgramCard(Readable):
     """Of machine code; of C and of what numba compiles later they are not known."""
 
     by: str = field(default_factory=lambda: f"qmlir {version('qmlir')}")
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What its maker says of the model: values of JSON."""
+
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """The SHA-256 of each file."""
 
@@ -103,10 +106,12 @@ class ProgramCard(Readable):
             json.dumps({"format": FORMAT, "version": VERSION, "digest": self.digest, **asdict(self)}, indent=1) + "\n"
         )
 
-    def sealed(self, files: Mapping[str, Contents], code_bytes: int | None) -> "ProgramCard":
-        """The card of these files."""
+    def sealed(
+        self, files: Mapping[str, Contents], code_bytes: int | None, about: Mapping[str, Any] | None = None
+    ) -> "ProgramCard":
+        """The card of these files. Raises `DiagnosticError` where `about` is not of JSON."""
         digests = {name: _digest(each.encode() if isinstance(each, str) else each) for name, each in files.items()}
-        return replace(self, files=digests, code_bytes=code_bytes)
+        return replace(self, files=digests, code_bytes=code_bytes, about=_of_json(about or {}))
 
     def text(self) -> str:
         """For a reader."""
@@ -120,10 +125,18 @@ class ProgramCard(Readable):
             *(("input", port.text()) for port in self.inputs),
             *(("output", port.text()) for port in self.outputs),
             ("model", self.model),
+            *((f"  {key}", f"{found}") for key, found in self.about.items() if isinstance(found, str | int | float)),
             ("digest", self.digest),
         ]
         head = f"{self.name}: {self.form} by the emitter {self.emitter} of {self.by}"
         return "\n".join([head, *(f"  {what:<8} {found}" for what, found in rows)])
+
+
+def _of_json(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return json.loads(json.dumps(dict(about), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise text_error(f"what a card says about a model is JSON, found {about!r:.60}: {error}") from error
 
 
 def _digest(data: bytes) -> str:

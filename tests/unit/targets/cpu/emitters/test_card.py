@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qmlir
@@ -145,3 +146,24 @@ def test_sizes_that_fit(made: Path, tmp_path: Path) -> None:
     limits = ["--max-code", "1M", "--max-arena", "4KiB", "--max-weights", "64k"]
     command = ["qmlir", "compile", f"{made}/net.mlir", "--shape", "image=1x4", "-o", f"{tmp_path}/out", *limits]
     assert run_command(command, "").code == 0
+
+
+def test_what_is_said_about_the_model(made: Path, tmp_path: Path) -> None:
+    """Of a quantized folder it is the summary."""
+    np.savez(tmp_path / "x.npz", image=np.random.default_rng(0).uniform(-1, 1, (16, 4)).astype(np.float32))
+    quantize = ["qmlir", "quantize", f"{made}/net.mlir", "--data", f"{tmp_path}/x.npz", "-o", f"{tmp_path}/q"]
+    assert run_command(quantize, "").code == 0
+    summary = json.loads((tmp_path / "q" / "summary.json").read_text())
+    for name, options in (("p", []), ("c", ["--emit", "c"])):
+        command = ["qmlir", "compile", f"{tmp_path}/q", "--shape", "image=1x4", "-o", f"{tmp_path}/{name}", *options]
+        assert run_command(command, "").code == 0
+        found = json.loads(run_command(["qmlir", "inspect", f"{tmp_path}/{name}", "--json"], "").stdout)["about"]
+        assert found["validation"] == summary["validation"]
+        assert found["coverage"]["integer_cost_share"] == 1
+    emitted = qmlir.emit(quantized(2), about={"by": "us", "shape": (1, 2)})
+    emitted.save(tmp_path / "e")
+    card = read_card(tmp_path / "e")
+    assert card is not None
+    assert card.about == {"by": "us", "shape": [1, 2]}
+    with pytest.raises(DiagnosticError, match="what a card says about a model is JSON, found"):
+        qmlir.emit(quantized(2), about={"by": object()})
