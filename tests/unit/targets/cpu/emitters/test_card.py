@@ -167,3 +167,9 @@ def test_what_is_said_about_the_model(made: Path, tmp_path: Path) -> None:
     assert card.about == {"by": "us", "shape": [1, 2]}
     with pytest.raises(DiagnosticError, match="what a card says about a model is JSON, found"):
         qmlir.emit(quantized(2), about={"by": object()})
+
+
+def test_a_program_is_no_model(tmp_path: Path) -> None:
+    qmlir.emit(quantized(2), form="c").save(tmp_path / "c")
+    with pytest.raises(DiagnosticError, match="is a program without Python, and not the model: qmlir inspect"):
+        qmlir.load(tmp_path / "c")
