@@ -32,6 +32,10 @@ _ARRAYS: Mapping[str, str] = {
 """The arrays of JavaScript for elements of C."""
 
 
+_TAKEN = ("package", "node_modules")
+"""Names of files and folders of npm."""
+
+
 @cache
 def _source() -> str:
     return (files("qmlir.targets.cpu.emitters.llvm") / "wasm_program.js").read_text(encoding="utf-8")
@@ -117,7 +121,7 @@ def _package(name: str) -> str:
             ".": {"types": f"./{name}.d.ts", "default": f"./{name}.js"},
             f"./{name}.wasm": f"./{name}.wasm",
         },
-        "files": [f"{name}.wasm", f"{name}.js", f"{name}.d.ts"],
+        "files": [f"{name}.{end}" for end in ("wasm", "js", "d.ts", "json")],
         "sideEffects": False,
     }
     return json.dumps(package, indent=2) + "\n"
@@ -128,6 +132,8 @@ def write_wasm(entry: EntryPoint) -> WrittenFiles:
     name, target = entry.name, code_target(entry.machine)
     if not target.triple.startswith("wasm32"):
         raise text_error(f"a package for npm is WebAssembly, of the triple wasm32-unknown-unknown, not {target.triple}")
+    if name.lower() in _TAKEN:
+        raise text_error(f"a package for npm cannot have the name '{name}': npm takes it for something of its own")
     exported = (f"{name}_run", "__heap_base")
     module = wasm_module(name, object_of(entry), exported, entry.program.scratch_bytes + _SPARE_STACK)
     files = {
