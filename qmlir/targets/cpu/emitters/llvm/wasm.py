@@ -1,9 +1,11 @@
 """Programs as npm packages: a module of WebAssembly that needs nothing, and what calls it from Node and browsers.
 
-NAME.wasm      the module: code, constants and memory
-NAME.js        `load`, which gives a program with `run`
-NAME.d.ts      the types of both, for TypeScript
-package.json   what npm and bundlers read
+The files of a package, beside its card, NAME.json:
+
+    NAME.wasm      the module: code, constants and memory
+    NAME.js        `load`, which gives a program with `run`
+    NAME.d.ts      the types of both, for TypeScript
+    package.json   what npm and bundlers read
 """
 
 import json

@@ -139,6 +139,8 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         qmlir.emit(module, form="wasm", triple="x86_64-linux-gnu")
     with pytest.raises(DiagnosticError, match="the processor 'host' is this computer's"):
         qmlir.emit(module, form="wasm", cpu="host")
+    with pytest.raises(DiagnosticError, match="a package for npm cannot have the name 'package'"):
+        qmlir.emit(module, form="wasm", name="package")
     monkeypatch.setattr(linkers, "WASM_LINKERS", {"wasm-ld": lambda _: None})
     with pytest.raises(DiagnosticError, match="nothing here links a module of WebAssembly: looked for wasm-ld"):
         qmlir.emit(module, form="wasm")
