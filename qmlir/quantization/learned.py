@@ -32,7 +32,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.groups import Groups
-from qmlir.quantization.retyping import TRAINABLE, mark_parameters
+from qmlir.quantization.retyping import REPAIRED, TRAINABLE, mark_parameters
 from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed, restore_signs, unrounded
 from qmlir.quantization.simulation import (
     is_bias,
@@ -50,7 +50,10 @@ def float_constants(function: FuncOp) -> None:
     The casts give the same integers, of those below 2^22; floats of f32 hold larger ones, such as of a bias, less
     exactly. Scales and biases of norms are floats, and are trained.
     """
-    for op in [each for each in function.walk() if isinstance(each, ConstantOp)]:
+    for op in list(function.walk()):
+        op.attributes.pop(REPAIRED, None)
+        if not isinstance(op, ConstantOp):
+            continue
         stored, element = constant_array(op.result), quantized_type(op.result)
         if stored is None or element is None or op.result.first_use is None:
             continue

@@ -28,6 +28,10 @@ REPAIR = "quant.repair"
 """On a constant of floats: the passes that may repair it, where a recipe says which. Where it says more than one thing,
 for several operations that read it, `;` stands between."""
 
+REPAIRED = "quant.repaired"
+"""On an operation that reads weights: what each repair did to its layer, in their order. It goes where codes become
+floats again, which are trained or repaired anew."""
+
 
 def is_float(value: SSAValue) -> bool:
     """Whether a value is a float, or a tensor of floats."""

@@ -12,7 +12,7 @@ from qmlir.interpreter.samples import Run
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import printable, text_error
 from qmlir.ir.provenance import origins_of
-from qmlir.passes.quantized.repairs import LayerGain
+from qmlir.passes.quantized.repairs import LayerGain, mark_repaired
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
 from qmlir.quantization.amplified import amplifying
@@ -93,28 +93,35 @@ class Repair(Readable):
             passes += f" by samples; {self.required} by the weights alone is kept"
         head = f"{verdict} ({passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
         others = "".join(f"  not taken ({passes}): {found:.1f} dB\n" for passes, found in self.others)
-        return f"{head}{others}{self._layers_text()}"
-
-    def _layers_text(self) -> str:
-        """The layers that gained most, each with its repairs."""
-        told: dict[str, list[str]] = {}
-        gains: dict[str, float] = {}
-        for each in self.layers:
-            figure = "" if each.gain_db is None else f" {each.gain_db:.1f} dB"
-            told.setdefault(each.layer, []).append(f"{each.repair}{figure}")
-            gains[each.layer] = gains.get(each.layer, 0.0) + (each.gain_db or 0.0)
-        shown = sorted(told, key=lambda name: -gains[name])[:_SHOWN]
-        lines = [f"  {printable(name)}: {', '.join(told[name])}\n" for name in shown]
-        left = len(told) - len(shown)
-        return "".join([*lines, *([f"  and {counted(left, 'layer')} more\n"] if left else [])])
+        return f"{head}{others}{gains_text(self.layers)}"
 
     def to_dict(self) -> dict[str, Any]:
         """For machines: plain values; an infinite ratio, of equal values, is null."""
         found = asdict(self)
-        layers = [{**each, "gain_db": _finite(each["gain_db"])} for each in found["layers"]]
+        layers = [
+            {
+                "repair": each.repair, "layer": each.layer, "before_db": _finite(each.before_db),
+                "after_db": _finite(each.after_db), "gain_db": _finite(each.gain_db),
+            }
+            for each in self.layers
+        ]  # fmt: skip
         others = [{"passes": passes, "after_db": _finite(ratio)} for passes, ratio in self.others]
         ratios = {"before_db": _finite(self.before_db), "after_db": _finite(self.after_db)}
         return {**found, **ratios, "layers": layers, "others": others, "is_kept": self.is_kept}
+
+
+def gains_text(gains: Iterable[LayerGain]) -> str:
+    """The layers that gained most, a line each with its repairs."""
+    told: dict[str, list[str]] = {}
+    sums: dict[str, float] = {}
+    for each in gains:
+        figure = "" if each.gain_db is None else f" {each.gain_db:.1f} dB"
+        told.setdefault(each.layer, []).append(f"{each.repair}{figure}")
+        sums[each.layer] = sums.get(each.layer, 0.0) + (each.gain_db or 0.0)
+    shown = sorted(told, key=lambda name: -sums[name])[:_SHOWN]
+    lines = [f"  {printable(name)}: {', '.join(told[name])}\n" for name in shown]
+    left = len(told) - len(shown)
+    return "".join([*lines, *([f"  and {counted(left, 'layer')} more\n"] if left else [])])
 
 
 _LAST = "quant-correct-bias"
@@ -277,6 +284,7 @@ class Repairing:
             before, after = noise_ratios(known, found[passes])
             if after > before:
                 best, known, chosen, layers = repaired, found[passes], passes, tuple(gains)
+        mark_repaired(function_of(best, ENTRY), layers)
         ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
         others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
         count = sum(each.samples for each in self._judges.runs)

@@ -1,5 +1,6 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
+from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import (
@@ -33,6 +34,10 @@ def chain(count: int, channels: int = 4, name: str = "node") -> Report:
             weights=ChannelWeights(
                 ParameterInfo("i8<-127:127>", "axis", (0,), channels, (0.1, 0.1), (0, 0), (-12.7, 12.7)),
                 (-1.0,) * channels, (1.0,) * channels, (0.1,) * channels,
+            ),
+            repairs=(
+                LayerGain("quant-gptq", (f"{name}{place}",), 12.0, 17.5),
+                LayerGain("quant-correct-bias", (f"{name}{place}",)),
             ),
             multiply_adds=1000 * (count - place), bytes=100 + place,
             kernels=(KernelUse("conv_8x4x4_i8", 2e-5, (place,)),), seconds=2e-5,

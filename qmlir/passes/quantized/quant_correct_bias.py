@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.quantized.repairs import LayerGain, RepairsWeights, layer_of
+from qmlir.passes.quantized.repairs import LayerGain, RepairsWeights, nodes_of
 from qmlir.quantization.rounded_weights import RoundedWeight
 
 
@@ -134,5 +134,5 @@ class QuantCorrectBias(RepairsWeights[Means]):
     def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
         changed = correct_bias(weight, seen.mean, seen.exact_mean)
         if changed and self.gained is not None:
-            self.gained(LayerGain(self.name, layer_of(weight)))
+            self.gained(LayerGain(self.name, nodes_of(weight)))
         return changed

@@ -155,15 +155,16 @@ class QuantGptq(SeesMoments):
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
         wanted, moments = aims(weight, seen, damping=self.damping, share=self.floats_share)
         known = weight.rows.of_weights(weight.array)
-        chosen, before, after = np.empty_like(wanted), 0.0, 0.0
+        chosen, before, after, signal = np.empty_like(wanted), 0.0, 0.0, 0.0
         for place, (aim, own_moments, grid) in enumerate(zip(wanted, moments, weight.grid(), strict=True)):
             found, own, _ = settled(aim, grid, own_moments, damping=self.damping, sweeps=self.sweeps)
             before += error(aim, grid.nearest(known[place]), grid, own_moments)
             after += own
+            signal += error(aim, np.zeros_like(aim), grid, own_moments)
             chosen[place] = found * grid.steps
         if not after < before:
             return ()
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
-        self.tell(weight, "codes of its weights are chosen by the error of its sums", before, after)
+        self.tell(weight, "codes of its weights are chosen by the error of its sums", before, after, signal)
         return [weight.op, *correct_bias(weight, seen.means.mean, seen.means.exact_mean)]

@@ -187,13 +187,14 @@ class QuantRound(RepairsWeights[EvenRows]):
             ]
         )
         found = best_of((known, learned, settled), grid, objective)
-        before, after = (float(objective.errors(each * grid.steps).sum()) for each in (known, found))
+        tried = (known, found, np.zeros_like(found))
+        before, after, signal = (float(objective.errors(each * grid.steps).sum()) for each in tried)
         if not after < before * (1 - _LEAST):
             return ()
         weight.set(weight.rows.to_weights(found * grid.steps))
         count("weights")
         what = "of its sums" if activation is None else "behind its activation"
-        self.tell(weight, f"codes of its weights are learned from the error {what}", before, after)
+        self.tell(weight, f"codes of its weights are learned from the error {what}", before, after, signal)
         return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
 
     def _by_rows(self, weight: RoundedWeight, seen: EvenRows, activation: PiecewiseLinear) -> ByRows:

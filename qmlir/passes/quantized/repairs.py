@@ -7,15 +7,15 @@ Where the caller has the float program, a layer also sees what that one multipli
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.interpret.rows import ContractionRows
@@ -25,8 +25,10 @@ from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.given import TakesValues
+from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.passes.quantized.float_data import FloatData
+from qmlir.quantization.retyping import REPAIRED
 from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
 from qmlir.specialization.inputs import function_of
 
@@ -40,15 +42,72 @@ class LayerGain:
     repair: str
     """The name of the pass."""
 
-    layer: str
-    gain_db: float | None = None
-    """The ratio of the errors of the layer before and after, by the samples of the repair; `None` where it has none."""
+    nodes: tuple[str, ...]
+    """Those of the user's model that the layer stands for."""
+
+    before_db: float | None = None
+    """The error of the layer before the pass, by the samples of the repair: decibels below what its weights add to the
+    sums, or behind the activation, as the pass measures it. `None` where the pass has no such error."""
+
+    after_db: float | None = None
+    """The same after it; infinite where no error is left."""
+
+    @property
+    def layer(self) -> str:
+        """The name of the layer."""
+        return "+".join(self.nodes)
+
+    @property
+    def gain_db(self) -> float | None:
+        """The ratio of both errors."""
+        return None if self.before_db is None or self.after_db is None else self.after_db - self.before_db
+
+    def as_attribute(self) -> DictionaryAttr:
+        """Its entry in `quant.repaired`."""
+        figures = {"before_db": self.before_db, "after_db": self.after_db}
+        told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
+        return DictionaryAttr({"pass": StringAttr(self.repair), **told})
+
+
+def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
+    """Write on the operations of `function` that read weights what was done to their layers, `gains`."""
+    told = list(gains)
+    for op in function.walk():
+        if not isinstance(op, Quantizable) or all(slot is not Slot.WEIGHT for _, slot in op.operands_with_slots()):
+            continue
+        nodes = set(_nodes_of(op))  # a composite may stand for more nodes than the product in it
+        if own := [each.as_attribute() for each in told if nodes.issuperset(each.nodes)]:
+            op.attributes[REPAIRED] = ArrayAttr(own)
+
+
+def repairs_of(op: Operation) -> tuple[LayerGain, ...]:
+    """What repairs did to the layer of `op`, as it is written there; what reads as nothing of the kind is left out."""
+    return tuple(_gains_in(op.attributes.get(REPAIRED), _nodes_of(op)))
+
+
+def _gains_in(entries: Attribute | None, nodes: tuple[str, ...]) -> Iterator[LayerGain]:
+    for each in cast(ArrayAttr[Attribute], entries) if isinstance(entries, ArrayAttr) else ():
+        if isinstance(each, DictionaryAttr) and isinstance(name := each.data.get("pass"), StringAttr):
+            before, after = (_number(each.data.get(key)) for key in ("before_db", "after_db"))
+            yield LayerGain(name.data, nodes, before, after)
+
+
+def _number(attribute: Attribute | None) -> float | None:
+    return attribute.value.data if isinstance(attribute, FloatAttr) else None
+
+
+def _nodes_of(op: Operation) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.name or str(each) for each in origins_of(op))) or (op.name,)
+
+
+def nodes_of(weight: RoundedWeight) -> tuple[str, ...]:
+    """The nodes of the layer of weights: those of the first operation that reads them."""
+    return _nodes_of(weight.readers[0][0])
 
 
 def layer_of(weight: RoundedWeight) -> str:
-    """The name of the layer of weights: that of the first operation that reads them."""
-    op = weight.readers[0][0]
-    return "+".join(dict.fromkeys(each.name or str(each) for each in origins_of(op))) or op.name
+    """The name of the layer of weights."""
+    return "+".join(nodes_of(weight))
 
 
 @dataclass(frozen=True)
@@ -68,13 +127,13 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
     gained: ClassVar[Callable[[LayerGain], None] | None] = None
     """What is told of each layer that is changed."""
 
-    def tell(self, weight: RoundedWeight, what: str, before: float, after: float) -> None:
-        """Say what was done to `weight`, and how far its error went down."""
-        gain = 10 * math.log10(before / after) if after > 0 else math.inf
-        text = f"{gain:.1f} dB less" if after > 0 else "none is left"
+    def tell(self, weight: RoundedWeight, what: str, before: float, after: float, signal: float) -> None:
+        """Say what was done to `weight`, and how far its error went down; `signal` is that of a layer without it."""
+        text = f"{_decibels(before, after):.1f} dB less" if after > 0 else "none is left"
         emit_remark(weight.readers[0][0], f"{what}: {text}")
         if self.gained is not None:
-            self.gained(LayerGain(self.name, layer_of(weight), gain))
+            figures = (_decibels(signal, before), _decibels(signal, after)) if signal > 0 else (None, None)
+            self.gained(LayerGain(self.name, nodes_of(weight), *figures))
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
         """The weights that it may change."""
@@ -149,3 +208,8 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
         runs = steps.values(rows.data)
         return reduce(self.add, map(seen, runs, [None] * len(runs) if exact is None else exact))
+
+
+def _decibels(signal: float, noise: float) -> float:
+    """How far `noise` is below `signal`, which is not 0; infinite where there is none."""
+    return 10 * math.log10(signal / noise) if noise > 0 else math.inf

@@ -28,6 +28,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, te
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
+from qmlir.passes.quantized.repairs import repairs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.file import Profile
@@ -334,6 +335,7 @@ class _Collector:
             clipped=None if seen is None else seen.clipped,
             histogram=None if seen is None else seen.shown(),
             weights=None if facts.weights is None else _weights(facts.weights),
+            repairs=() if op is None else repairs_of(op),
             multiply_adds=op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0,
             bytes=0 if op is None else _operand_bytes(op),
             kernels=uses,

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from qmlir.ir.diagnostics import LINES, printable
+from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.workflows.inspection.values import ParameterInfo
+from qmlir.workflows.repairing import gains_text
 from qmlir.workflows.reporting.layout import Point
 from qmlir.workflows.validating import BAD
 
@@ -107,6 +109,9 @@ class ReportNode(Readable):
 
     histogram: HistogramPair | None = None
     weights: ChannelWeights | None = None
+    repairs: tuple[LayerGain, ...] = ()
+    """What repairs did to it when the model was quantized, in their order."""
+
     multiply_adds: int = 0
     bytes: int = 0
     """Of weights and other constants, as they are stored."""
@@ -192,11 +197,14 @@ class Report(Readable):
     """What the page says of that node."""
 
     def text(self) -> str:
-        """What it is of, and how many findings of each kind it has."""
+        """What it is of, how many findings of each kind it has, and which layers repairs helped most."""
         kinds = Counter(each.kind for each in self.findings)
         listed = "".join(f"  {count} {kind}\n" for kind, count in kinds.items())
         of = f"{counted(len(self.nodes), 'node')}, {counted(self.samples, 'sample')}"
-        return f"{printable(self.title)}: {of}\nfindings: {len(self.findings)}\n{listed}"
+        repaired = [node.repairs for node in self.nodes if node.repairs]
+        layers = gains_text(gain for gains in repaired for gain in gains)
+        repairs = f"repaired: {counted(len(repaired), 'layer')}\n{layers}" if repaired else ""
+        return f"{printable(self.title)}: {of}\nfindings: {len(self.findings)}\n{listed}{repairs}"
 
 
 def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:

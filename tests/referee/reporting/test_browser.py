@@ -74,12 +74,15 @@ def test_names_are_text(page: Browser) -> None:
     assert shown in names
 
 
+REPAIRED = "repaired by quant-gptq\n12.0\u202fdB, then 17.5\u202fdB\nrepaired by quant-correct-bias\nits mean error"
+
+
 def test_a_click_on_a_node_shows_it(page: Browser) -> None:
     node = page.find_element(By.CSS_SELECTOR, "#drawing .node[data-node='4']")
     node.click()
     panel = page.find_element(By.ID, "panel")
     assert panel.find_element(By.TAG_NAME, "h2").text == "node4"
-    for text in ("zero point\n\u22123", "12.5", "conv_8x4x4_i8", "Weights by channel", "\u221262.5 to 65"):
+    for text in ("zero point\n\u22123", "12.5", "conv_8x4x4_i8", "Weights by channel", "\u221262.5 to 65", REPAIRED):
         assert text in panel.text
     assert panel.find_elements(By.CSS_SELECTOR, ".plot .float")
     assert panel.find_elements(By.CSS_SELECTOR, ".plot .quantized")

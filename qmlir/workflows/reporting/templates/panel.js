@@ -110,6 +110,7 @@ function facts(node) {
     rows.push(["zero point", [...new Set(type.zero_point)].map((each) => number(each, 9)).join(" to ")]);
   }
   if (isNumber(node.clipped)) rows.push(["clipped", percent(node.clipped) + (node.is_limited && node.clipped > 0 ? " (what follows cuts the same off)" : "")]);
+  for (const each of node.repairs) rows.push([`repaired by ${each.repair}`, isNumber(each.before_db) ? `${decibels({ sqnr_db: each.before_db })}, then ${decibels({ sqnr_db: each.after_db })}` : "its mean error"]);
   if (node.multiply_adds) rows.push(["multiply-adds", count(node.multiply_adds)]);
   if (node.bytes) rows.push(["weights", bytes(node.bytes)]);
   if (isNumber(node.seconds)) rows.push(["time", seconds(node.seconds)]);

@@ -9,6 +9,7 @@ const COLUMNS = [
   { title: "Clipped", value: (node) => node.clipped, cell: (node) => percent(node.clipped) + (node.is_limited && node.clipped > 0 ? " *" : ""), number: true },
   { title: "MACs", value: (node) => node.multiply_adds || null, cell: (node) => node.multiply_adds ? count(node.multiply_adds) : "", number: true },
   { title: "Weights", value: (node) => node.bytes || null, cell: (node) => node.bytes ? bytes(node.bytes) : "", number: true },
+  ...report.nodes.some((node) => node.repairs.length) ? [{ title: "Repairs", value: (node) => node.repairs.map((each) => each.repair).join(", "), cell: (node) => node.repairs.map((each) => each.repair).join(", ") }] : [],
   { title: "Time", value: (node) => node.seconds, cell: (node) => isNumber(node.seconds) ? seconds(node.seconds) : node.kernels.length ? "fused" : "", number: true },
 ];
 const head = byId("table").tHead, body = byId("table").tBodies[0];

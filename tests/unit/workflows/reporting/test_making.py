@@ -13,6 +13,7 @@ import qmlir
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools.qmlir_cli import main
 from qmlir.workflows.comparison.subjects import ModuleSubject
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.reporting.model import Report, ReportNode
 
 MODEL = Path(__file__).parents[4] / "docs" / "examples" / "digits.onnxtxt"
@@ -194,3 +195,16 @@ def test_what_does_not_fit_is_said(data: Path, tmp_path: Path) -> None:
     code, _, err = run("report", str(tmp_path), "--data", str(data))
     assert code == 1
     assert "not a folder of qmlir quantize" in err
+
+
+def test_layers_have_what_repairs_did_to_them(data: Path, tmp_path: Path) -> None:
+    """Also those of a saved module, as text and in the page."""
+    saved, page = tmp_path / "repaired.mlir", tmp_path / "page.html"
+    model = qmlir.load(MODEL)
+    quantize(model, data, weights="i3", effort=2, validate=False).save(saved)
+    report = qmlir.report(saved, data, page, reference=model, time=False)
+    repairs = node_of(report, "fc1").repairs
+    assert repairs[0].repair == "quant-gptq"
+    assert f"repaired: 1 layer\n  fc1: quant-gptq {repairs[0].gain_db:.1f} dB" in report.text()
+    assert f'"repair":"quant-gptq","nodes":["fc1"],"before_db":{repairs[0].before_db:g}' in page.read_text()
+    assert not node_of(report, "relu1").repairs
