@@ -32,7 +32,7 @@ class Quantized(HoldsModule, Readable):
 
     module: ModuleOp
     source: ModuleOp
-    """The float module."""
+    """The float module; the equalized one where a repair has made it of that."""
 
     settings: QuantizeSettings
     profile: Profile

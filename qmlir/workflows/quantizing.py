@@ -10,10 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data, Run
 from qmlir.interpreter.sources import Preprocess, preprocessed
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, revised, text_error
 from qmlir.ir.verification import verify
+from qmlir.passes.primitive.nn_equalize import equalize
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import (
+    CLEAN,
     GIVEN,
     STORE,
     given_recipe,
@@ -35,7 +37,7 @@ from qmlir.workflows.cluster.opening import Cluster
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.repairing import MOST, MOST_BESIDE, JudgesBeside, Repair, Repairing, repair_passes
+from qmlir.workflows.repairing import EQUALIZES, MOST, MOST_BESIDE, JudgesBeside, Repair, Repairing, repair_passes
 from qmlir.workflows.validating import ENOUGH, References, Share, ValidationOptions, runs_to_compare, validate
 
 
@@ -144,6 +146,54 @@ class _Watch:
         self.wide[:] = widened(recipe, decided)
 
 
+@dataclass(frozen=True)
+class _Decided:
+    """A module whose types are decided, and what it was made of."""
+
+    source: ModuleOp
+    profile: Profile
+    profiled: ModuleOp
+    module: ModuleOp
+    watch: _Watch = field(default_factory=_Watch)
+
+    @staticmethod
+    def of(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> "_Decided":
+        """What `run` decides of `profiled`, the lowered `source` with its statistics."""
+        found = _Decided(source, profile, profiled, profiled.clone())
+        run(found.module, "decide", watch=found.watch)
+        run(found.module, "propagate")
+        return found
+
+
+@dataclass
+class _Equalized:
+    """The equalized float model, decided about as the given one: what a repair may be tried on."""
+
+    source: ModuleOp
+    run: Callable[..., None]
+    observers: Sequence[str]
+    made: _Decided | None = None
+
+    def __call__(self, samples: Data) -> tuple[ModuleOp, ModuleOp] | None:
+        """With the statistics of `samples`; `None` where nothing is to be equalized, or the recipe is not for that."""
+        try:
+            with revised(lambda _: None):  # all was said of the model that was given
+                self.made = self._decided(samples)
+        except DiagnosticError as error:  # such as a rule for what is amplified, where nothing is any more
+            emit(Diagnostic(Severity.REMARK, f"the equalized model is not tried: {error.diagnostic.message}"))
+        return None if self.made is None else (self.made.profiled, self.made.module)
+
+    def _decided(self, samples: Data) -> _Decided | None:
+        source = run_pipeline(self.source.clone(), CLEAN)
+        if not equalize(source):
+            return None
+        lowered = source.clone()
+        self.run(lowered, "target", "lower")
+        profiled = profile(lowered, samples, observers=self.observers)
+        self.run(lowered, "profile", "mask", "balance", taken=profiled)
+        return _Decided.of(source, profiled, lowered, self.run)
+
+
 def _quantized(
     module: ModuleOp,
     data: Data | None,
@@ -183,22 +233,24 @@ def _quantized(
     repairing = judging.chosen(lowered)
     if repairing is not None:
         run = repairs_by(repairing.candidates[-1])
-    before, watch = lowered.clone(), _Watch()
-    run(lowered, "decide", watch=watch)
-    run(lowered, "propagate")
+    made = _Decided.of(module, profiled, lowered, run)
     references = References(module)
     repair: Repair | None = None
-    if repairing is not None and judging.is_worth_it(repairing, before, lowered):
-        lowered, repair = repairing.apply(references, before, lowered, repairs_by)
+    if repairing is not None and judging.is_worth_it(repairing, lowered, made.module):
+        equalized = _Equalized(module, run, observers) if (effort or 0) >= EQUALIZES else None
+        lowered, repair = repairing.apply(references, lowered, made.module, repairs_by, equalized)
+        if equalized is not None and equalized.made is not None and repair.is_equalized:
+            made = equalized.made
     else:
+        lowered = made.module
         if repairing is not None:
             run_pipeline(lowered, STORE)
         run(lowered, *(("repair",) if shorten else ()), "raise", "rescale")
     validated = None if validation is None else validate(references, lowered, validation, judging.share)
     run(lowered, "store")
     return Quantized(
-        lowered, module, _asked(settings, module), profiled, before, frozenset(watch.used), watch.reasons,
-        tuple(watch.wide), validated, repair, effort,
+        lowered, made.source, _asked(settings, module), made.profile, made.profiled, frozenset(made.watch.used),
+        made.watch.reasons, tuple(made.watch.wide), validated, repair, effort,
     )  # fmt: skip
 
 
@@ -261,7 +313,8 @@ def quantize(
     for a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on
     integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
     of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
-    their products (GPTQ), too, and 3 learns them behind activations (AdaRound). Every fourth sample is held out then;
+    their products (GPTQ), too, and 3 learns them behind activations (AdaRound). From 2 on the whole is tried on the
+    equalized model, too (`nn-equalize`), which is then the `source` of the result. Every fourth sample is held out;
     of an effort and those below it the repair is kept that helps most there, and none where none helps.
     A recipe may name an `effort` at its top, which holds where none is given here.
     Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.interpreter.samples import Run
+from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import printable, text_error
 from qmlir.ir.provenance import origins_of
@@ -32,6 +32,12 @@ EFFORTS: Mapping[int, str] = {
     3: "quant-gptq,quant-round,quant-correct-bias",
 }
 """The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
+
+EQUALIZE = "nn-equalize"
+"""The pass that changes the float model before its types are decided: it is tried with the passes that gain most."""
+
+EQUALIZES = 2
+"""The least effort that tries it."""
 
 MOST = 256
 """Runs that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
@@ -77,6 +83,11 @@ class Repair(Readable):
 
     required: str = ""
     """The pass among them that runs without samples, too, where the repair is left out."""
+
+    @property
+    def is_equalized(self) -> bool:
+        """Whether the module was made of the equalized float model."""
+        return self.is_kept and self.passes.startswith(EQUALIZE)
 
     @property
     def is_kept(self) -> bool:
@@ -258,11 +269,14 @@ class Repairing:
         profiled: ModuleOp,
         decided: ModuleOp,
         runs: Callable[[str], Callable[..., None]],
+        equalized: Callable[[Data], tuple[ModuleOp, ModuleOp] | None] | None = None,
     ) -> tuple[ModuleOp, Repair]:
         """`decided` with the repair that brings it nearest to the float module of `references`, and what that gave.
 
         `profiled` is what was decided about: its operations are those of `decided`, on floats. `runs` gives for passes
         what runs stages of a pipeline that repairs by them. Both have their stages up to `rescale` behind them.
+        `equalized` makes both of the equalized model, by samples, or nothing where nothing is to be equalized: on these
+        the passes are tried that were best without.
         """
         signature = function_of(references.module, ENTRY)
         samples = [arguments_of(signature, each) for each in self._kept.taken]
@@ -275,15 +289,23 @@ class Repairing:
         runs(self.candidates[-1])(plain, "raise", "rescale")
         best, known, chosen, layers = plain, judged(plain), self.candidates[-1], tuple[LayerGain, ...]()
         unrepaired, found = known, dict[str, Mapping[str, float]]()
-        for passes in self.candidates:
-            repaired, gains = decided.clone(), list[LayerGain]()
+
+        def attempts() -> Iterator[tuple[str, str, ModuleOp, ModuleOp]]:
+            for passes in self.candidates:
+                yield passes, passes, profiled, decided.clone()
+            others = None if equalized is None else equalized(samples)
+            if others is not None:
+                yield f"{EQUALIZE},{chosen}", chosen, *others
+
+        for name, passes, floats, repaired in attempts():
+            gains = list[LayerGain]()
             run = runs(passes)
-            run(repaired, "repair", samples=samples, floats=profiled, gained=gains.append)
+            run(repaired, "repair", samples=samples, floats=floats, gained=gains.append)
             run(repaired, "raise", "rescale")
-            found[passes] = judged(repaired)
-            before, after = noise_ratios(known, found[passes])
+            found[name] = judged(repaired)
+            before, after = noise_ratios(known, found[name])
             if after > before:
-                best, known, chosen, layers = repaired, found[passes], passes, tuple(gains)
+                best, known, chosen, layers = repaired, found[name], name, tuple(gains)
         mark_repaired(function_of(best, ENTRY), layers)
         ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
         others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)

@@ -169,9 +169,12 @@ class NnEqualize(ModulePass):
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if isinstance(function, FuncOp):
-                _equalize(list(_pairs(function)))
+        count("pairs equalized", equalize(op))
+
+
+def equalize(module: ModuleOp) -> int:
+    """Equalize the pairs of all functions of `module`: how many have changed."""
+    return sum(_equalize(list(_pairs(each))) for each in module.walk() if isinstance(each, FuncOp))
 
 
 def _pairs(function: FuncOp) -> Iterator[_Pair]:
@@ -229,8 +232,8 @@ def _flattens(op: ReshapeOp, axis: int) -> bool:
     return is_flat and DYNAMIC_INDEX not in sizes and found[1] == int(np.prod(sizes))
 
 
-def _equalize(pairs: Sequence[_Pair]) -> None:
-    """Find the factors of all pairs, and put them into weights and biases."""
+def _equalize(pairs: Sequence[_Pair]) -> int:
+    """Find the factors of all pairs, and put them into weights and biases: how many have changed."""
     sides: Mapping[Operation, _Sides | None] = {op: _sides(op) for pair in pairs for op in (pair.first, pair.last)}
     arrays = {op: _array(op, own.place).astype(np.float64) for op, own in sides.items() if own is not None}
     for _ in range(_SWEEPS):
@@ -256,7 +259,7 @@ def _equalize(pairs: Sequence[_Pair]) -> None:
         low, high = pair.factors.min(), pair.factors.max()
         text = f"is equalized with {named([pair.last])}: its channels are divided by {low:.3g} to {high:.3g}"
         emit_remark(pair.first, text)
-        count("pairs equalized")
+    return len(changed)
 
 
 def _scale(pair: _Pair) -> None:
