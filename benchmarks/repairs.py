@@ -10,6 +10,10 @@ tried, on samples that are held out; and how far each pass brought the error of 
 
 With `--short-sums` the rows are those of weights whose sums never saturate in 16 bits, beside 8 bits without that.
 
+With `--spectra` there is no model: random weights of 4 bits, one scale for each of 64 channels, are multiplied by data
+whose second moments have eigenvalues that fall as a power of their place. Codes are chosen by samples, and judged by
+the moments that these were drawn from: the signal-to-noise ratio of the products, and the noise against nearest codes.
+
 With `--choices N` the rows are of a search by a budget instead (`qmlir search --mode budget`): how well the predicted
 loss orders choices of 4 and 8 bits for the weights of each layer, against the divergence of their executed integers on
 test images, all choices or N that are drawn; and the models that the search evaluates, against those of the greedy one.
@@ -18,6 +22,7 @@ test images, all choices or N that are drawn; and the models that the search eva
 import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +31,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 import qmlir
 from benchmarks.rows import BenchRow, print_rows
+from qmlir.arithmetic.adaptive_rounding import ByMoments, adaround
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.losses import divergence
+from qmlir.arithmetic.weight_rounding import F64, CodeGrid, error, gptq, settled
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.settings import QuantizeSettings
@@ -72,63 +79,87 @@ _SHORT: dict[str, QuantizeSettings] = {
 }
 
 
-def measured(model: Path, archive: Path, chosen: Mapping[str, QuantizeSettings], samples: int) -> Iterator[BenchRow]:
+@dataclass(frozen=True)
+class _Images:
+    """A model with one input, and the images that calibrate and judge it."""
+
+    module: ModuleOp
+    name: str
+    """That of its input."""
+
+    stem: str
+    data: Array
+    """Those of the training set."""
+
+    tested: Array
+    classes: Array
+    """Of `tested`."""
+
+    @staticmethod
+    def load(model: Path, archive: Path, samples: int, images: int | None) -> "_Images":
+        """`samples` images that calibrate, and `images` of the test set, or all."""
+        module = qmlir.load(model)
+        (port,) = inputs_of(function_of(module, "main"))
+        shape = tensor(port.type).get_shape()
+        with np.load(archive) as found:
+            data, tested = (
+                ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images))
+            )
+            return _Images(module, port.name, model.stem, data, tested, found["y_test"][:images])
+
+    @property
+    def calibrating(self) -> dict[str, Array]:
+        """The images that calibrate, by the name of the input."""
+        return {self.name: self.data}
+
+    def scores(self, module: ModuleOp | None = None) -> Array:
+        """What `module`, or else the model itself, gives on the test images."""
+        return scores_of(self.module if module is None else module, self.name, self.tested)
+
+
+def measured(of: _Images, chosen: Mapping[str, QuantizeSettings]) -> Iterator[BenchRow]:
     """The rows of one model, quantized by each of the `chosen` settings."""
-    module = qmlir.load(model)
-    (port,) = inputs_of(function_of(module, "main"))
-    shape = tensor(port.type).get_shape()
-    with np.load(archive) as found:
-        data, images = (
-            ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", None))
-        )
-        classes = found["y_test"]
-    wanted = scores_of(module, port.name, images)
-    right = float((wanted.argmax(1) == classes).mean())
-    yield BenchRow("float", 100 * right, None, "%", subject=model.stem)
+    wanted = of.scores()
+    right = float((wanted.argmax(1) == of.classes).mean())
+    yield BenchRow("float", 100 * right, None, "%", subject=of.stem)
     for what, settings in chosen.items():
         for effort in EFFORTS:
             begun = time.perf_counter()
-            quantized = qmlir.quantize(module, {port.name: data}, effort=effort, validate=False, **settings).module
+            quantized = qmlir.quantize(of.module, of.calibrating, effort=effort, validate=False, **settings).module
             taken = time.perf_counter() - begun
-            scores = scores_of(quantized, port.name, images)
+            scores = of.scores(quantized)
             sums = ErrorSums()
             sums.add(wanted, scores)
-            top1 = float((scores.argmax(1) == classes).mean())
+            top1 = float((scores.argmax(1) == of.classes).mean())
             name = f"{what}, effort {effort}"
-            yield BenchRow(f"{name}: top-1", 100 * top1, 100 * right - 0.5 if effort else None, "%", subject=model.stem)
-            yield BenchRow(f"{name}: scores", sums.sqnr_db, None, "dB", subject=model.stem)
-            yield BenchRow(f"{name}: quantizing", taken, None, "s", subject=model.stem)
+            yield BenchRow(f"{name}: top-1", 100 * top1, None, "%", subject=of.stem)
+            if effort:
+                yield BenchRow(f"{name}: top-1 below float", 100 * (right - top1), 0.5, "%", subject=of.stem)
+            yield BenchRow(f"{name}: scores", sums.sqnr_db, None, "dB", subject=of.stem)
+            yield BenchRow(f"{name}: quantizing", taken, None, "s", subject=of.stem)
 
 
-def by_layer(model: Path, archive: Path, names: Sequence[str], samples: int, images: int) -> Iterator[BenchRow]:
-    """The rows of one model's layers, on `images` of the test set."""
-    module = qmlir.load(model)
-    (port,) = inputs_of(function_of(module, "main"))
-    shape = tensor(port.type).get_shape()
-    with np.load(archive) as found:
-        data, tested = (
-            ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images))
-        )
+def by_layer(of: _Images, names: Sequence[str]) -> Iterator[BenchRow]:
+    """The rows of one model's layers, on the test images."""
     for what in names:
         for effort in (0, max(EFFORTS)):
-            given = {port.name: data}
-            made = qmlir.quantize(module, given, effort=effort, validate=False, **_SETTINGS[what])
-            sides = ModuleSubject(module, "float"), ModuleSubject(made.module, "quantized")
-            values = compare(*sides, {port.name: tested}).values
+            made = qmlir.quantize(of.module, of.calibrating, effort=effort, validate=False, **_SETTINGS[what])
+            sides = ModuleSubject(made.source, "float"), ModuleSubject(made.module, "quantized")
+            values = compare(*sides, {of.name: of.tested}).values
             for at, each in enumerate(values):
                 if each.operation in _LAYERS:
                     after = (value for value in values[at:] if not value.is_limited)  # behind what cuts it off
                     name = f"{what}, effort {effort}: {each.key}"
-                    yield BenchRow(name, next(after, each).sqnr_db, None, "dB", subject=model.stem)
+                    yield BenchRow(name, next(after, each).sqnr_db, None, "dB", subject=of.stem)
             if made.repair is None:
                 continue
             tried = ((made.repair.passes, made.repair.after_db), *made.repair.others)
             for passes, ratio in (("no repair", made.repair.before_db), *tried):
-                yield BenchRow(f"{what}, held out: {passes}", ratio, None, "dB", subject=model.stem)
+                yield BenchRow(f"{what}, held out: {passes}", ratio, None, "dB", subject=of.stem)
             for gain in made.repair.layers if made.repair.is_kept else ():
                 if gain.gain_db is not None:
                     name = f"{what}, {gain.repair}: {gain.layer}"
-                    yield BenchRow(name, gain.gain_db, None, "dB less", subject=model.stem)
+                    yield BenchRow(name, gain.gain_db, None, "dB less", subject=of.stem)
 
 
 def _ranks(figures: Sequence[float]) -> Array:
@@ -144,63 +175,102 @@ def _choices(names: Sequence[str], most: int) -> Iterator[dict[str, Width]]:
         yield {name: Width.NARROW for place, name in enumerate(names) if number >> place & 1}
 
 
-def ordered(model: Path, archive: Path, samples: int, choices: int, images: int) -> Iterator[BenchRow]:
-    """The rows of a search by a budget, of one model; `images` of the test set are the referee."""
-    module = qmlir.load(model)
-    (port,) = inputs_of(function_of(module, "main"))
-    shape = tensor(port.type).get_shape()
-    with np.load(archive) as found:
-        data, tested = (
-            ready_images(found[name][:most], shape) for name, most in (("x_train", samples), ("x_test", images))
-        )
-        classes = found["y_test"][:images]
+def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
+    """The rows of a search by a budget, of one model; the test images are the referee."""
+    module, given, tested = of.module, of.calibrating, {of.name: of.tested}
     output = output_name(module, None)
-    profiled = qmlir.quantize(module, {port.name: data}, validate=False).profiled
+    profiled = qmlir.quantize(module, given, validate=False).profiled
     layered = Layered(profiled, {"granularity": "channel"})
     names = [name for name, layer in layered.layers.items() if layer.weights]
-    batches = Batches(module, {port.name: data}, limit=SAMPLES, size=1)
+    batches = Batches(module, given, limit=SAMPLES, size=1)
     begun = time.perf_counter()
     known = predict(layered, batches, output, [(name, Width.NARROW) for name in names], Measurements(""))
-    yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=model.stem)
-    wanted = scores_of(module, port.name, tested)
+    yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=of.stem)
+    wanted = of.scores()
     predicted: list[float] = []
     alone: list[float] = []
     measured: list[float] = []
     for widths in _choices(names, choices):
         predicted.append(known.loss(widths))
         alone.append(sum(known.of(each) for each in widths.items()))
-        scores = qmlir.interpret(layered.quantized(widths), {port.name: tested})[output]
+        scores = qmlir.interpret(layered.quantized(widths), tested)[output]
         measured.append(divergence(scores.reshape(wanted.shape), wanted, 1.0)[0])
     for what, figures, bar in (("", predicted, 0.1), (", without pairs of layers", alone, None)):
         correlation = float(np.corrcoef(_ranks(figures), _ranks(measured))[0, 1])
         name = f"1 - rank correlation, {len(predicted)} of {1 << len(names)} choices{what}"
-        yield BenchRow(name, 1 - correlation, bar, "", subject=model.stem)
+        yield BenchRow(name, 1 - correlation, bar, "", subject=of.stem)
     begun = time.perf_counter()
-    greedy = search(module, {port.name: tested}, labels=classes, calibration={port.name: data}, drop=0.01, mode="raise")
-    yield BenchRow("greedy search", time.perf_counter() - begun, None, "s", subject=model.stem)
+    greedy = search(module, tested, labels=of.classes, calibration=given, drop=0.01, mode="raise")
+    yield BenchRow("greedy search", time.perf_counter() - begun, None, "s", subject=of.stem)
     begun = time.perf_counter()
     size = constant_bytes(layered, greedy.widths)
-    found = search(
-        module, {port.name: tested}, labels=classes, calibration={port.name: data}, weight_bytes=size, mode="budget"
-    )
-    yield BenchRow("search by a budget", time.perf_counter() - begun, None, "s", subject=model.stem)
+    found = search(module, tested, labels=of.classes, calibration=given, weight_bytes=size, mode="budget")
+    yield BenchRow("search by a budget", time.perf_counter() - begun, None, "s", subject=of.stem)
     for what, each in (("greedy", greedy), ("budget", found)):
-        yield BenchRow(f"{what}: top-1 at {size} bytes", 100 * each.accuracy, None, "%", subject=model.stem)
-        scores = qmlir.interpret(each.quantized.module, {port.name: tested})[output]
+        yield BenchRow(f"{what}: top-1 at {size} bytes", 100 * each.accuracy, None, "%", subject=of.stem)
+        scores = qmlir.interpret(each.quantized.module, tested)[output]
         lost = divergence(scores.reshape(wanted.shape), wanted, 1.0)[0]
-        yield BenchRow(f"{what}: divergence at {size} bytes", 1e3 * lost, None, "mnat", subject=model.stem)
+        yield BenchRow(f"{what}: divergence at {size} bytes", 1e3 * lost, None, "mnat", subject=of.stem)
     # The model as it was quantized is run for its accuracy, and as what the order of the layers is measured against.
     evaluated = 2 + len(greedy.ranking) + len(greedy.steps)
     name = f"models evaluated, of {evaluated} by the greedy search"
-    yield BenchRow(name, 1 / evaluated, 1 / 20, "", subject=model.stem)
+    yield BenchRow(name, 1 / evaluated, 1 / 20, "", subject=of.stem)
+
+
+_CHANNELS, _TERMS, _ROWS = 64, 288, 4096
+"""Weights of a 3x3 convolution of 32 channels, and the samples that choose their codes."""
+
+_POWERS = 1.0, 1.5, 2.0
+"""Second moments of the layers of trained networks have eigenvalues that fall like these."""
+
+_LEAST_GAIN = 6.0
+"""Decibels that codes of 4 bits are to gain over the nearest ones."""
+
+
+def _moments(rows: F64) -> F64:
+    return rows.T @ rows / len(rows)
+
+
+def by_spectrum(power: float) -> Iterator[BenchRow]:
+    """The rows of one layer of random weights, on data whose second moments have eigenvalues that fall by `power`."""
+    draw = np.random.default_rng(0)
+    weights = draw.normal(size=(_CHANNELS, _TERMS))
+    axes = np.linalg.qr(draw.normal(size=(_TERMS, _TERMS)))[0]
+    steps = np.broadcast_to(np.abs(weights).max(1, keepdims=True) / 7, weights.shape)
+    grid = CodeGrid(steps, np.full(weights.shape, -7.0), np.full(weights.shape, 7.0))
+    values = np.arange(1, _TERMS + 1) ** -power
+    known = (axes * values) @ axes.T
+    drawn = _moments((draw.normal(size=(_ROWS, _TERMS)) * np.sqrt(values)) @ axes.T)
+    nearest = grid.nearest(weights)
+    (learned,) = adaround(weights[None], nearest[None], grid, ByMoments(weights[None], drawn[None]))
+    chosen = {
+        "nearest": nearest,
+        "GPTQ": gptq(weights, grid, drawn),
+        "GPTQ and a descent": settled(weights, grid, drawn)[0],
+        "AdaRound": learned,
+    }
+    signal = error(weights, np.zeros_like(weights), grid, known)
+    noises = {name: error(weights, codes, grid, known) for name, codes in chosen.items()}
+    subject = f"eigenvalues of power {power:g}"
+    # Rounding one code after the other multiplies a squared step by the variance of a term given those to come, not by
+    # the variance itself. The product of the former is the determinant: their mean is at least the geometric mean of
+    # the eigenvalues, that of the latter is the arithmetic one.
+    limit = 10 * float(np.log10(values).mean() - np.log10(values.mean()))
+    yield BenchRow("noise against nearest, one code after the other: the limit", limit, None, "dB", subject=subject)
+    for name, noise in noises.items():
+        yield BenchRow(f"{name}: products", 10 * np.log10(signal / noise), None, "dB", subject=subject)
+        if name != "nearest":
+            than = 10 * float(np.log10(noise / noises["nearest"]))
+            yield BenchRow(f"{name}: noise against nearest", than, -_LEAST_GAIN, "dB", subject=subject)
 
 
 def main() -> None:
     """Measure the models that are named, and print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", nargs="+", metavar="FILE", help="a model and its archive of images, in turn")
+    parser.add_argument("pairs", nargs="*", metavar="FILE", help="a model and its archive of images, in turn")
     parser.add_argument("--samples", type=int, default=512, help="training images that calibrate (default: 512)")
     parser.add_argument("--short-sums", action="store_true", help="measure weights whose sums fit 16 bits")
+    parser.add_argument("--spectra", action="store_true", help="measure random weights, without a model")
     parser.add_argument("--choices", type=int, metavar="N", help="measure a search by a budget, on N choices of widths")
     parser.add_argument(
         "--settings", nargs="+", choices=tuple(_SETTINGS), default=tuple(_SETTINGS), help="widths to measure"
@@ -210,18 +280,21 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     files = [Path(each) for each in arguments.pairs]
-    if len(files) % 2:
-        parser.error("each model has an archive of images")
+    if arguments.spectra:
+        print_rows([row for power in _POWERS for row in by_spectrum(power)], as_json=arguments.json)
+        return
+    if not files or len(files) % 2:
+        parser.error("each model has an archive of images, one after the other; --spectra takes none")
     if arguments.layers and arguments.choices is not None:
         parser.error("--layers and --choices are two measurements")
     chosen = _SHORT if arguments.short_sums else {name: _SETTINGS[name] for name in arguments.settings}
 
     def rows_of(model: Path, archive: Path) -> Iterator[BenchRow]:
+        is_large = not arguments.layers and arguments.choices is None
+        of = _Images.load(model, archive, arguments.samples, None if is_large else arguments.images)
         if arguments.layers:
-            return by_layer(model, archive, arguments.settings, arguments.samples, arguments.images)
-        if arguments.choices is not None:
-            return ordered(model, archive, arguments.samples, arguments.choices, arguments.images)
-        return measured(model, archive, chosen, arguments.samples)
+            return by_layer(of, arguments.settings)
+        return measured(of, chosen) if arguments.choices is None else ordered(of, arguments.choices)
 
     pairs = zip(files[::2], files[1::2], strict=True)
     rows = [row for model, archive in pairs for row in rows_of(model, archive)]
