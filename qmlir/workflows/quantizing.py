@@ -1,7 +1,7 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import IO, Any, Unpack
 
@@ -190,6 +190,7 @@ class _Equalized:
         lowered = source.clone()
         self.run(lowered, "target", "lower")
         profiled = profile(lowered, samples, observers=self.observers)
+        profiled = replace(profiled, extreme_samples={})  # their numbers are those of the samples of the repair
         self.run(lowered, "profile", "mask", "balance", taken=profiled)
         return _Decided.of(source, profiled, lowered, self.run)
 

@@ -57,8 +57,9 @@ class Profile(Readable):
     """Who made the profile."""
 
     extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """The samples, counted from 0, that rule the range of a value: the first with its smallest number, and the first
-    with its largest; of a model with a batch size of its own the first sample of that batch. It may not be known."""
+    """The samples that rule the range of a value: the first with its smallest number, and the first with its largest;
+    of a model with a batch size of its own the first sample of that batch. They are counted from 0 among all that were
+    given, of which some may be held out: numbers may be larger than `samples`. It may not be known."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile, whole or not at all. Raises `DiagnosticError`."""
@@ -121,7 +122,7 @@ class Profile(Readable):
         samples = _of_type(head, "samples", int)
         if samples < 0:
             raise ProfileError(f"it is of {samples} samples, at least 0 is accepted")
-        extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry, samples))}
+        extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry))}
         statistics = {key: _statistics(key, entry) for key, entry in values.items()}
         passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
         return Profile(digest, samples, statistics, passes, tool, extremes)
@@ -183,16 +184,14 @@ def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:
     return fields[name]
 
 
-def _extreme_samples(key: str, entry: Any, samples: int) -> tuple[int, int] | None:
+def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
     """The samples that rule a range, `None` where the file does not say them."""
     found: Any = cast(dict[str, Any], entry).get(_EXTREME_SAMPLES) if isinstance(entry, dict) else None
     if found is None:
         return None
     numbers = cast(list[Any], found) if isinstance(found, list) else []
-    if len(numbers) != 2 or not all(type(each) is int and 0 <= each < samples for each in numbers):
-        raise ProfileError(
-            f"value '{key}': its \"{_EXTREME_SAMPLES}\" are two of {samples} samples, found {_json(found)}"
-        )
+    if len(numbers) != 2 or not all(type(each) is int and each >= 0 for each in numbers):
+        raise ProfileError(f"value '{key}': its \"{_EXTREME_SAMPLES}\" are two numbers from 0 on, found {_json(found)}")
     return numbers[0], numbers[1]
 
 

@@ -628,6 +628,16 @@ def test_an_effort_tries_the_equalized_model() -> None:
     assert module_text(lowered) == module_text(made.profiled)
 
 
+def test_a_profile_of_samples_some_of_which_are_held_out_reads_back() -> None:
+    """The samples that rule a range have their numbers among all."""
+    samples = _samples(32) * np.linspace(1, 2, 32, dtype=np.float32)[:, None]
+    samples[30] *= 2
+    made = quantize(_two_layers("c"), {"x": samples}, effort=1, validate=False)
+    assert made.profile.samples == 24
+    assert 30 in made.profile.extreme_samples["x"]
+    assert Profile.from_text(made.profile.to_text()) == made.profile
+
+
 def test_what_is_said_of_a_model_is_said_once() -> None:
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(str(each))):
