@@ -18,14 +18,16 @@ pytestmark = [pytest.mark.referee, pytest.mark.skipif(bool(missing()), reason=f"
 PAGE = """<!doctype html>
 <script type="module">
 import { load } from "./net/net.js";
-window.program = await load();
+window.loading = load();
 </script>
 """
 
 IN_BROWSER = """
-const done = arguments[2];
-const rows = arguments[0].map((image) => window.program.run({ [arguments[1]]: new Float32Array(image) }));
-done(rows.map((row) => Object.values(row).map((array) => [...array])));
+const [images, input, done] = arguments;
+window.loading.then((program) => {
+  const rows = images.map((image) => program.run({ [input]: new Float32Array(image) }));
+  done(rows.map((row) => Object.values(row).map((array) => [...array])));
+});
 """
 
 
@@ -53,7 +55,7 @@ def in_chromium(
 
 @needs_chromium
 @pytest.mark.skipif(not MODELS.is_dir(), reason="the models are not here")
-@pytest.mark.parametrize("name", [*NAMES, RESNET])
+@pytest.mark.parametrize("name", [*(pytest.param(each, marks=pytest.mark.sweep) for each in NAMES), RESNET])
 def test_chromium(name: str, tmp_path: Path) -> None:
     subject = WasmSubject(name, MODELS, tmp_path)
     wanted = [qmlir.interpret(subject.module, [image]) for image in subject.test]

@@ -102,9 +102,11 @@ def test_the_page(module: ModuleOp, images: np.ndarray, tmp_path: Path) -> None:
     if browsers.CHROMIUM is None or browsers.DRIVER is None:
         pytest.skip("no chromium and chromedriver in the PATH")
     chains = pytest.importorskip("selenium.webdriver.common.action_chains")
+    waits = pytest.importorskip("selenium.webdriver.support.wait")
     write(module, "wasm", tmp_path)
     with browsers.served(tmp_path) as address, browsers.chromium() as browser:
         browser.get(f"{address}/index.html")
+        waits.WebDriverWait(browser, 30).until(lambda page: page.execute_script("return window.ready"))
         found: list[int] = []
         for image in images:
             shades = np.rint(255 * image.ravel()).astype(int)

@@ -48,8 +48,13 @@ def _short(triple: str) -> str:
     return "-".join([parts[0], *parts[2:]]) if len(parts) == 4 else triple
 
 
+_WASM_LD = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(30, 19, -1)))
+"""The linker by its name, and as Debian has it: with the version of LLVM, which is as new as what writes the object."""
+
+
 def _wasm_linker(_: str) -> Sequence[str] | None:
-    return None if shutil.which("wasm-ld") is None else ["wasm-ld"]
+    found = next(filter(shutil.which, _WASM_LD), None)
+    return None if found is None else [found]
 
 
 def _wasm_linker_of_zig(_: str) -> Sequence[str] | None:
