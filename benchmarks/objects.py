@@ -3,11 +3,12 @@
 Quantized models are emitted as objects for each machine, linked with a main in C by its compiler, and run by an
 emulator, or by node for WebAssembly. The elements of outputs whose bits are not those of the interpreter are counted.
 A machine whose tools are missing is a row that says which. `--instructions` counts, instead, what the inner loops of
-convolutions are made of for a processor of ARM that has `sdot`. It ends with 1 where elements differ.
+convolutions are made of for a processor of ARM that has `sdot`. It ends with 1 where a bar is missed.
 """
 
 import argparse
 import importlib.util
+import math
 import re
 import shutil
 import subprocess
@@ -213,7 +214,7 @@ def instruction_rows(cpu: str = "cortex-a76") -> Iterator[BenchRow]:
         body = inner_loop(assembly, "sdot")
         count = body.count("sdot")
         names = sorted(set(body), key=lambda name: (-body.count(name), name))
-        figure, title = len(body) / max(count, 1), "instructions for 16 multiply-adds"
+        figure, title = len(body) / count if count else math.inf, "instructions for 16 multiply-adds"
         yield BenchRow(title, figure, SLACK * IDEAL, f"(ideal {IDEAL:g})", subject=layer.title)
         for name in names:
             yield BenchRow(name, body.count(name), None, "in the inner loop", subject=layer.title)
@@ -228,11 +229,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--instructions", action="store_true", help="count instructions of inner loops instead")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     given = parser.parse_args(arguments)
-    if given.instructions:
-        print_rows(list(instruction_rows()), as_json=given.json)
-        return 0
+    made = (
+        instruction_rows()
+        if given.instructions
+        else machine_rows(given.models, given.model or SUBJECTS, given.machine or list(MACHINES))
+    )
     rows: list[BenchRow] = []
-    for row in machine_rows(given.models, given.model or SUBJECTS, given.machine or list(MACHINES)):
+    for row in made:
         print(f"{row.title}: {row.figure:g} {row.unit}", file=sys.stderr, flush=True)
         rows.append(row)
     print_rows(rows, as_json=given.json)

@@ -100,7 +100,7 @@ def _tiles(isa: InstructionSet) -> tuple[_Tile, _Tile]:
     variants = {row.variant for row in isa.rows}
     step = _FUSED if "splat_fma" in variants else _APART
     floats = _Tile("f32", "f32", lanes, 1, vectors, _ONE_SPLAT, step)
-    return (_bytes if variants & {"u8s8_dot", "s8s8_dot"} else _pairs)(lanes, vectors), floats
+    return (_bytes if variants & {"u8s8_dot", "s8s8_dot", "s8s8_lanes"} else _pairs)(lanes, vectors), floats
 
 
 def _text(tile: _Tile, isa: str) -> str:

@@ -214,6 +214,7 @@ TREE = Contribution(
         "u8s8_short2": "qmlir.targets.cpu.variants.short_sums:U8S8_SHORT2",
         "u8s8_short4": "qmlir.targets.cpu.variants.short_sums:U8S8_SHORT4",
         "s8s8_dot": "qmlir.targets.cpu.variants.bytes:S8S8_DOT",
+        "s8s8_lanes": "qmlir.targets.cpu.variants.byte_lanes:S8S8_LANES",
         "i16_pairs": "qmlir.targets.cpu.variants.i16_pairs:I16_PAIRS",
         "depthwise": "qmlir.targets.cpu.variants.depthwise:DEPTHWISE",
         "splat_bytes": "qmlir.targets.cpu.variants.stored_bytes:SPLAT_BYTES",

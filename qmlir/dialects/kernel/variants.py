@@ -167,6 +167,9 @@ class Variant:
     input_element: IntegerType | None = None
     """What `x` is held in, `None` for any type."""
 
+    holds_signed: bool = False
+    """Whether unsigned bytes of `x` are moved into the signed range before, in memory, rather than where loops read."""
+
     is_centred: bool = False
     """Whether `x` is held there without its zero point."""
 
@@ -192,6 +195,11 @@ class Variant:
     def offset(self, *, is_unsigned: bool) -> int:
         """What is added to an element of `x` that is read."""
         return 0 if self.reads_unsigned is None else 128 * (self.reads_unsigned - is_unsigned)
+
+    @property
+    def makes_signed(self) -> bool:
+        """Whether what loops read of `x` has a sign, whatever it was."""
+        return self.is_centred or self.holds_signed
 
     @property
     def reads_neighbours(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i32, i64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i8, i32, i64
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
@@ -175,7 +175,7 @@ def _ends_elsewhere(value: SSAValue) -> bool:
 
 
 def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_past: bool) -> SSAValue:
-    """`x` as the loops read it: widened where they say so, and in memory of our own where they read past its end."""
+    """`x` as loops read it: widened or moved as they say, and in memory of our own where they read past its end."""
     identity = AffineMap.identity(len(shaped(op.x)[0]))
     source = Input(op.x, identity, op.input_unsigned is not None)
     zero_point = op.input_zero_point.value.data
@@ -186,6 +186,12 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
             return (element.to(i32) - zero_point).to(wide) if zero_point else element.to(wide)
 
         return at.compute([source], shaped(op.x)[0], wide, centred)
+    if variant.holds_signed and op.input_unsigned is not None:
+
+        def moved(element: Scalar) -> Scalar:
+            return (element.to(i32) - 128).to(i8)
+
+        return at.compute([source], shaped(op.x)[0], i8, moved)
     if reads_past and _ends_elsewhere(op.x):
         return at.compute([source], shaped(op.x)[0], shaped(op.x)[1], unchanged)
     return op.x
@@ -270,7 +276,7 @@ def _replacement(
 ) -> PackedOp:
     outs = [] if op.outs is None else [op.outs]
     properties: dict[str, Attribute] = {name: each for name, each in op.properties.items() if name not in _FOLDED}
-    for name in ("schedule", "input_unsigned") if layout.variant.is_centred else ("schedule",):
+    for name in ("schedule", "input_unsigned") if layout.variant.makes_signed else ("schedule",):
         properties.pop(name, None)
     if isinstance(op, ConvOp):
         properties["kernel_shape"] = DenseArrayBase.from_list(i64, op.window())
@@ -389,7 +395,7 @@ class PackBlocks(RewritePattern):
         block = Block(arg_types=[f32])
         block.add_op(KernelYieldOp(block.args[0]))
         properties: dict[str, Attribute] = {"offset": IntegerAttr(_input_offset(op, variant), i32)}
-        if op.input_unsigned is not None and not variant.is_centred:
+        if op.input_unsigned is not None and not variant.makes_signed:
             properties["input_unsigned"] = op.input_unsigned
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         made = packed_blocks(at, (x, by_channel, scales), packed_by, schedule, Region(block), properties)

@@ -16,7 +16,13 @@ class ByteDots(TiledVariant):
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(4 * emit.lanes)
-        value = wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i8)))
+        return self.moved(
+            emit, x, wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i8)))
+        )
+
+    def moved(self, emit: VectorEmitter, x: Operand, value: SSAValue) -> SSAValue:
+        """A register of bytes of `x` in the range that is multiplied."""
+        wide = emit.with_lanes(4 * emit.lanes)
         is_moved = x.is_unsigned != self.reads_unsigned
         return wide.binary(arith.XOrIOp, value, wide.constant(-128, i8)) if is_moved else value
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8, i16
-from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.simd.lanes import DotAccumulateOp, MultiplyPairsOp
-from qmlir.targets.cpu.loops.contraction.geometry import Window, load
+from qmlir.targets.cpu.loops.contraction.geometry import Window
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 from qmlir.targets.cpu.variants.bytes import ByteDots
@@ -42,13 +41,13 @@ class ShortSumWriter(TileWriter):
 
         def added(inner: VectorEmitter, number: Index, before: Registers) -> Registers:
             step = add(inner, first, add(inner, number, 1))
-            products = self._products(inner, len(sums), len(sums[0]), window, weights, step)
+            products = self._products(inner, sums, window, weights, step)
             return [
                 [inner.binary(arith.AddiOp, *each) for each in zip(*rows, strict=True)]
                 for rows in zip(before, products, strict=True)
             ]
 
-        short = self._products(emit, len(sums), len(sums[0]), window, weights, first)
+        short = self._products(emit, sums, window, weights, first)
         if count > 1:
             short = self._carried(emit, count - 1, short, added)
         ones = emit.with_lanes(2 * emit.lanes).constant(1, i16)
@@ -58,14 +57,12 @@ class ShortSumWriter(TileWriter):
         ]
 
     def _products(
-        self, emit: VectorEmitter, rows: int, vectors: int, window: Window, weights: list[Index], step: Index
-    ) -> list[list[SSAValue]]:
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index
+    ) -> Registers:
         """The products of one step of a tile, neighbours added."""
-        width = self.schedule.lanes * self.variant.group
-        loaded = [load(emit, self.geometry.w, [*weights, step, vector * width], width) for vector in range(vectors)]
-        self._prefetch(emit, [*weights[2:], step], rows)
+        loaded = self._step_weights(emit, sums, weights, step)
         moved = window.moved(emit, times(emit, step, self.variant.group))
-        read = [self.variant.read(emit, self.geometry.x, moved.row(emit, row), None) for row in range(rows)]
+        read = [self.variant.read(emit, self.geometry.x, moved.row(emit, row), None) for row in range(len(sums))]
         return [[emit.insert(MultiplyPairsOp(x, each)) for each in loaded] for x in read]
 
 

@@ -41,6 +41,7 @@ def test_splat_has_the_channels_of_a_term_beside_each_other() -> None:
         ("u8s8_dot", "input_unsigned,", 0),
         ("s8s8_dot", "", 0),
         ("s8s8_dot", "input_unsigned,", -128),
+        ("s8s8_lanes", "", 0),
     ],
 )
 def test_dots_of_bytes_have_the_terms_of_a_channel_beside_each_other(variant: str, flags: str, added: int) -> None:

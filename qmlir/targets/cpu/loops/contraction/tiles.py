@@ -306,12 +306,8 @@ class TileWriter:
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index, valid: int
     ) -> Registers:
         """One step of all sums: the weights of the block, and each row of `x`."""
-        lanes, group = self.schedule.lanes, self.variant.group
-        loaded = [
-            load(emit, self.geometry.w, [*weights, step, vector * lanes * group], lanes * group)
-            for vector in range(len(sums[0]) // self._apart)
-        ]
-        self._prefetch(emit, [*weights[2:], step], len(sums))
+        group = self.variant.group
+        loaded = self._step_weights(emit, sums, weights, step)
         self._prefetch_rows(emit, window, step, len(sums))
         moved = window.moved(emit, times(emit, step, group * self.variant.parts))
         for part in range(self.variant.parts):
@@ -321,6 +317,16 @@ class TileWriter:
             added = self._add_part(emit, parts, moved.moved(emit, part * group), own, valid)
             sums = [[*row[:first], *new, *row[first + len(own) :]] for row, new in zip(sums, added, strict=True)]
         return sums
+
+    def _step_weights(self, emit: VectorEmitter, sums: Registers, weights: list[Index], step: Index) -> list[SSAValue]:
+        """The weights of a step, a register for each vector of channels."""
+        width = self.schedule.lanes * self.variant.group
+        loaded = [
+            load(emit, self.geometry.w, [*weights, step, vector * width], width)
+            for vector in range(len(sums[0]) // self._apart)
+        ]
+        self._prefetch(emit, [*weights[2:], step], len(sums))
+        return loaded
 
     def _add_part(
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[SSAValue], valid: int

@@ -32,3 +32,27 @@ func.func @pairs(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
   }
   func.return %0 : tensor<1x2xi32>
 }
+
+// Bytes without a sign are moved into the signed range before the loops, which read the ones of a sign as they are: the
+// sums are 128 - 3 times those of the weights short.
+// CHECK-LABEL: @moved(
+// CHECK-SAME: [[X:%.+]]: tensor<1x4xi8>) -> tensor<1x2xi32>
+// CHECK: arith.constant dense<[1250, 3250]> : tensor<2xi32>
+// CHECK: linalg.generic {{.*}} ins([[X]] : tensor<1x4xi8>)
+// CHECK-NEXT: ^bb0([[E:%.+]]: i8, {{%.+}}: i8):
+// CHECK-NEXT: [[WIDE:%.+]] = arith.extui [[E]] : i8 to i32
+// CHECK-NEXT: [[C:%.+]] = arith.constant 128 : i32
+// CHECK-NEXT: [[LESS:%.+]] = arith.subi [[WIDE]], [[C]] : i32
+// CHECK-NEXT: arith.trunci [[LESS]] : i32 to i8
+// CHECK: kernel.packed_matmul
+// CHECK-NOT: input_unsigned
+func.func @moved(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
+  %w = arith.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8]]> : tensor<2x4xi8>
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
+    input_unsigned, input_zero_point = 3 : i32,
+    schedule = #kernel.schedule<variant = "s8s8_lanes", lanes = 2, k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x2xi32>
+}

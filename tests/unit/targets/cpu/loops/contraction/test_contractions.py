@@ -194,7 +194,7 @@ def test_panels(
     np.testing.assert_array_equal(compiled, expected)
 
 
-@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2-vnni", "neon"])
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2-vnni", "neon", "neon-dotprod"])
 @pytest.mark.parametrize("seed", range(8))
 def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of bytes with zero points on both sides, where the table leaves none of them to pairs for its size."""
@@ -211,7 +211,7 @@ def test_all_variants_are_chosen() -> None:
     chosen = set[str]()
     for seed in range(50):
         for make in (convolution, product):
-            for isa in ("avx512-vnni", "avx2", "neon", "portable"):
+            for isa in ("avx512-vnni", "avx2", "neon", "neon-dotprod", "portable"):
                 module = parse_module(ENVIRONMENT.new_context(), make(seed).text)
                 run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
