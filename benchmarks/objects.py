@@ -3,7 +3,8 @@
 Quantized models are emitted as objects for each machine, linked with a main in C by its compiler, and run by an
 emulator, or by node for WebAssembly. The elements of outputs whose bits are not those of the interpreter are counted.
 A machine whose tools are missing is a row that says which. `--instructions` counts, instead, what the inner loops of
-convolutions are made of for a processor of ARM that has `sdot`. It ends with 1 where a bar is missed.
+convolutions are made of for a processor of ARM that has `sdot`, `--microcontroller` the memory of C on a Cortex-M4
+(`benchmarks.microcontroller`). It ends with 1 where a bar is missed.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import qmlir
 from benchmarks.accuracy import MODELS, NAMES, Digits
 from benchmarks.emitted import main_text, outputs_in
 from benchmarks.layers import Convolution
+from benchmarks.microcontroller import TINY_MODELS, microcontroller_rows
 from benchmarks.rows import BenchRow, print_rows
 from benchmarks.subjects import batch_axis
 from qmlir.arithmetic.arrays import Array
@@ -224,16 +226,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the rows; how the command ends."""
     parser = argparse.ArgumentParser("python -m benchmarks.objects", description=__doc__)
     parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
-    parser.add_argument("--model", action="append", choices=SUBJECTS, help="this one alone; may be repeated")
+    parser.add_argument(
+        "--model", action="append", choices=(*SUBJECTS, *TINY_MODELS), help="this one alone; may be repeated"
+    )
     parser.add_argument("--machine", action="append", choices=list(MACHINES), help="this one alone; may be repeated")
     parser.add_argument("--instructions", action="store_true", help="count instructions of inner loops instead")
+    parser.add_argument("--microcontroller", action="store_true", help="flash and RAM of C on a Cortex-M4 instead")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     given = parser.parse_args(arguments)
-    made = (
-        instruction_rows()
-        if given.instructions
-        else machine_rows(given.models, given.model or SUBJECTS, given.machine or list(MACHINES))
-    )
+    if given.instructions:
+        made = instruction_rows()
+    elif given.microcontroller:
+        made = microcontroller_rows(given.models, [name for name in given.model or TINY_MODELS if name in TINY_MODELS])
+    else:
+        made = machine_rows(given.models, given.model or SUBJECTS, given.machine or list(MACHINES))
     rows: list[BenchRow] = []
     for row in made:
         print(f"{row.title}: {row.figure:g} {row.unit}", file=sys.stderr, flush=True)
