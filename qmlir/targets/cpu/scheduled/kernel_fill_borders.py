@@ -1,23 +1,125 @@
-"""`kernel-fill-borders`: what a slice will be written over is not filled before.
+"""`kernel-fill-borders`: what a slice will be written over is not filled before, and a border is used again.
 
 A padded tensor is a fill, into which a slice is inserted. Only what lies around the slice needs the fill; for an image
-that is a small part of the memory.
+that is a small part of the memory. What is padded for one reader is written there at once (by `kernel-bufferize`) where
+the others read it there, too. Where one of them makes the next tensor with that border, element by element, it writes
+over it: a block of a residual network then holds two images, where it would hold three.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.dialects.tensor import InsertSliceOp
+from xdsl.dialects.tensor import EmptyOp, ExtractSliceOp, InsertSliceOp
+from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.kernel.attributes import OVERWRITTEN
 from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
+
+
+def _bounds(op: InsertSliceOp | ExtractSliceOp) -> list[list[int]]:
+    """The static offsets, sizes and strides of a slice."""
+    return [list(integer_list(each)) for each in (op.static_offsets, op.static_sizes, op.static_strides)]
+
+
+def _is_image(op: InsertSliceOp) -> bool:
+    """Whether `op` puts all channels of an image, or of several, into a larger one, at a place that is known."""
+    if op.offsets or op.sizes or op.strides or len(shaped(op.source)[0]) != len(shaped(op.dest)[0]):
+        return False
+    offsets, sizes, strides = _bounds(op)
+    return set(strides) == {1} and offsets[-1] == 0 and sizes[-1] == shaped(op.dest)[0][-1]
+
+
+def _border(op: InsertSliceOp) -> Attribute | None:
+    """The constant that lies around what `op` inserts, `None` where it isn't a constant."""
+    below = op.dest.owner
+    if isinstance(below, InsertSliceOp):
+        return _border(below) if _bounds(below) == _bounds(op) else None
+    value = below.inputs[0].owner if isinstance(below, FillOp) else None
+    return value.value if isinstance(value, ConstantOp) else None
+
+
+def _reads_rows(use: Use) -> bool:
+    """Whether it is a convolution by a window: its loops go row by row, and gaps between rows are nothing to them."""
+    op = use.operation
+    if not isinstance(op, PackedConvOp) or use.index == 1:
+        return False
+    return any(each != 1 for each in (*op.window(), *integer_list(op.strides)))
+
+
+def _read_there(op: InsertSliceOp) -> None:
+    """Let whatever else reads what `op` inserts read it where it lies then."""
+    others = [use for use in op.source.uses if use.operation is not op]
+    if not others or not isinstance(op.source.owner, PackedOp) or not op.dest.has_one_use() or _border(op) is None:
+        return
+    if not all(use.operation.parent is op.parent and op.is_before_in_block(use.operation) for use in others):
+        return
+    if not all(map(_reads_rows, others)):
+        return
+    offsets, sizes, strides = _bounds(op)
+    for use in others:
+        view = ExtractSliceOp.from_static_parameters(op.result, offsets, sizes, strides)
+        Rewriter.insert_op(view, InsertPoint.after(op))
+        use.operation.operands[use.index] = view.result
+    count("tensors read where they have a border", len(others))
+
+
+def _users(value: SSAValue) -> Iterator[Operation]:
+    """What uses a tensor or slices of it; not the slices."""
+    for use in value.uses:
+        if isinstance(use.operation, ExtractSliceOp):
+            yield from _users(use.operation.result)
+        else:
+            yield use.operation
+
+
+def _bordered_before(op: InsertSliceOp, writer: Operation) -> InsertSliceOp | None:
+    """What put the tensor into the same border that `writer` reads last, each element before it writes one."""
+    style = destination_style(writer)
+    for place, operand in enumerate(writer.operands):
+        view = operand.owner
+        if not isinstance(view, ExtractSliceOp) or not isinstance(before := view.source.owner, InsertSliceOp):
+            continue
+        if style is None or not style.may_overwrite(place, 0) or before.result.type != op.result.type:
+            continue
+        if before.parent is not op.parent or _bounds(view) != _bounds(op) or _bounds(before) != _bounds(op):
+            continue
+        ends = all(each is writer or each.is_before_in_block(writer) for each in _users(before.result))
+        if ends and view.result.has_one_use() and _border(before) == _border(op):
+            return before
+    return None
+
+
+def _use_border_again(op: InsertSliceOp) -> None:
+    """Insert into the tensor with the same border whose place this one takes."""
+    writer, fill = op.source.owner, op.dest.owner
+    if not isinstance(writer, Operation) or not isinstance(fill, FillOp) or not op.source.has_one_use():
+        return
+    if _border(op) is None or writer.parent is not op.parent or len(writer.results) != 1:
+        return
+    # Others than packed operations might take the memory out of the arena, in which loops may read past its end.
+    if not all(isinstance(each, PackedOp) for each in _users(op.result)):
+        return
+    before = _bordered_before(op, writer)
+    if before is not None:
+        op.operands[1] = before.result
+        if not fill.results[0].uses:
+            empty = fill.outputs[0].owner
+            Rewriter.erase_op(fill)
+            if isinstance(empty, EmptyOp) and not empty.tensor.uses:
+                Rewriter.erase_op(empty)
+        count("borders used again")
 
 
 class FillBorder(RewritePattern):
@@ -48,6 +150,10 @@ class KernelFillBorders(ModulePass):
     The attribute `kernel.overwritten` has the offsets and the sizes of the slice. What a fill leaves there concerns
     nobody: its one user writes over it.
 
+    First, convolutions by windows that read what gets a border of a constant, in their epilogue or as their input, read
+    it where it lies inside the border. Where one of them reads it last, element by element, and its result gets the
+    same border, that is inserted in its place, and needs no fill.
+
     Before:
 
     ```mlir
@@ -75,4 +181,9 @@ class KernelFillBorders(ModulePass):
     name = "kernel-fill-borders"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        padded = [each for each in op.walk() if isinstance(each, InsertSliceOp) and _is_image(each)]
+        for each in padded:
+            _read_there(each)
+        for each in padded:
+            _use_border_again(each)
         apply_patterns_greedily(op, [FillBorder()], ctx)

@@ -3,9 +3,9 @@
 A tensor whose last use is `insert_slice` is written straight into the destination: concatenations and padding then move
 nothing. The destination must be one chain from an empty tensor: fills, and insertions of slices that have no element in
 common, each value used once, so that each is written over the one before. What the chain begins with moves in front of
-the operation that writes the tensor. What an iteration of a loop leaves for the next is written where that looks for
-it, if nobody reads there any more. A tensor that the function returns, itself or under another shape, is written into
-the memory of that result.
+the operation that writes the tensor. Or it must be there before that operation, and have no reader after it. What an
+iteration of a loop leaves for the next is written where that looks for it, if nobody reads there any more. A tensor
+that the function returns, itself or under another shape, is written into the memory of that result.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, is_tensor
-from qmlir.targets.cpu.scheduled.bufferization.slices import are_disjoint, bounds, is_static
+from qmlir.targets.cpu.scheduled.bufferization.slices import are_disjoint, bounds, is_same_slice, is_static
 
 
 @dataclass
@@ -84,12 +84,44 @@ class _Placer:
         if family.last_use > aliases.position[insertion]:
             return
         begin = self._beginning(insertion)
+        if begin is None and self._ends_there(insertion, root, writer):
+            begin = []
         if begin is None:
             return
         self.found.in_slices[root] = insertion
         self.begins[root] = begin
         self._move_in_front(begin, writer)
         count("tensors written into a slice")
+
+    # The destination may have been read, too, if it has all of its values in front of the writer and nobody reads them
+    # after it: then the insertion, which is in place, is what they end with. The writer itself may read the very slice,
+    # element by element. Members of the family that begin at the insertion are those of its result.
+    def _ends_there(self, insertion: tensor.InsertSliceOp, root: SSAValue, writer: Operation) -> bool:
+        """Whether nobody but `insertion` wants what its destination holds when the slice begins to be written."""
+        position, block = self.aliases.position, insertion.parent
+        if not self.aliases.is_in_place(insertion, 0):
+            return False
+        before = position[writer]
+        if isinstance(writer, tensor.EmptyOp):  # it is written by its one user
+            user = root.get_user_of_unique_use()
+            if user is None or user.parent is not block:
+                return False
+            writer = user
+        style = destination_style(writer) if len(writer.results) == 1 else None
+        for member in self.aliases.family(insertion.dest).everyone:
+            owner = member.owner
+            if isinstance(owner, Operation) and position[owner] >= position[insertion]:
+                continue
+            if not isinstance(owner, Operation) or owner.parent is not block or position[owner] >= before:
+                return False
+            is_slice = isinstance(owner, tensor.ExtractSliceOp) and is_same_slice(owner, insertion)
+            for use in member.uses:
+                if position[use.operation] < position[writer] or use.operation is insertion:
+                    continue
+                reads_first = is_slice and style is not None and style.may_overwrite(use.index, 0)
+                if use.operation is not writer or not reads_first:
+                    return False
+        return True
 
     def _beginning(self, insertion: tensor.InsertSliceOp) -> list[Operation] | None:
         """What the destination of `insertion` begins with, if that is a chain; `None` otherwise."""

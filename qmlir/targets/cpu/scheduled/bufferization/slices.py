@@ -86,6 +86,12 @@ def are_disjoint(first: SliceOp, second: SliceOp) -> bool:
     return mine is not None and other is not None and any(map(_apart, mine, other))
 
 
+def is_same_slice(first: SliceOp, second: SliceOp) -> bool:
+    """Whether two slices certainly are the same elements of tensors of one shape, in the same order."""
+    mine = _ranges(first)
+    return mine is not None and mine == _ranges(second)
+
+
 def is_static(op: SliceOp) -> bool:
     """Whether offsets, sizes and strides are numbers."""
     return _ranges(op) is not None
