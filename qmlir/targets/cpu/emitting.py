@@ -7,13 +7,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.fingerprint import fingerprint
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
-from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named
+from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named, machine_forms
 from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
@@ -52,10 +52,14 @@ def emit(
     which every processor has, or the best one of the machine). Machine code is for a `triple` of LLVM (default: this
     computer's, or WebAssembly's), a `cpu` (`host` is this one; default: any of the triple's) and `features` beside its
     own. The card of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form, instruction
-    set or triple, for a name that C has not, for open sizes, and for what has no such form.
+    set or triple, for a machine of a form that is for all of them, for a name that C has not, for open sizes, and for
+    what has no such form.
     """
     row = form_named(form)
     checked_name(name)
+    given = [f"{key} {value}" for key, value in (("triple", triple), ("cpu", cpu), ("features", features)) if value]
+    if given and not row.is_for_machine:
+        raise text_error(f"'{form}' is for every machine: found {given[0]}, which is for {machine_forms()}")
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)

@@ -17,7 +17,7 @@ from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.compiler import EMITTERS
-from qmlir.targets.cpu.emitters.ahead import FORMS, form_named
+from qmlir.targets.cpu.emitters.ahead import FORMS, form_named, machine_forms
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
 from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.ports import checked_name
@@ -104,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compile a model and save the program. Raises `DiagnosticError`."""
     output = Path(arguments.output)
+    _check_machine(arguments)
     if arguments.emit != EMIT_PROGRAM:
         return _emit(arguments, session, output)
     check_target(output, PROGRAM)
@@ -144,11 +145,26 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
+def _check_machine(arguments: argparse.Namespace) -> None:
+    """Raise `DiagnosticError` for a machine where none is chosen: by a program in Python, or in C."""
+    if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
+        return
+    given = {"--target-triple": arguments.target_triple, "--cpu": arguments.cpu, "--features": arguments.features}
+    for option, value in given.items():
+        if value:
+            raise text_error(f"{option} is for --emit {machine_forms()}, found --emit {arguments.emit}")
+
+
 def _check_emission(arguments: argparse.Namespace) -> None:
     """Raise `DiagnosticError` for options that mean nothing without Python, and for an unknown form or name."""
     form_named(arguments.emit)
     checked_name(arguments.name)
-    given = {"--length": arguments.length, "--target": arguments.target, "--threads": arguments.threads != 1}
+    given = {
+        "--length": arguments.length,
+        "--target": arguments.target,
+        "--threads": arguments.threads != 1,
+        "--emitter": arguments.emitter != EMITTERS[0],
+    }
     for option, is_given in given.items():
         if is_given:
             raise text_error(f"{option} is for --emit {EMIT_PROGRAM}, found --emit {arguments.emit}")

@@ -39,9 +39,14 @@ class AheadForm:
     features: str = ""
     has_header: bool = True
 
+    @property
+    def is_for_machine(self) -> bool:
+        """Whether it is the code of one machine, which is chosen, or a text for all of them."""
+        return not self.isa
+
     def target_text(self, machine: AheadMachine) -> str:
         """The machine for a reader."""
-        if self.emitter == "c":
+        if not self.is_for_machine:
             return "any machine"
         target = code_target(machine)
         return " ".join(each for each in (target.triple, target.cpu, target.features) if each)
@@ -66,6 +71,11 @@ FORMS: Mapping[str, AheadForm] = {
     ),
 }  # fmt: skip
 """Every form by its name."""
+
+
+def machine_forms() -> str:
+    """The names of the forms that are for a machine."""
+    return ", ".join(name for name, form in FORMS.items() if form.is_for_machine)
 
 
 def form_named(name: str) -> AheadForm:

@@ -285,6 +285,24 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"libnet.a", "net.h", "net.json"}
 
 
+@pytest.mark.parametrize("form", ["c", "program"])
+@pytest.mark.parametrize("option", ["--target-triple", "--cpu", "--features"])
+def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", form, option, "x"]) == 1
+    wanted = f"error: {option} is for --emit object, static, shared, found --emit {form}\n"
+    assert capsys.readouterr().err == wanted
+
+
+def test_an_emitter_of_python_where_no_python_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--emitter", "llvm"]) == 1
+    assert capsys.readouterr().err == "error: --emitter is for --emit program, found --emit c\n"
+
+
+def test_c_is_for_every_machine() -> None:
+    with pytest.raises(DiagnosticError, match="'c' is for every machine: found cpu host, which is for object, static"):
+        qmlir.emit(quantized(2), form="c", cpu="host")
+
+
 def test_the_same_object_again() -> None:
     loops = parsed(STATISTICS)
     made = [emit_ahead(loops.clone(), "object", "net").files["net.o"] for _ in range(2)]
