@@ -1,11 +1,14 @@
 """Emitted objects, linked by other compilers and run by emulators of other processors: the interpreter's bits."""
 
+import shutil
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.objects import MACHINES, OtherMachine, differing
+from benchmarks import objects
+from benchmarks.objects import DISASSEMBLER, MACHINES, OtherMachine, differing, instruction_rows
 from tests.support.nets import Net
 
 
@@ -30,3 +33,11 @@ def test_a_net_on_another_machine(machine: OtherMachine) -> None:
         pytest.skip(f"not installed: {machine.missing}")
     module, samples = _small()
     assert differing(machine, module, samples) == (0, 40)
+
+
+@pytest.mark.referee
+@pytest.mark.skipif(shutil.which(DISASSEMBLER) is None, reason=f"not installed: {DISASSEMBLER}")
+def test_inner_loops_of_dot_products_meet_their_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {row.verdict for row in instruction_rows() if row.bar is not None} == {"met"}
+    monkeypatch.setattr(objects, "SLACK", 1.0)
+    assert objects.main(["--instructions"]) == 1
