@@ -1,9 +1,12 @@
 """Products by weights that have a scale for each block of terms, compiled: every bit of the sums in f32."""
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.passmanager.running import run_pipeline
@@ -52,11 +55,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "terms", "channels", "block", "zero", "input_type", "weight_type"), CASES)
-@pytest.mark.parametrize("isa", ["host", "generic"])
-def test_sums_of_blocks(
-    rows: int, terms: int, channels: int, block: int, zero: int, input_type: type, weight_type: type, isa: str
-) -> None:
+def _case(
+    rows: int, terms: int, channels: int, block: int, zero: int, input_type: type, weight_type: type
+) -> tuple[ModuleOp, Array, Array]:
+    """A product of integers, its input, and what it gives."""
     generator = np.random.default_rng(terms)
     limit = 8 if weight_type is ml_dtypes.int4 else 128
     weights = generator.integers(-limit, limit, (terms, channels)).astype(weight_type)
@@ -64,12 +66,29 @@ def test_sums_of_blocks(
     x = generator.integers(bounds.min, bounds.max, (rows, terms), input_type, endpoint=True)
     spread = 40 / (np.sqrt(terms) * 74 * limit / 1.8)
     scales = generator.uniform(0.5 * spread, 1.5 * spread, (terms // block, channels)).astype(np.float32)
-    expected = _expected(x, zero, weights, scales, block)
     module = run_pipeline(
         qmlir.load(_model(x, zero, weights, scales, block)), QUANTIZE.text("propagate", "raise", "rescale")
     )
-    for threads in (1, 2) if rows == 5 else (1,):
+    return module, x, _expected(x, zero, weights, scales, block)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("isa", ["host", "generic"])
+def test_sums_of_blocks(case: tuple[Any, ...], isa: str) -> None:
+    module, x, expected = _case(*case)
+    for threads in (1, 2) if len(x) == 5 else (1,):
         found = qmlir.compile(module, isa=isa, threads=threads)({"x": x})["y"]
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_sums_of_blocks_on_arm(case: tuple[Any, ...]) -> None:
+    """Bytes without a sign are moved before the loops; packed, and as loops."""
+    module, x, expected = _case(*case)
+    for stages in (("lower", "fuse", "schedule"), ("lower", "fuse", "schedule", "bufferize", "loops")):
+        made = run_pipeline(module.clone(), COMPILE.text(*stages, isa="neon-dotprod", threads="1"))
+        assert "s8s8_lanes" in str(made) or "loops" in stages
+        (found,) = qmlir.interpret(made, [x]).values()
         np.testing.assert_array_equal(found, expected)
 
 
