@@ -289,7 +289,7 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
 @pytest.mark.parametrize("option", ["--target-triple", "--cpu", "--features"])
 def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "there is none.mlir", "-o", "out", "--emit", form, option, "x"]) == 1
-    wanted = f"error: {option} is for --emit object, static, shared, found --emit {form}\n"
+    wanted = f"error: {option} is for --emit object, static, shared, wasm, found --emit {form}\n"
     assert capsys.readouterr().err == wanted
 
 
