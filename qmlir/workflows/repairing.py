@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.samples import Data, Run
@@ -158,8 +159,17 @@ def repair_passes(effort: int, required: str = "") -> tuple[str, ...]:
 
 
 def runs_to_repair(module: ModuleOp) -> int:
-    """How many runs of `module` a repair goes by: fewer where values are large."""
-    types = (ranked_tensor(result.type) for op in function_of(module, ENTRY).walk() for result in op.results)
+    """How many runs of `module` a repair goes by: fewer where values are large.
+
+    What is made of constants alone, such as a table of tokens, is held once for all runs (`RunsInStep`).
+    """
+    once, each = set[SSAValue](), list[SSAValue]()
+    for op in function_of(module, ENTRY).walk():
+        if not op.regions and once.issuperset(op.operands):
+            once.update(op.results)
+        else:
+            each.extend(op.results)
+    types = (ranked_tensor(value.type) for value in each)
     sizes = (math.prod(size for size in type_.get_shape() if size != DYNAMIC_INDEX) for type_ in types if type_)
     return max(8, min(MOST, _IN_STEP // (8 * max(sizes, default=1))))
 

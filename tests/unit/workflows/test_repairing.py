@@ -43,7 +43,17 @@ from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize, stages_of
-from qmlir.workflows.repairing import EFFORTS, EQUALIZE, EQUALIZES, JudgesBeside, Repair, Repairing, noise_ratios
+from qmlir.workflows.repairing import (
+    EFFORTS,
+    EQUALIZE,
+    EQUALIZES,
+    MOST,
+    JudgesBeside,
+    Repair,
+    Repairing,
+    noise_ratios,
+    runs_to_repair,
+)
 from qmlir.workflows.validating import HELD_OUT, References, Share
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -147,6 +157,19 @@ def test_every_fourth_sample_is_held_out() -> None:
     left = [run.first for run in share.calibrating(runs)]
     assert [run.first for run in share.runs] == [HELD_OUT - 1, 2 * HELD_OUT - 1, 3 * HELD_OUT - 1]
     assert left == [at for at in range(20) if at not in (3, 7, 11)]
+
+
+# A table of 128 MB of f64 is held once, what a run takes of it each time. Cast, it is still made of constants alone.
+@pytest.mark.parametrize(("rows", "runs"), [(1, MOST), (1 << 15, 8)])
+def test_a_large_constant_leaves_as_many_runs_to_a_repair(rows: int, runs: int) -> None:
+    text = f"""
+        func.func @main(%i: tensor<{rows}xi64> {{nn.name = "i"}}) -> tensor<{rows}x512xf32> {{
+          %t = nn.constant dense<0.5> : tensor<32768x512xf16>
+          %f = nn.cast %t : (tensor<32768x512xf16>) -> tensor<32768x512xf32>
+          %r = nn.gather %f, %i {{axis = 0}} : (tensor<32768x512xf32>, tensor<{rows}xi64>) -> tensor<{rows}x512xf32>
+          func.return %r : tensor<{rows}x512xf32>
+        }}"""
+    assert runs_to_repair(parse_module(default_environment().new_context(), text, "table")) == runs
 
 
 def test_judges_beside_lie_evenly_among_every_fourth_sample_and_all_calibrate() -> None:
