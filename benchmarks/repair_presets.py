@@ -1,9 +1,9 @@
 """The presets of other tools that `benchmarks.repair_peers` runs, each tool in a process of its own.
 
-`python -m benchmarks.repair_presets PEER FOLDER SETTING…` reads `model.onnx` and `samples.npz` of the folder: samples
-that calibrate (`data`) and that are judged (`test`), the axis of samples, and for how many iterations a tool learns.
-For each preset it writes the scores of what the tool itself runs, and the seconds that quantizing took, or the error
-of the tool. No tool reads labels.
+`python -m benchmarks.repair_presets PEER FOLDER SETTING…` reads `model.onnx` and `samples.npz` of the folder: for each
+input samples that calibrate (`data/NAME`) and that are judged (`test/NAME`), the axis of samples, how many of them the
+model takes at once (0: any number), and for how many iterations a tool learns. For each preset it writes the scores of
+what the tool itself runs, and the seconds that quantizing took, or the error of the tool. No tool reads labels.
 """
 
 import argparse
@@ -26,7 +26,16 @@ from qmlir.arithmetic.arrays import Array
 SETTINGS: Mapping[str, tuple[int, int]] = {"W8A8": (8, 8), "W4A8": (4, 8), "W4A4": (4, 4)}
 """Bits of weights and of activations."""
 
-Scores = Callable[[Array], Array]
+Feeds = Mapping[str, Array]
+Scores = Callable[[Feeds], Array]
+"""Of samples that the model takes at once."""
+
+
+def parts_of(samples: Feeds, axis: int, size: int) -> list[dict[str, Array]]:
+    """The samples on `axis`, so many at once; all of them for 0."""
+    count = next(iter(samples.values())).shape[axis]
+    places = (np.arange(at, min(at + (size or count), count)) for at in range(0, count, size or count))
+    return [{name: np.ascontiguousarray(array.take(each, axis)) for name, array in samples.items()} for each in places]
 
 
 @dataclass(frozen=True)
@@ -34,9 +43,12 @@ class PresetTask:
     """A float model, the samples that calibrate, and the setting that is asked for."""
 
     path: Path
-    data: Array
+    data: Feeds
     axis: int
     """That of samples, of `data` and of what is judged."""
+
+    most: int
+    """So many samples the model takes at once; 0 for any number."""
 
     weights: int
     activations: int
@@ -52,13 +64,13 @@ class PresetTask:
         return convert_version(self.model(), 21)
 
     @property
-    def input(self) -> str:
-        """The name of the one input."""
-        return self.model().graph.input[0].name
+    def count(self) -> int:
+        """How many samples calibrate."""
+        return next(iter(self.data.values())).shape[self.axis]
 
     @property
     def output(self) -> str:
-        """The name of the scores."""
+        """The name of the scores, the first of the outputs."""
         return self.model().graph.output[0].name
 
     def floats(self) -> set[str]:
@@ -68,10 +80,8 @@ class PresetTask:
         return {each.name for each in ports if each.type.tensor_type.elem_type == TensorProto.FLOAT}
 
     def batches(self, size: int) -> list[dict[str, Array]]:
-        """The samples that calibrate, so many at once."""
-        count = self.data.shape[self.axis]
-        places = (np.arange(at, min(at + size, count)) for at in range(0, count, size))
-        return [{self.input: np.ascontiguousarray(self.data.take(each, self.axis))} for each in places]
+        """The samples that calibrate, so many at once, or as many as the model takes."""
+        return parts_of(self.data, self.axis, self.most or size)
 
 
 def _run_by_onnx_runtime(task: PresetTask, model: ModelProto) -> Scores:
@@ -81,7 +91,7 @@ def _run_by_onnx_runtime(task: PresetTask, model: ModelProto) -> Scores:
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return lambda images: session.run([task.output], {task.input: images})[0]
+    return lambda feeds: session.run([task.output], dict(feeds))[0]
 
 
 # aimet-onnx
@@ -109,7 +119,7 @@ def _aimet(*, is_equalized: bool = False, rounding: str = "") -> Callable[[Prese
                 sim, batches, task.iterations or 10000
             )
         sim.compute_encodings(batches)
-        return lambda images: sim.session.run(None, {task.input: images})[0]
+        return lambda feeds: sim.session.run([task.output], dict(feeds))[0]
 
     return quantized
 
@@ -128,6 +138,9 @@ def _esp_ppq(*passes: str) -> Callable[[PresetTask], Scores]:
             import_module(f"esp_ppq.{name}") for name in ("core", "api", "quantization.optim", "quantization.quantizer")
         )
         kinds = core.QuantizationProperty
+
+        def tensors(feeds: Feeds) -> dict[str, Any]:
+            return {name: torch.from_numpy(array) for name, array in feeds.items()}
 
         def set_grid(config: Any, bits: int, *, is_weight: bool = False) -> None:
             low = -(2 ** (bits - 1)) if is_weight else 0
@@ -149,9 +162,9 @@ def _esp_ppq(*passes: str) -> Callable[[PresetTask], Scores]:
                 set_grid(each, task.weights if is_weight else task.activations, is_weight=is_weight)
             for each, value in zip(operation.config.output_quantization_config, operation.outputs, strict=True):
                 set_grid(each, 8 if value.name == task.output else task.activations)
-        images = [torch.from_numpy(each[task.input]) for each in task.batches(64)]
+        batches = [tensors(each) for each in task.batches(64)]
         executor = import_module("esp_ppq.executor").TorchExecutor(graph=graph, device="cpu")
-        executor.tracing_operation_meta(inputs=images[0])
+        executor.tracing_operation_meta(inputs=batches[0])
         known = {
             "equalize": lambda: optim.LayerwiseEqualizationPass(iterations=10),
             "learn steps": lambda: optim.LearnedStepSizePass(collecting_device="cpu", steps=task.iterations or 500),
@@ -166,11 +179,11 @@ def _esp_ppq(*passes: str) -> Callable[[PresetTask], Scores]:
                 optim.RuntimeCalibrationPass(),
                 *(known[each]() for each in passes if each != "equalize"),
             ]
-        ).optimize(calib_steps=len(images), collate_fn=None, graph=graph, dataloader=images, executor=executor)
+        ).optimize(calib_steps=len(batches), collate_fn=None, graph=graph, dataloader=batches, executor=executor)
 
-        def scores(given: Array) -> Array:
+        def scores(feeds: Feeds) -> Array:
             with torch.no_grad():
-                return executor(torch.from_numpy(given))[0].numpy()
+                return executor(tensors(feeds))[0].numpy()
 
         return scores
 
@@ -194,7 +207,7 @@ def _nncf(*, is_fast: bool) -> Callable[[PresetTask], Scores]:
                 given[f"{name}_quantization_params"] = advanced.QuantizationParameters(num_bits=bits)
         found = nncf.quantize(
             task.model(), nncf.Dataset(task.batches(1)), preset=nncf.QuantizationPreset.MIXED,
-            subset_size=task.data.shape[task.axis], fast_bias_correction=is_fast,
+            subset_size=task.count, fast_bias_correction=is_fast,
             advanced_parameters=nncf.AdvancedQuantizationParameters(**given),
         )  # fmt: skip
         return _run_by_onnx_runtime(task, found)
@@ -207,7 +220,7 @@ def _nncf_weights(task: PresetTask) -> Scores:
     nncf: Any = import_module("nncf")
     found = nncf.compress_weights(
         task.model_of_int4(), mode=nncf.CompressWeightsMode.INT4_SYM, group_size=-1,
-        dataset=nncf.Dataset(task.batches(1)), awq=True, scale_estimation=True, subset_size=task.data.shape[task.axis],
+        dataset=nncf.Dataset(task.batches(1)), awq=True, scale_estimation=True, subset_size=task.count,
     )  # fmt: skip
     return _run_by_onnx_runtime(task, found)
 
@@ -282,9 +295,13 @@ PRESETS: Mapping[str, Mapping[str, tuple[Callable[[PresetTask], Scores], tuple[s
 def run(peer: str, folder: Path, settings: Sequence[str], only: Sequence[str]) -> None:
     """Run the presets of `peer`, or `only` some, for the settings, and write what each gave into the folder."""
     given = dict(np.load(folder / "samples.npz"))
-    axis, iterations = int(given["axis"]), int(given["iterations"])
+    axis, most, iterations = (int(given[name]) for name in ("axis", "most", "iterations"))
+    data, test = (
+        {name.partition("/")[2]: array for name, array in given.items() if name.startswith(f"{kind}/")}
+        for kind in ("data", "test")
+    )
     for setting in settings:
-        task = PresetTask(folder / "model.onnx", given["data"], axis, *SETTINGS[setting], iterations)
+        task = PresetTask(folder / "model.onnx", data, axis, most, *SETTINGS[setting], iterations)
         for place, (preset, (quantize, known)) in enumerate(PRESETS[peer].items()):
             if setting not in known or (only and preset not in only):
                 continue
@@ -292,7 +309,9 @@ def run(peer: str, folder: Path, settings: Sequence[str], only: Sequence[str]) -
             begun = time.perf_counter()
             try:
                 scores_of = quantize(task)
-                found = {"seconds": time.perf_counter() - begun, "scores": scores_of(given["test"])}
+                seconds = time.perf_counter() - begun
+                scores = np.concatenate([scores_of(feeds) for feeds in parts_of(test, axis, most)])
+                found = {"seconds": seconds, "scores": scores}
             except Exception as error:  # what a tool cannot do is a figure of the table: its own words are
                 traceback.print_exc()
                 found = {"failure": f"{type(error).__name__}: {error}"}

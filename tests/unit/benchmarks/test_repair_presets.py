@@ -1,6 +1,7 @@
 """What `benchmarks.repair_peers` reads of a process: scores of presets, and the words of those that fail."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +20,17 @@ def _saved(folder: Path) -> None:
 def test_batches_are_all_samples_in_their_order(tmp_path: Path) -> None:
     _saved(tmp_path)
     data = np.random.default_rng(0).normal(size=(3, 10, 2)).astype(np.float32)
-    task = PresetTask(tmp_path / "model.onnx", data, 1, 4, 8, 0)
-    batches = task.batches(4)
-    assert [each["x"].shape[1] for each in batches] == [4, 4, 2]
-    np.testing.assert_array_equal(np.concatenate([each["x"] for each in batches], 1), data)
-    assert (task.input, task.output) == ("x", "y")
+    for most, sizes in ((0, [4, 4, 2]), (3, [3, 3, 3, 1])):  # what the model takes at once decides
+        task = PresetTask(tmp_path / "model.onnx", {"x": data}, 1, most, 4, 8, 0)
+        batches = task.batches(4)
+        assert [each["x"].shape[1] for each in batches] == sizes
+        np.testing.assert_array_equal(np.concatenate([each["x"] for each in batches], 1), data)
+        assert (task.output, task.count) == ("y", 10)
 
 
 def test_a_preset_writes_its_scores_or_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def halves(task: PresetTask) -> Scores:
-        return lambda images: images / task.weights
+        return lambda feeds: feeds["x"] / task.weights
 
     def fails(task: PresetTask) -> Scores:
         raise NotImplementedError(f"no integers of {task.activations} bits")
@@ -36,8 +38,9 @@ def test_a_preset_writes_its_scores_or_its_error(tmp_path: Path, monkeypatch: py
     presets = {"halves": (halves, ("W4A4",)), "fails": (fails, ("W4A4",)), "of 8 bits": (fails, ("W8A8",))}
     monkeypatch.setattr(repair_presets, "PRESETS", {"peer": presets})
     _saved(tmp_path)
-    images = np.ones((3, 2, 2), np.float32)
-    np.savez(tmp_path / "samples.npz", data=images, test=images, axis=1, iterations=0)
+    images = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    arrays: dict[str, Any] = {"data/x": images, "test/x": images}
+    np.savez(tmp_path / "samples.npz", **arrays, axis=0, most=2, iterations=0)
     repair_presets.run("peer", tmp_path, ["W4A4"], [])
     names = sorted(path.name for path in tmp_path.glob("peer-*"))
     assert names == ["peer-W4A4-0.npz", "peer-W4A4-1.npz"]
