@@ -110,7 +110,9 @@ def _aimet(*, is_equalized: bool = False, rounding: str = "") -> Callable[[Prese
         # Sequential MSE takes no other scheme than by the smallest and the largest value.
         scheme = "min_max" if rounding == "mse" else "tf_enhanced"
         sim = aimet.QuantizationSimModel(model, **bits, quant_scheme=scheme, config_file="default")
-        sim.qc_quantize_op_dict[task.output].set_bitwidth(8)
+        scores = sim.qc_quantize_op_dict.get(task.output)
+        if scores is not None:  # none behind a softmax whose result it leaves in float
+            scores.set_bitwidth(8)
         batches = task.batches(64)
         if rounding == "mse":
             aimet.apply_seq_mse(sim, batches)
@@ -119,7 +121,7 @@ def _aimet(*, is_equalized: bool = False, rounding: str = "") -> Callable[[Prese
                 sim, batches, task.iterations or 10000
             )
         sim.compute_encodings(batches)
-        return lambda feeds: sim.session.run([task.output], dict(feeds))[0]
+        return lambda feeds: sim.session.run(None, dict(feeds))[0]
 
     return quantized
 
