@@ -10,7 +10,7 @@ from enum import Enum, auto
 from functools import cache
 from typing import Any, cast
 
-from xdsl.ir import Operation, Region
+from xdsl.ir import Operation, OpResult, Region
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.traits import (
     IsTerminator,
@@ -21,6 +21,7 @@ from xdsl.traits import (
     NoMemoryEffect,
     RecursiveMemoryEffect,
     SymbolOpInterface,
+    is_side_effect_free,
 )
 from xdsl.transforms.dead_code_elimination import LiveSet, result_only_effects
 
@@ -29,6 +30,9 @@ class _Effects(Enum):
     """The effects of all operations of a class."""
 
     NONE = auto()
+    """None at all."""
+
+    READ = auto()
     """None that shows: it may read."""
 
     SHOWN = auto()
@@ -48,7 +52,7 @@ def _function(trait: type[MemoryEffect]) -> Callable[..., Any]:
 
 _KNOWN: dict[Callable[..., Any], _Effects] = {
     _function(NoMemoryEffect): _Effects.NONE,
-    _function(MemoryReadEffect): _Effects.NONE,
+    _function(MemoryReadEffect): _Effects.READ,
     _function(MemoryWriteEffect): _Effects.SHOWN,
     _function(MemoryFreeEffect): _Effects.SHOWN,
     _function(RecursiveMemoryEffect): _Effects.NESTED,
@@ -71,13 +75,33 @@ def _is_kept(kind: type[Operation]) -> bool:
     )
 
 
+@cache
+def never_dead(kind: type[Operation]) -> bool:
+    """Whether no operation of a class is ever dead."""
+    return _effects_of(kind) is _Effects.SHOWN or _is_kept(kind)
+
+
+@cache
+def is_terminator(kind: type[Operation]) -> bool:
+    """Whether the operations of a class end blocks. Nobody knows of unregistered ones: they may."""
+    return kind.has_trait(IsTerminator, value_if_unregistered=True)
+
+
+def has_no_effect(op: Operation) -> bool:
+    """Whether `op` neither reads nor writes: what `xdsl.traits.is_side_effect_free` says."""
+    effects = _effects_of(type(op))
+    if effects in (_Effects.NESTED, _Effects.ASKED):
+        return is_side_effect_free(op)
+    return effects is _Effects.NONE
+
+
 def dead_if_unused(op: Operation) -> bool:
     """Whether nothing would notice that `op` is gone if nothing used its results."""
     kind = type(op)
-    effects = _effects_of(kind)
-    if effects is _Effects.SHOWN or _is_kept(kind):
+    if never_dead(kind):
         return False
-    if effects is _Effects.NONE:
+    effects = _effects_of(kind)
+    if effects in (_Effects.NONE, _Effects.READ):
         return True
     if effects is _Effects.NESTED and any(_effects_of(type(each)) is _Effects.SHOWN for each in op.walk(reverse=True)):
         return False
@@ -86,25 +110,27 @@ def dead_if_unused(op: Operation) -> bool:
 
 def is_dead(op: Operation) -> bool:
     """Whether nothing would notice that `op` is gone."""
-    return all(result.first_use is None for result in op.results) and dead_if_unused(op)
+    for result in op.results:
+        if result.first_use is not None:
+            return False
+    return dead_if_unused(op)
 
 
 class _Live(LiveSet):
-    """The operations that something uses or notices."""
+    """The operations that something uses or notices: those are found once, and lead to what they use."""
 
     def propagate_op_liveness(self, op: Operation) -> None:
         for region in op.regions:
             self.propagate_region_liveness(region)
-        if self.is_live(op):
-            return
-        if not dead_if_unused(op) or any(self.is_live(use.operation) for result in op.results for use in result.uses):
-            self.set_live(op)
+        found = [] if self.is_live(op) or dead_if_unused(op) else [op]
+        while found:
+            live = found.pop()
+            self.set_live(live)
+            found += (each.op for each in live.operands if isinstance(each, OpResult) and not self.is_live(each.op))
 
 
 def erase_dead(region: Region, listener: PatternRewriterListener | None = None) -> None:
     """Erase what nothing uses, also in circles, and blocks that nothing reaches; tell `listener` of each operation."""
     live = _Live()
-    while live.changed:
-        live.changed = False
-        live.propagate_region_liveness(region)
+    live.propagate_region_liveness(region)
     live.delete_dead(region, listener)

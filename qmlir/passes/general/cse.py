@@ -5,61 +5,73 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, UnregisteredOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
-from xdsl.traits import ConstantLike, IsolatedFromAbove, IsTerminator, is_side_effect_free
+from xdsl.traits import ConstantLike, IsolatedFromAbove
 
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on, origins_of
+from qmlir.ir.effects import has_no_effect, is_terminator
+from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, Origin, hand_on, origins_of
 from qmlir.ir.statistics import count
 
 
-def _key(op: Operation, *, keeps_places: bool) -> Hashable:
-    """What makes two operations equal: all but their results, regions, location and provenance.
-
-    With `keeps_places` the places that a constant of floats stands for are a part of it.
-    """
-    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
-    attributes = ((key, value) for key, value in op.attributes.items() if key not in PROVENANCE_ATTRIBUTES)
-    return (
-        name,
-        tuple(op.operands),
-        tuple(op.result_types),
-        frozenset(op.properties.items()),
-        frozenset(attributes),
-        frozenset(origins_of(op)) if keeps_places and _is_float_constant(op) else None,
-    )
+def _attributes(op: Operation) -> dict[str, Attribute]:
+    """The discardable attributes that say something of what is computed."""
+    return {key: value for key, value in op.attributes.items() if key not in PROVENANCE_ATTRIBUTES}
 
 
-def _is_float_constant(op: Operation) -> bool:
+def _places(op: Operation) -> frozenset[Origin] | None:
+    """The places of the model that a constant of floats stands for, `None` for other operations."""
     is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
-    return is_constant and any(isinstance(element_of(result), AnyFloat) for result in op.results)
+    is_float = is_constant and any(isinstance(element_of(result), AnyFloat) for result in op.results)
+    return frozenset(origins_of(op)) if is_float else None
 
 
 Known = dict[Hashable, list[Operation]]
 
 
-def _find_equal(op: Operation, candidates: list[Operation]) -> Operation | None:
-    """The first candidate whose regions are the same too."""
-    for candidate in candidates:
-        pairs = zip(op.regions, candidate.regions, strict=True)
-        if all(mine.is_structurally_equivalent(other) for mine, other in pairs):
-            return candidate
-    return None
+def _key(op: Operation) -> Hashable:
+    """What equal operations have in common: all but regions and provenance, or less where that tells them apart too.
+
+    Hashing attributes takes time. Few operations have the same operands; of constants, which have none, there are many.
+    """
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    if op.operands:
+        return name, tuple(op.operands)
+    return name, tuple(op.result_types), frozenset(op.properties.items()), frozenset(_attributes(op).items())
+
+
+def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
+    """Whether two operations with the same key are the same but for location and provenance.
+
+    With `keeps_places` constants of floats must stand for the same places.
+    """
+    return (
+        op.result_types == other.result_types
+        and op.properties == other.properties
+        and _attributes(op) == _attributes(other)
+        and (not keeps_places or _places(op) == _places(other))
+        and len(op.regions) == len(other.regions)
+        and all(mine.is_structurally_equivalent(its) for mine, its in zip(op.regions, other.regions, strict=True))
+    )
 
 
 def _merge_in_block(block: Block, known: Known, *, keeps_places: bool) -> None:
+    """Merge the operations of a block with each other and with those of `known`, which it leaves as it was."""
+    added: list[list[Operation]] = []
     for op in list(block.ops):
-        # Inside an isolated operation no outer value can be named.
-        isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
-        for region in op.regions:
-            _merge_in_region(region, {} if isolated else known, keeps_places=keeps_places)
-        if not op.results or op.has_trait(IsTerminator, value_if_unregistered=True) or not is_side_effect_free(op):
+        if op.regions:
+            # Inside an isolated operation no outer value can be named.
+            isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
+            for region in op.regions:
+                _merge_in_region(region, {} if isolated else known, keeps_places=keeps_places)
+        if not op.results or is_terminator(type(op)) or not has_no_effect(op):
             continue
-        candidates = known.setdefault(_key(op, keeps_places=keeps_places), [])
-        existing = _find_equal(op, candidates)
+        candidates = known.setdefault(_key(op), [])
+        existing = next((each for each in candidates if _is_equal(op, each, keeps_places=keeps_places)), None)
         if existing is None:
             candidates.append(op)
+            added.append(candidates)
             continue
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
@@ -67,14 +79,15 @@ def _merge_in_block(block: Block, known: Known, *, keeps_places: bool) -> None:
         op.detach()
         op.erase()
         count("operations merged")
+    for candidates in added:
+        candidates.pop()
 
 
 def _merge_in_region(region: Region, known: Known, *, keeps_places: bool) -> None:
     blocks = list(region.blocks)
     for block in blocks:
         # With several blocks only what the block itself holds is known to come before.
-        inherited = {key: list(ops) for key, ops in known.items()} if len(blocks) == 1 else {}
-        _merge_in_block(block, inherited, keeps_places=keeps_places)
+        _merge_in_block(block, known if len(blocks) == 1 else {}, keeps_places=keeps_places)
 
 
 @dataclass(frozen=True)

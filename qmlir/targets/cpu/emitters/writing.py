@@ -13,11 +13,11 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import NoneAttr, StridedLayoutAttr
 from xdsl.dialects.memref import AllocaOp, ViewOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator
 
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.effects import is_terminator
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
 
@@ -331,7 +331,7 @@ class LoopsWriter:
     def block(self, block: Block) -> tuple[SSAValue, ...]:
         """Write the operations of a block; the operands of its terminator."""
         for op in block.ops:
-            if op.has_trait(IsTerminator):
+            if is_terminator(type(op)):
                 return tuple(op.operands)
             self.operation(op)
         return ()
