@@ -9,8 +9,9 @@ that stands for several nodes (a fusion, a merge of equal operations) they are a
 that it can be raised again (`qmlir.ir.decomposition`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -73,19 +74,27 @@ def origins_of(op: Operation) -> tuple[Origin, ...]:
 
 def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
     """Make `op` stand for `origins`, without repeats; an empty sequence takes its provenance away."""
-    unique = tuple(dict.fromkeys(origins))
-    columns = {
-        ORIGIN: [origin.name for origin in unique],
-        OP_TYPE: [origin.op_type for origin in unique],
-        ROLE: [origin.role for origin in unique],
-    }
-    for key, texts in columns.items():
-        if not any(texts):
+    for key, attribute in _attributes_of(tuple(dict.fromkeys(origins))).items():
+        if attribute is None:
             op.attributes.pop(key, None)
-        elif len(texts) == 1:
-            op.attributes[key] = StringAttr(texts[0])
         else:
-            op.attributes[key] = ArrayAttr(StringAttr(text) for text in texts)
+            op.attributes[key] = attribute
+
+
+@lru_cache(256)  # all that replaces one operation stands for the same
+def _attributes_of(origins: tuple[Origin, ...]) -> Mapping[str, Attribute | None]:
+    """The attributes of an operation that stands for `origins`; `None` for those that it lacks."""
+    columns = {
+        ORIGIN: [origin.name for origin in origins],
+        OP_TYPE: [origin.op_type for origin in origins],
+        ROLE: [origin.role for origin in origins],
+    }
+    return {key: _text_attribute(texts) if any(texts) else None for key, texts in columns.items()}
+
+
+def _text_attribute(texts: Sequence[str]) -> Attribute:
+    strings = [StringAttr(text) for text in texts]
+    return strings[0] if len(strings) == 1 else ArrayAttr(strings)
 
 
 def tensor_names(op: Operation) -> tuple[str, ...]:
@@ -102,8 +111,7 @@ def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
     op.attributes.pop(TENSOR, None)
     if tensor_names(op) == tuple(names) or not any(names):
         return
-    strings = [StringAttr(name) for name in names]
-    op.attributes[TENSOR] = strings[0] if len(strings) == 1 else ArrayAttr(strings)
+    op.attributes[TENSOR] = _text_attribute(names)
 
 
 def name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
@@ -123,6 +131,8 @@ def merged_origins(ops: Iterable[Operation]) -> tuple[Origin, ...]:
 
 def hand_on(sources: Sequence[Operation], target: Operation) -> None:
     """Let `target` stand for the nodes of `sources` too; its own come first."""
+    if not any(ORIGIN in source.attributes for source in sources):  # as in loops
+        return
     set_origins(target, merged_origins((target, *sources)))
 
 

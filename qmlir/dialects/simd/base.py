@@ -1,6 +1,7 @@
 """What the operations of `simd` share: vectors and memory in their types, and the checks on these."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, VectorType
@@ -36,8 +37,9 @@ def element_of(value: SSAValue) -> Attribute:
     return vector_of(value).get_element_type()
 
 
+@cache
 def vector(lanes: int, element: Attribute) -> AnyVector:
-    """The type of a vector of one axis."""
+    """The type of a vector of one axis; the same object each time, as the values of a tile have few types."""
     return VectorType(element, [lanes])
 
 

@@ -6,6 +6,7 @@ has one entry, and quantization one type, for each of them.
 """
 
 from collections.abc import Mapping
+from itertools import islice
 
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
@@ -50,11 +51,12 @@ class UnrollShortLoop(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
         lower, upper, step = map(known_bound, (op.lb, op.ub, op.step))
-        inside = [each for each in op.body.walk() if not isinstance(each, ConstantOp | scf.YieldOp)]
-        if lower is None or upper is None or step is None or step < 1 or not any(isinstance(x, NnOp) for x in inside):
+        if lower is None or upper is None or step is None or step < 1:
             return
         steps = range(lower, upper, step)
-        if len(steps) * len(inside) > UNROLLED:
+        counted = (each for each in op.body.walk() if not isinstance(each, ConstantOp | scf.YieldOp))
+        inside = list(islice(counted, UNROLLED + 1 if steps else None))  # a loop of a kernel may have thousands
+        if len(steps) * len(inside) > UNROLLED or not any(isinstance(each, NnOp) for each in inside):
             return
         induction, *arguments = op.body.block.args
         carried = list(op.iter_args)
