@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily
 from qmlir.ir.type_conversion import TypeConversion, casts_in, look_through_casts
+from qmlir.ir.walking import operations_in
 
 
 def dialect_of(op: Operation) -> str:
@@ -71,7 +72,7 @@ class Legality:
     def check(self, root: Operation) -> None:
         """Raise `DiagnosticError` for the first illegal operation nested in `root`."""
         accepted = f"; accepted: {self.accepted}" if self.accepted else ""
-        for op in root.walk():
+        for op in operations_in(root):
             if op is not root and (fault := self._fault(op)) is not None:
                 raise op_error(op, f"{fault}, and no pattern converts it{accepted}")
 

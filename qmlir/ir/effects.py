@@ -119,6 +119,15 @@ def is_dead(op: Operation) -> bool:
 class _Live(LiveSet):
     """The operations that something uses or notices: those are found once, and lead to what they use."""
 
+    def propagate_region_liveness(self, region: Region) -> None:
+        if len(region.blocks) != 1:  # those that nothing reaches are not live
+            super().propagate_region_liveness(region)
+            return
+        op = region.block.last_op
+        while op is not None:
+            self.propagate_op_liveness(op)
+            op = op.prev_op
+
     def propagate_op_liveness(self, op: Operation) -> None:
         for region in op.regions:
             self.propagate_region_liveness(region)

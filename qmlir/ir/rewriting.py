@@ -26,6 +26,7 @@ from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.effects import is_dead
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
+from qmlir.ir.walking import operations_in
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 
@@ -175,7 +176,8 @@ class _GreedyDriver:
         self.worklist = Worklist()
         self.record = _MatchRecord()
         self.counts: Counter[str] = Counter()
-        self.limit = max(_MINIMUM_REWRITES, budget * sum(1 for _ in root.walk()))
+        self.budget = budget
+        self.limit = _MINIMUM_REWRITES
         self.rewrites = 0
         self.listener = PatternRewriterListener(
             operation_insertion_handler=[self._inserted],
@@ -185,12 +187,12 @@ class _GreedyDriver:
         )
 
     def _inserted(self, op: Operation) -> None:
-        for nested in op.walk():
+        for nested in operations_in(op):
             self.record.created[nested] = None
         self.worklist.push(op)
 
     def _removed(self, op: Operation) -> None:
-        for nested in op.walk():
+        for nested in operations_in(op):
             self.record.erased[nested] = None
             self.worklist.remove(nested)
         for operand in op.operands:
@@ -204,16 +206,22 @@ class _GreedyDriver:
                 self.worklist.push(use.operation)
 
     def run(self) -> RewriteStatistics:
-        changed = True
-        while changed:
+        operations = operations_in(self.root)
+        self.limit = max(_MINIMUM_REWRITES, self.budget * len(operations))
+        while operations:
             before = self.rewrites
-            for op in self.root.walk(reverse=True, region_first=True):
-                if op is not self.root:
+            for op in reversed(operations):
+                if op is not self.root and self._may_change(op):
                     self.worklist.push(op)
             while self.worklist:
                 self._visit(self.worklist.pop())
-            changed = self.rewrites != before
+            operations = operations_in(self.root) if self.rewrites != before else []
         return RewriteStatistics(self.counts)
+
+    def _may_change(self, op: Operation) -> bool:
+        """Whether a visit may do anything: of most operations no pattern knows the class."""
+        kind = type(op)
+        return bool(self._of_class(kind)) or (self.folder is not None and _is_folded(kind)) or is_dead(op)
 
     def _visit(self, op: Operation) -> None:
         if op.parent is None:  # erased by the rewrite of another
@@ -242,11 +250,13 @@ class _GreedyDriver:
             raise _budget_error(self.root, self.limit, self.counts)
 
     def _patterns_for(self, op: Operation) -> tuple[RewritePattern, ...]:
-        kind = type(op)
+        patterns = self._of_class(type(op))
+        return patterns if self.only is None or not patterns or self.only(op) else ()
+
+    def _of_class(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
         if kind not in self.of_class:
             self.of_class[kind] = tuple(each for each in self.patterns if _may_match(each, kind))
-        patterns = self.of_class[kind]
-        return patterns if self.only is None or not patterns or self.only(op) else ()
+        return self.of_class[kind]
 
 
 @cache
