@@ -1,17 +1,29 @@
 """What the operations of `simd` share: vectors and memory in their types, and the checks on these."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, VectorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.ir.builtin_types import as_integer
 
 AnyVector: TypeAlias = VectorType[Attribute]
 AnyMemory: TypeAlias = MemRefType[Attribute]
+
+
+class SimdOp(IRDLOperation):
+    """An operation of `simd`. A kernel has thousands: its constructor takes operands as they are, none optional."""
+
+    def __init__(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = (),
+        properties: Mapping[str, Attribute] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        Operation.__init__(self, operands=operands, result_types=result_types, properties=properties)
 
 
 def as_vector(type_: Attribute) -> AnyVector | None:

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr, UnitAttr, V
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AtLeast,
-    IRDLOperation,
     ParsePropInAttrDict,
     RangeOf,
     VarConstraint,
@@ -25,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.simd.base import AnyVector, bits_of, element_of, is_signless, lanes_of, vector, vector_of
+from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, element_of, is_signless, lanes_of, vector, vector_of
 
 SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
 """The one vector type of all operands and results that have this constraint."""
@@ -39,7 +38,7 @@ class Signs(StrEnum):
 
 
 @irdl_op_definition
-class DotAccumulateOp(IRDLOperation):
+class DotAccumulateOp(SimdOp):
     """Each lane of the accumulator plus the products of its group of elements, modulo 2^32.
 
     A group is 32 bits: four bytes, read as `signs` says (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
@@ -91,7 +90,7 @@ class DotAccumulateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MultiplyPairsOp(IRDLOperation):
+class MultiplyPairsOp(SimdOp):
     """Unsigned bytes times signed ones, the products of neighbours added and kept inside 16 bits."""
 
     name = "simd.multiply_pairs"
@@ -130,7 +129,7 @@ class Conversion(StrEnum):
 
 
 @irdl_op_definition
-class ConvertOp(IRDLOperation):
+class ConvertOp(SimdOp):
     """Each lane converted as the operation of `arith` of that name does; `bitcast` may change the number of lanes."""
 
     name = "simd.convert"
@@ -192,7 +191,7 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 
 
 @irdl_op_definition
-class RoundToIntOp(IRDLOperation):
+class RoundToIntOp(SimdOp):
     """Floats rounded to integers of 32 bits, ties to even. Every lane that is stored must lie inside them."""
 
     name = "simd.round_to_int"
@@ -212,7 +211,7 @@ class RoundToIntOp(IRDLOperation):
 
 
 @irdl_op_definition
-class NarrowOp(IRDLOperation):
+class NarrowOp(SimdOp):
     """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one.
 
     Of several vectors of one type the lanes stand one after the other.
@@ -230,8 +229,8 @@ class NarrowOp(IRDLOperation):
 
     def __init__(self, values: Sequence[SSAValue], element: Attribute, *, unsigned: bool = False):
         super().__init__(
-            operands=[values],
-            properties={"unsigned": UnitAttr() if unsigned else None},
+            operands=values,
+            properties={"unsigned": UnitAttr()} if unsigned else {},
             result_types=[vector(sum(map(lanes_of, values)), element)],
         )
 
@@ -245,7 +244,7 @@ class NarrowOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CompareOp(IRDLOperation):
+class CompareOp(SimdOp):
     """Each lane compared, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
 
     name = "simd.compare"
@@ -278,7 +277,7 @@ class CompareOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SelectOp(IRDLOperation):
+class SelectOp(SimdOp):
     """The lanes of `lhs` where the condition holds, those of `rhs` elsewhere."""
 
     name = "simd.select"
@@ -299,7 +298,7 @@ class SelectOp(IRDLOperation):
             raise VerifyException(f"takes a condition of i1 for each lane, found {self.condition.type}")
 
 
-class InterleaveOp(IRDLOperation):
+class InterleaveOp(SimdOp):
     """Lanes of two vectors in turn, from one half of each block of lanes; without `block`, of the whole vector."""
 
     lhs = operand_def(SAME_VECTOR)
@@ -314,7 +313,7 @@ class InterleaveOp(IRDLOperation):
     def __init__(self, lhs: SSAValue, rhs: SSAValue, block: int | None = None):
         super().__init__(
             operands=[lhs, rhs],
-            properties={"block": None if block is None else IntegerAttr(block, i64)},
+            properties={} if block is None else {"block": IntegerAttr(block, i64)},
             result_types=[lhs.type],
         )
 
@@ -344,7 +343,7 @@ class InterleaveHighOp(InterleaveOp):
 
 
 @irdl_op_definition
-class ReduceAddOp(IRDLOperation):
+class ReduceAddOp(SimdOp):
     """The sum of all lanes, halves added until one lane is left: integers modulo 2^N, floats rounded in each step."""
 
     name = "simd.reduce_add"

@@ -10,7 +10,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
@@ -22,14 +21,14 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.simd.base import AnyVector, bits_of, check_place, element_of, is_signless, lanes_of
+from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, check_place, element_of, is_signless, lanes_of
 from qmlir.ir.builtin_types import memref_type
 
 GROUP_BITS = 32
 """The bits that `simd.load_group_splat` repeats: one lane of the sums of `simd.dot_accumulate`."""
 
 
-class PlaceLoadOp(IRDLOperation):
+class PlaceLoadOp(SimdOp):
     """A vector made of what stands at a place in memory."""
 
     memory = operand_def(MemRefType)
@@ -40,7 +39,7 @@ class PlaceLoadOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect())
 
     def __init__(self, memory: SSAValue, indices: Sequence[SSAValue], result_type: AnyVector):
-        super().__init__(operands=[memory, list(indices)], result_types=[result_type])
+        super().__init__(operands=[memory, *indices], result_types=[result_type])
 
     def verify_(self) -> None:
         check_place(self.memory, self.indices, element_of(self.result))
@@ -54,7 +53,7 @@ class LoadOp(PlaceLoadOp):
 
 
 @irdl_op_definition
-class LoadPartialOp(IRDLOperation):
+class LoadPartialOp(SimdOp):
     """The first `count` elements from a place on, 0 in the lanes after them; nothing else is read.
 
     A count of 0 or less reads nothing, one of more than the lanes reads all of them.
@@ -71,7 +70,7 @@ class LoadPartialOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect())
 
     def __init__(self, memory: SSAValue, indices: Sequence[SSAValue], count: SSAValue, result_type: AnyVector):
-        super().__init__(operands=[memory, list(indices), count], result_types=[result_type])
+        super().__init__(operands=[memory, *indices, count], result_types=[result_type])
 
     def verify_(self) -> None:
         check_place(self.memory, self.indices, element_of(self.result))
@@ -93,7 +92,7 @@ class LoadGroupSplatOp(PlaceLoadOp):
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(SimdOp):
     """Write all lanes, one after the other from a place on."""
 
     name = "simd.store"
@@ -106,14 +105,14 @@ class StoreOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, vector: SSAValue, memory: SSAValue, indices: Sequence[SSAValue]):
-        super().__init__(operands=[vector, memory, list(indices)])
+        super().__init__(operands=[vector, memory, *indices])
 
     def verify_(self) -> None:
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
 @irdl_op_definition
-class StorePartialOp(IRDLOperation):
+class StorePartialOp(SimdOp):
     """Write the first `count` lanes from a place on, and nothing after them."""
 
     name = "simd.store_partial"
@@ -127,14 +126,14 @@ class StorePartialOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, vector: SSAValue, memory: SSAValue, indices: Sequence[SSAValue], count: SSAValue):
-        super().__init__(operands=[vector, memory, list(indices), count])
+        super().__init__(operands=[vector, memory, *indices, count])
 
     def verify_(self) -> None:
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class PrefetchOp(SimdOp):
     """Ask for the cache line of a place of a memory of one axis, which may lie after its end: changes no value.
 
     `level` is that of the cache that it shall come into, 1 the nearest, 2 or 3.
@@ -161,7 +160,7 @@ class PrefetchOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GatherOp(IRDLOperation):
+class GatherOp(SimdOp):
     """The elements of a table of one axis at the places that the lanes of `places` give.
 
     The places are integers of 32 bits or `index`, read as signed; each must lie inside the table.
@@ -193,7 +192,7 @@ BYTE_VALUES = 256
 
 
 @irdl_op_definition
-class LookUpOp(IRDLOperation):
+class LookUpOp(SimdOp):
     """The bytes of a table of 256 at the places that the lanes of `places` give, read as unsigned bytes.
 
     It is `simd.gather` for the one kind of table that registers hold: a processor that permutes bytes of several

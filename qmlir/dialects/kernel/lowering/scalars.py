@@ -107,11 +107,11 @@ class ArithBuilder:
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """An operation of two operands of one type, which works on vectors too."""
-        return self.insert(cast(Any, kind)(a, b))
+        return self.insert(kind.create(operands=(a, b), result_types=(a.type,)))
 
     def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
         """A conversion of `arith` (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
-        return self.insert(cast(Any, kind)(value, self.typed(element)))
+        return self.insert(kind.create(operands=(value,), result_types=(self.typed(element),)))
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from math import prod
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 from xdsl.builder import Builder
@@ -35,6 +35,8 @@ from qmlir.ir.builtin_types import as_integer
 
 Index = SSAValue | int
 """A number that is known, or a value of type `index`."""
+
+_INDEX = IndexType()
 
 _MAGIC = 1.5 * 2**23
 """Added to an f32 of magnitude up to 2^22 it leaves the whole number, ties to even, in the low bits."""
@@ -109,7 +111,7 @@ class Emitter(ArithBuilder):
 
     def index(self, value: Index) -> SSAValue:
         """A number as a value of type `index`."""
-        return self.scalar_constant(value, IndexType()) if isinstance(value, int) else value
+        return self.scalar_constant(value, _INDEX) if isinstance(value, int) else value
 
     def resize(self, value: SSAValue, element: Attribute) -> SSAValue:
         """A signed integer in another width."""
@@ -264,7 +266,7 @@ def emit_binary(emit: Emitter, kind: AffineBinaryOpKind, a: Index, b: Index, is_
 
 
 def _write(emit: Emitter, kind: type[Operation], a: Index, b: Index) -> SSAValue:
-    return emit.insert(cast(Any, kind)(emit.index(a), emit.index(b)))
+    return emit.binary(kind, emit.index(a), emit.index(b))
 
 
 def emit_place(emit: Emitter, map_: AffineMap, dims: Sequence[Index], ranges: Sequence[int]) -> list[Index]:
