@@ -21,7 +21,7 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import IsTerminator
 from xdsl.utils.type import get_element_type_or_self
 
@@ -75,9 +75,8 @@ def reread(op: Structured, readings: Sequence[Reading], rewriter: PatternRewrite
 class ReadThrough(RewritePattern):
     """What a structured operation reads is what another one moves: it reads the source of the movement."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
         readings = readings_of(op)
         changed = [self.through(op, reading) for reading in readings]
         is_same = all(a is b for a, b in zip(readings, changed, strict=True))
@@ -95,9 +94,8 @@ class ReadThrough(RewritePattern):
 class FuseProducer(RewritePattern):
     """Compute the elements of a producer where they are read, if nothing else reads them, or if they are only moved."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
         readings = readings_of(op)
         for reading in readings:
             producer = defining(reading.value)
@@ -205,9 +203,8 @@ def scalar_of(value: SSAValue) -> Attribute | None:
 class InlineSplats(RewritePattern):
     """A tensor full of one constant is a constant of the body."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
         readings = readings_of(op)
         known = [
             (reading, number)
@@ -233,9 +230,8 @@ class InlineSplats(RewritePattern):
 class DropReadings(RewritePattern):
     """What the body does not use, or reads twice, is read no more."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
         readings = readings_of(op)
         used = [reading for reading in readings if reading.argument is not None and reading.argument.uses]
         if not determines_iterators(op, used):
@@ -261,9 +257,8 @@ def _has_no_effect(op: Operation) -> bool:
 class SettleUnits(RewritePattern):
     """An iterator of one step is 0 in sums of iterators: the window of a global pool is the image."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, GenericOp):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
         ranges = ranges_of(op)
         settled: list[AffineExpr] = [
             AffineExpr.constant(0) if size == 1 else AffineExpr.dimension(dim) for dim, size in enumerate(ranges)
@@ -297,8 +292,9 @@ def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequ
 class ForgetOutput(RewritePattern):
     """An output whose elements are not read needs no values."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, GenericOp) or not is_elementwise(op):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not is_elementwise(op):
             return
         (output,) = op.outputs
         if isinstance(defining(output), tensor.EmptyOp) or output_arguments(op)[0].uses:
@@ -334,8 +330,9 @@ class ReadThroughReshape(ReadThrough):
 class FuseEpilogue(RewritePattern):
     """Elementwise work on the result of a contraction becomes part of its epilogue."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, GenericOp) or not is_elementwise(op) or has_index(op) or reduces_rows(op):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not is_elementwise(op) or has_index(op) or reduces_rows(op):
             return
         found = [
             (reading, source)

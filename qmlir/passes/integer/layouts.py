@@ -102,7 +102,8 @@ def _is_free(value: SSAValue) -> bool:
 class _OnTransposes(RewritePattern):
     """A pattern on transposes that do something."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
         order = transpose_order(op)
         if order is None or not op.results[0].uses:
             return
@@ -202,8 +203,9 @@ class ReadThroughTranspose(ReadThrough):
 class WriteAsRead(RewritePattern):
     """Elementwise work is done in the layout of most of what it reads, and its result transposed."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, GenericOp) or not is_elementwise(op) or is_movement(op) or not op.res[0].uses:
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not is_elementwise(op) or is_movement(op) or not op.res[0].uses:
             return
         written = permutation_of(output_maps(op)[0])
         assert written is not None

@@ -60,8 +60,9 @@ def signed_range(value: SSAValue) -> tuple[int, int]:
 class DropExtremum(RewritePattern):
     """The larger, or smaller, of two integers is one of them where their ranges say so."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, arith.MaxSIOp | arith.MinSIOp) or as_integer(op.result.type) is None:
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
+        if as_integer(op.result.type) is None:
             return
         pair = (op.lhs, op.rhs) if isinstance(op, arith.MaxSIOp) else (op.rhs, op.lhs)
         a, b = (signed_range(value) for value in (op.lhs, op.rhs))
@@ -74,8 +75,11 @@ class DropExtremum(RewritePattern):
 class ResizeOnce(RewritePattern):
     """An integer that is resized twice is resized once, where the first step loses nothing of it."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp) or as_integer(op.result.type) is None:
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp, rewriter: PatternRewriter, /
+    ) -> None:
+        if as_integer(op.result.type) is None:
             return
         inner = defining(op.input)
         match op, inner:
@@ -136,9 +140,12 @@ class ClampInRequantize(RewritePattern):
     reads integers alike changes nothing.
     """
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        bound = _BOUNDS.get(type(op))
-        if bound is None or as_integer(op.results[0].type) is None:
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: arith.MaxSIOp | arith.MinSIOp | arith.MaxUIOp | arith.MinUIOp, rewriter: PatternRewriter, /
+    ) -> None:
+        bound = _BOUNDS[type(op)]
+        if as_integer(op.result.type) is None:
             return
         for source, other in (op.operands, op.operands[::-1]):
             inner, number, extended = defining(source), known_integer(other), None
@@ -170,9 +177,8 @@ class ClampInRequantize(RewritePattern):
 class OneClamp(RewritePattern):
     """The extremum of an extremum with two constants is one with one constant."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, arith.MaxSIOp | arith.MinSIOp):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
         inner, number = defining(op.lhs), known_integer(op.rhs)
         if number is None or not isinstance(inner, arith.MaxSIOp | arith.MinSIOp) or type(inner) is not type(op):
             return
@@ -199,7 +205,8 @@ def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
 class OneOffset(RewritePattern):
     """A constant added to a sum with a constant is one constant, or none: sums are exact modulo 2^N."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.AddiOp | arith.SubiOp, rewriter: PatternRewriter, /) -> None:
         outer = _offset(op)
         if outer is None:
             return
