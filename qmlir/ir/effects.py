@@ -119,6 +119,13 @@ def is_dead(op: Operation) -> bool:
 class _Live(LiveSet):
     """The operations that something uses or notices: those are found once, and lead to what they use."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: set[int] = set()  # xDSL's hash of an operation is its number, asked by a call of Python
+
+    def is_live(self, op: Operation) -> bool:
+        return id(op) in self._numbers
+
     def propagate_region_liveness(self, region: Region) -> None:
         if len(region.blocks) != 1:  # those that nothing reaches are not live
             super().propagate_region_liveness(region)
@@ -131,11 +138,15 @@ class _Live(LiveSet):
     def propagate_op_liveness(self, op: Operation) -> None:
         for region in op.regions:
             self.propagate_region_liveness(region)
-        found = [] if self.is_live(op) or dead_if_unused(op) else [op]
+        if id(op) in self._numbers or dead_if_unused(op):
+            return
+        self._numbers.add(id(op))
+        found = [op]
         while found:
-            live = found.pop()
-            self.set_live(live)
-            found += (each.op for each in live.operands if isinstance(each, OpResult) and not self.is_live(each.op))
+            for operand in found.pop().operands:
+                if isinstance(operand, OpResult) and id(operand.op) not in self._numbers:
+                    self._numbers.add(id(operand.op))
+                    found.append(operand.op)
 
 
 def erase_dead(region: Region, listener: PatternRewriterListener | None = None) -> None:

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Protocol, runtime_checkable
 
 from xdsl.context import Context
+from xdsl.dialects.arith import SignlessIntegerBinaryOperation
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.folder import Folder
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -25,7 +26,7 @@ from xdsl.utils.worklist import Worklist
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.effects import is_dead
-from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
+from qmlir.ir.provenance import TENSOR, hand_on, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.ir.walking import operations_in
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
@@ -78,13 +79,15 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
     replaced operation too.
     """
     sources = tuple(record.replaced) or (root,)
+    origins = merged_origins(sources)
+    location = next((source.location for source in sources if not _is_unknown(source)), None)
     for op in record.created:
         if op in record.erased:
             continue
-        if not origins_of(op):
-            hand_on(sources, op)
-        if _is_unknown(op):
-            op.location = next((s.location for s in sources if not _is_unknown(s)), op.location)
+        if origins and not origins_of(op):
+            set_origins(op, origins)
+        if location is not None and _is_unknown(op):
+            op.location = location
     for source, results in record.replaced.items():
         _hand_on_marks(source, results, record)
         if not origins_of(source):
@@ -228,7 +231,7 @@ class _GreedyDriver:
             return
         is_unused = is_dead(op)
         patterns = () if is_unused else self._patterns_for(op)
-        folder = None if is_unused or not _is_folded(type(op)) else self.folder
+        folder = self.folder if not is_unused and _may_fold(op) else None
         if not (is_unused or patterns or folder):
             return
         rewriter = PatternRewriter(op)
@@ -262,8 +265,26 @@ class _GreedyDriver:
 @cache
 def _is_folded(kind: type[Operation]) -> bool:
     """Whether a class has a folder. A constant folds to its own value and would be made anew for ever."""
-    foldable = kind.has_trait(HasFolder, value_if_unregistered=False)
-    return foldable and not kind.has_trait(ConstantLike, value_if_unregistered=False)
+    return kind.has_trait(HasFolder, value_if_unregistered=False) and not _is_constant(kind)
+
+
+@cache
+def _is_constant(kind: type[Operation]) -> bool:
+    return kind.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+@cache
+def _folds_constants_only(kind: type[Operation]) -> bool:
+    """Whether a class folds as xDSL's arithmetic on integers does, of which kernels are full."""
+    arithmetic = SignlessIntegerBinaryOperation
+    return issubclass(kind, arithmetic) and kind.fold is arithmetic.fold
+
+
+def _may_fold(op: Operation) -> bool:
+    kind = type(op)
+    if not _is_folded(kind) or not _folds_constants_only(kind):
+        return _is_folded(kind)
+    return any(isinstance(operand, OpResult) and _is_constant(type(operand.op)) for operand in op.operands)
 
 
 def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: PatternRewriter) -> str | None:

@@ -55,7 +55,8 @@ class UnrollShortLoop(RewritePattern):
             return
         steps = range(lower, upper, step)
         counted = (each for each in op.body.walk() if not isinstance(each, ConstantOp | scf.YieldOp))
-        inside = list(islice(counted, UNROLLED + 1 if steps else None))  # a loop of a kernel may have thousands
+        # A loop of a kernel may have thousands.
+        inside = list(islice(counted, UNROLLED // len(steps) + 1 if steps else None))
         if len(steps) * len(inside) > UNROLLED or not any(isinstance(each, NnOp) for each in inside):
             return
         induction, *arguments = op.body.block.args

@@ -19,6 +19,7 @@ from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
+from qmlir.ir.walking import operations_in
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
@@ -104,7 +105,7 @@ class ModuleWriter:
         if function.function_type.outputs.data:
             raise op_error(function, "returns values: a kernel writes into memory")
         write = IRWriter(EMISSIONS, self.parts)
-        is_divided = any(isinstance(op, TeamOperation) for op in function.walk())
+        is_divided = any(isinstance(op, TeamOperation) for op in operations_in(function))
         if is_divided:
             write.team, write.number = TEAM, NUMBER
         arguments = [argument_of(write, function, value, place) for place, value in enumerate(function.body.block.args)]
