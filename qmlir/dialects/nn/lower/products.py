@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,8 +122,9 @@ class Contraction(ABC):
         """From the dimensions of the sums to the output channel."""
         return axes_map(len(self.shape), [len(self.shape) - 1])
 
+    @cached_property
     def _largest_weights(self) -> int:
-        """A bound of the sum of `|q - z|` over the weights of one output channel."""
+        """A bound of the sum of `|q - z|` over the weights of one output channel, all of which are read once."""
         if self.w.known is None:
             return self.w.largest() * self.terms
         rows = integers_of(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
@@ -131,7 +133,7 @@ class Contraction(ABC):
 
     def largest(self) -> int:
         """A bound of the absolute value of every sum."""
-        return self.x.largest() * self._largest_weights()
+        return self.x.largest() * self._largest_weights
 
     @property
     def is_float(self) -> bool:
