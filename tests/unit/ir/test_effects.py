@@ -5,13 +5,15 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead, region_dce, would_be_trivially_dead
 
 import qmlir
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.environment import default_environment
-from qmlir.ir.effects import dead_if_unused, erase_dead, is_dead
+from qmlir.ir.effects import dead_if_unused, erase_dead, has_no_effect, is_dead
 from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.walking import operations_in
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.text.parsing import parse_module
 
@@ -73,6 +75,20 @@ def test_answers_are_those_of_the_analysis_that_asks_each_operation(place: int) 
     region_dce(other.body)
     erase_dead(module.body)
     assert str(module) == str(other)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_operations_without_effects_are_those_that_xdsl_finds(place: int) -> None:
+    operations = operations_in(_modules()[place])
+    assert [has_no_effect(op) for op in operations] == [is_side_effect_free(op) for op in operations]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_operations_come_in_the_order_of_a_walk(place: int) -> None:
+    module = _modules()[place]
+    operations = operations_in(module)
+    assert operations == list(module.walk())
+    assert operations[::-1] == list(module.walk(reverse=True, region_first=True))
 
 
 class _Counted(RewritePattern):
