@@ -32,14 +32,16 @@ def sections(function: FuncOp) -> Iterator[Section]:
     comes before it, then, is what it is computed from, and what comes behind it is computed from it.
     """
     block = function.body.block
-    computed: set[SSAValue] = {*block.args}
+    computed = set[SSAValue]()
+    computed.update(block.args)
     operations = list[Operation]()
     for op in block.ops:
         if not computed.isdisjoint(_read(op)):
             computed.update(op.results)
             operations.append(op)
     last = {value: op for op in operations for value in _read(op) if value in computed}
-    live = {value for value in block.args if value in last}
+    live = set[SSAValue]()
+    live.update(value for value in block.args if value in last)
     start, since = next(iter(live)) if len(live) == 1 else None, list[Operation]()
     for op in operations:
         if isinstance(op, ReturnOp):
@@ -49,9 +51,9 @@ def sections(function: FuncOp) -> Iterator[Section]:
         since.append(op)
         if len(live) == 1:
             (end,) = live
-            if start is not None and end.owner is op:
-                yield Section(start, end, tuple(since))
             if end.owner is op:
+                if start is not None:
+                    yield Section(start, end, tuple(since))
                 start, since = end, []
 
 

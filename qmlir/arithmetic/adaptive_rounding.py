@@ -14,6 +14,7 @@ Nothing is drawn: batches are rows at equal distances. Weights are `[groups, cha
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +40,10 @@ _WARM = 0.2
 
 _PULL = 8.0
 """The `lambda`, where the error is a share of that of the known codes, times the number of weights."""
+
+PULL_TOGETHER = 40.0
+"""That of several weights with one error: with less, many are still on their way when the steps end. Measured on a
+ResNet-8 with 4-bit weights, 500 steps: with 8 the first block ends 2.3 dB worse than it began, with 40 as it was."""
 
 _BETAS = 20.0, 2.0
 
@@ -142,34 +147,85 @@ class ByRows:
         return 2 * groups * self.sums.shape[-1] * terms * -(-rows // stride)
 
 
-def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
-    """Codes around the floats `wanted` with a small error by `objective`; those of `known` where these have less.
+class SoftCodes:
+    """Codes on their way to one of two neighbours each: floats between these, which go down a gradient.
 
     `v` begins where `h` gives each weight itself (equation 23 without rounding).
     """
-    low = grid.low if grid.is_signed else np.clip(np.floor(wanted / grid.steps), grid.low, grid.high)
-    width = np.minimum(low + (2 if grid.is_signed else 1), grid.high) - low  # 0 where the largest code is reached
-    share = np.clip((wanted / grid.steps - low) / np.maximum(width, 1), 0.01, 0.99)
-    v = -np.log(1.2 / (share + 0.1) - 1)
-    unit = float(np.sum(objective.errors(known * grid.steps)))
-    scale = wanted.size / unit if unit > 0 else 0.0
-    first, second = np.zeros_like(v), np.zeros_like(v)
-    for step in range(steps):
-        sigmoid = 1 / (1 + np.exp(-v))
+
+    def __init__(self, wanted: F64, grid: CodeGrid) -> None:
+        self._low = grid.low if grid.is_signed else np.clip(np.floor(wanted / grid.steps), grid.low, grid.high)
+        # 0 where the largest code is reached.
+        self._width = np.minimum(self._low + (2 if grid.is_signed else 1), grid.high) - self._low
+        share = np.clip((wanted / grid.steps - self._low) / np.maximum(self._width, 1), 0.01, 0.99)
+        self._v = -np.log(1.2 / (share + 0.1) - 1)
+        self._moments = np.zeros_like(self._v), np.zeros_like(self._v)
+
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return self._v.size
+
+    def now(self) -> F64:
+        """What they are now."""
+        return self._low + np.clip(1.2 * self._sigmoid() - 0.1, 0, 1) * self._width
+
+    def descend(self, gradient: F64, step: int, steps: int, pull_to_ends: float) -> None:
+        """Go a step of Adam down `gradient`, that of the error by the codes, and towards 0 or 1."""
+        sigmoid = self._sigmoid()
         h = np.clip(1.2 * sigmoid - 0.1, 0, 1)
-        pull = scale * objective.gradient((low + h * width) * grid.steps, step) * grid.steps * width
+        pull = gradient * self._width
         done = (step / steps - _WARM) / (1 - _WARM)
         if done > 0:
             beta = _BETAS[1] + (_BETAS[0] - _BETAS[1]) * 0.5 * (1 + math.cos(math.pi * done))
             side = 2 * h - 1
-            pull = pull - _PULL * 2 * beta * np.sign(side) * np.abs(side) ** (beta - 1)
-        gradient = np.where((h > 0) & (h < 1), pull * 1.2 * sigmoid * (1 - sigmoid), 0)
-        first += 0.1 * (gradient - first)
-        second += 0.001 * (np.square(gradient) - second)
+            pull = pull - pull_to_ends * 2 * beta * np.sign(side) * np.abs(side) ** (beta - 1)
+        own = np.where((h > 0) & (h < 1), pull * 1.2 * sigmoid * (1 - sigmoid), 0)
+        first, second = self._moments
+        first += 0.1 * (own - first)
+        second += 0.001 * (np.square(own) - second)
         corrected = first / (1 - 0.9 ** (step + 1)), second / (1 - 0.999 ** (step + 1))
-        v -= _RATE * corrected[0] / (np.sqrt(corrected[1]) + 1e-8)
-    found = np.where(1.2 / (1 + np.exp(-v)) - 0.1 >= 0.5, low + width, low)
+        self._v -= _RATE * corrected[0] / (np.sqrt(corrected[1]) + 1e-8)
+
+    def settled(self) -> F64:
+        """The nearer one of both for each weight."""
+        return np.where(1.2 * self._sigmoid() - 0.1 >= 0.5, self._low + self._width, self._low)
+
+    def _sigmoid(self) -> F64:
+        return 1 / (1 + np.exp(-self._v))
+
+
+def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
+    """Codes around the floats `wanted` with a small error by `objective`; those of `known` where these have less."""
+    unit = float(np.sum(objective.errors(known * grid.steps)))
+
+    def gradients(codes: Sequence[F64], step: int) -> Sequence[F64]:
+        return [objective.gradient(codes[0] * grid.steps, step) * grid.steps]
+
+    (found,) = adaround_together([wanted], [grid], gradients, unit, steps=steps, pull=_PULL)
     return best_of((known, found), grid, objective)
+
+
+def adaround_together(
+    wanted: Sequence[F64],
+    grids: Sequence[CodeGrid],
+    gradients: Callable[[Sequence[F64], int], Sequence[F64]],
+    unit: float,
+    *,
+    steps: int,
+    pull: float = PULL_TOGETHER,
+) -> list[F64]:
+    """Codes around the floats of several weights, by one error: `unit` with known codes, `gradients` by the codes.
+
+    `gradients` takes the codes, which lie between two whole numbers, and the step; `pull` is the `lambda`.
+    """
+    soft = [SoftCodes(*each) for each in zip(wanted, grids, strict=True)]
+    scale = sum(each.size for each in soft) / unit if unit > 0 else 0.0
+    for step in range(steps):
+        found = gradients([each.now() for each in soft], step)
+        for each, gradient in zip(soft, found, strict=True):
+            each.descend(scale * gradient, step, steps, pull)
+    return [each.settled() for each in soft]
 
 
 def best_of(codes: tuple[F64, ...], grid: CodeGrid, objective: Objective) -> F64:

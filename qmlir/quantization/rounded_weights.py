@@ -46,6 +46,11 @@ class RoundedConstant:
         """The floats that it had before any codes were chosen."""
         return unrounded(self.op)
 
+    @property
+    def rounded(self) -> Array:
+        """The floats of its codes."""
+        return dequantize(quantize(self.array, self.element), self.element)
+
     def set(self, array: Array) -> None:
         """Give it the floats `array`."""
         if UNROUNDED not in self.op.attributes:
@@ -81,11 +86,6 @@ class RoundedWeight(RoundedConstant):
             return None
         groups, channels, _ = self.rows.of_weights(self.array).shape
         return first if first.array.size == groups * channels else None
-
-    @property
-    def rounded(self) -> Array:
-        """The floats of its codes."""
-        return dequantize(quantize(self.array, self.element), self.element)
 
     def grid(self) -> list[CodeGrid]:
         """The codes that it may have, for each group of channels."""

@@ -51,6 +51,9 @@ from qmlir.quantization.straight_through import rounded, signs_of
 EXACT_IN_F32 = 1 << 24
 """Up to here f32 holds every integer."""
 
+SOFT = "quant.soft"
+"""On the cast of a constant whose rounding is learned: it holds codes, without the zero point, floats among them."""
+
 Scales = Mapping[SSAValue, SSAValue]
 """The f32 scales of quantized values that have some of their own: one number, or one for each index of an axis."""
 
@@ -274,7 +277,9 @@ class Simulation:
         at = Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
         match op:
             case QuantizeCastOp():
-                if SIGNED in op.attributes:
+                if SOFT in op.attributes:
+                    self._keep(op.result, Term(at, op.input))
+                elif SIGNED in op.attributes:
                     self._keep(op.result, signs_of(Term(at, op.input), self._own_scale(at, op.result)))
                 elif not is_bias(op.result):
                     self._keep(op.result, self._quantized(Term(at, op.input), op.result))

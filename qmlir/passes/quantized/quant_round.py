@@ -9,18 +9,30 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.adaptive_rounding import STEPS, ByMoments, ByRows, Objective, PiecewiseLinear, adaround, best_of
+from qmlir.analysis.sections import blocks
+from qmlir.arithmetic.adaptive_rounding import (
+    STEPS,
+    ByMoments,
+    ByRows,
+    Objective,
+    PiecewiseLinear,
+    adaround,
+    adaround_together,
+    best_of,
+)
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, CodeGrid, descend
+from qmlir.arithmetic.weight_rounding import DAMPING, F64, FLOATS_SHARE, SWEEPS, CodeGrid, descend
 from qmlir.dialects.nn.ops.activations import LeakyReluOp, ReluOp
 from qmlir.dialects.nn.ops.elementwise import ClipOp
-from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
+from qmlir.passes.quantized.block_programs import BlockError
 from qmlir.passes.quantized.quant_correct_bias import correct_bias
 from qmlir.passes.quantized.quant_gptq import SecondMoments, aims
-from qmlir.passes.quantized.repairs import RepairsWeights
+from qmlir.passes.quantized.repairs import BlockData, RepairsWeights, WeightBlock
 from qmlir.quantization.rounded_weights import RoundedWeight
+from qmlir.specialization.inputs import function_of
 
 _MOST = 1 << 14
 """Rows that are kept of a layer's data at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows are
@@ -31,6 +43,10 @@ _MULTIPLY_ADDS = 2e12
 
 _FEWEST = 100
 """With fewer steps nothing is learned: such layers stay as they are."""
+
+_TOWARDS = 0.3
+"""Where a code of a block begins, of the way from what it is to its float, one step at most. Codes that make up for
+others are not always next to their floats: so each may go from what it is to the next one on that side."""
 
 _LEAST = 1e-6
 """The share of the error that is a gain: sums of other order differ by less."""
@@ -103,6 +119,13 @@ class QuantRound(RepairsWeights[EvenRows]):
     that it had stay where they have the smaller error: so the pass runs after `quant-gptq`, whose other options it
     shares. Nothing is drawn by chance. Layers that are too large for 100 steps in minutes stay as they are.
 
+    With `blocks`, the codes of all layers of a block are learned together, from the error of what the block gives
+    against the float program (Li et al., BRECQ, ICLR 2021): a layer may then make up for another one. A block is what
+    lies between two values through which everything flows, with two layers or more and at most `blocks`: a residual
+    block, or some layers of a chain. What it computes inside is rounded as it will be, and passes gradients on. Each
+    code may go one step from what it is, towards its float, and a block keeps those that it had where they have the
+    smaller error; layers in no block stay as they are. So this runs after `quant-round` without `blocks`.
+
     The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
     and keep beside them what they were.
 
@@ -146,6 +169,7 @@ class QuantRound(RepairsWeights[EvenRows]):
     preserves: ClassVar[Preservation] = MEANING
 
     bits: int = 8
+    blocks: int = 0
     steps: int = STEPS
     damping: float = DAMPING
     sweeps: int = SWEEPS
@@ -161,7 +185,54 @@ class QuantRound(RepairsWeights[EvenRows]):
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Choose the codes of `weights`."""
-        self.in_turn(module, [each for each in weights if each.element.bits <= self.bits], runs, self._settle)
+        if self.blocks < 0:
+            function = function_of(module, self.function)
+            raise op_error(function, f"blocks have at least 0 layers, which is none, found {self.blocks}")
+        narrow = [each for each in weights if each.element.bits <= self.bits]
+        if self.blocks:
+            self.blocks_in_turn(module, self._blocks(module, narrow), runs, self._settle_block)
+        else:
+            self.in_turn(module, narrow, runs, self._settle)
+
+    def _blocks(self, module: ModuleOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
+        """The blocks of the function whose weights are settled together; those that several layers read are not."""
+        single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
+
+        def layers(operations: Sequence[Operation]) -> list[RoundedWeight]:
+            return [single[op] for op in operations if op in single]
+
+        found = blocks(function_of(module, self.function), self.blocks, lambda each: len(layers(each)))
+        return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
+
+    def _settle_block(self, block: WeightBlock, data: BlockData) -> Sequence[Operation]:
+        try:
+            error = BlockError.of(block, data, _unrounded)
+        except DiagnosticError as failed:
+            return _left(block, failed.diagnostic.message)
+        if error is None:
+            return _left(block, "the runs have several shapes")
+        weights, work = error.simulated.weights, error.simulated.multiply_adds
+        steps = min(self.steps, int(_MULTIPLY_ADDS / max(work, 1)))
+        if steps < min(self.steps, _FEWEST):
+            return _left(block, f"one of this size gets {steps} steps, fewer than {_FEWEST}")
+        grids = [stacked(each.grid()) for each in weights]
+        floats = _unrounded(weights)
+        known = [grid.nearest(each.rows.of_weights(each.array)) for each, grid in zip(weights, grids, strict=True)]
+        pairs = zip(known, floats, strict=True)
+        begun = [one + _TOWARDS * np.clip(each - one, -1, 1) for one, each in pairs]
+        wanted = [each * grid.steps for each, grid in zip(begun, grids, strict=True)]
+        before = error.of_codes(known)
+        found = adaround_together(wanted, grids, error.gradients, before, steps=steps)
+        after = error.of_codes(found)
+        if not after < before * (1 - _LEAST):
+            return ()
+        for weight, grid, codes in zip(weights, grids, found, strict=True):
+            weight.set(weight.rows.to_weights(codes * grid.steps))
+            count("weights")
+            self.tell(
+                weight, "codes of its block are learned from the error of what that gives", before, after, error.signal
+            )
+        return [each.op for each in weights]
 
     def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
@@ -212,6 +283,18 @@ class QuantRound(RepairsWeights[EvenRows]):
             rows, exact = rows - mean, exact - exact_mean
         wanted = rows + np.float32(self.floats_share) * (exact - rows)
         return ByRows(rows, wanted @ weights + added, added, activation)
+
+
+def _left(block: WeightBlock, why: str) -> Sequence[Operation]:
+    """Nothing is changed: say so."""
+    emit_remark(block.weights[0].readers[0][0], f"codes of its block are not learned together: {why}")
+    return ()
+
+
+def _unrounded(weights: Sequence[RoundedWeight]) -> list[F64]:
+    """Their floats in steps of the codes."""
+    grids = (stacked(each.grid()) for each in weights)
+    return [each.rows.of_weights(each.unrounded) / grid.steps for each, grid in zip(weights, grids, strict=True)]
 
 
 def stacked(grids: Sequence[CodeGrid]) -> CodeGrid:

@@ -73,7 +73,8 @@ class QuantSimulate(ModulePass):
     values do: `lsq` learns them themselves (Esser et al., Learned Step Size Quantization, 2020), `tqt` the base-2
     logarithms of thresholds (Jain et al., Trained Quantization Thresholds, 2019), whose scales are powers of two. Each
     has the name of its place in the model, and `nn.trainable` holds what it begins with. `only` are patterns of names
-    (`*` for any text): everything else stays a constant.
+    (`*` for any text): everything else stays a constant. A constant whose cast is marked `quant.soft` holds codes,
+    which stay as they are: `quant-round` learns with these how they are rounded.
 
     Before (run with `scales=lsq`):
 
@@ -132,6 +133,7 @@ class QuantSimulate(ModulePass):
         first = function.body.block.first_op
         assert first is not None
         scales: dict[SSAValue, SSAValue] = {}
+        taken = list[ConstantOp]()  # which go last: one of them may be the first operation
         groups = scale_groups(function)
         for parameter in list(parameters_of(function, self.scales)):
             value, argument = parameter.values[0], arguments.take(parameter)
@@ -141,7 +143,7 @@ class QuantSimulate(ModulePass):
                 constant = value.owner
                 assert isinstance(constant, ConstantOp)
                 value.replace_all_uses_with(argument)
-                Rewriter.erase_op(constant)
+                taken.append(constant)
                 continue
             element, at = self._place(value, first)
             scale = parameter.method.scale(element, Term(at, argument)).value
@@ -152,6 +154,8 @@ class QuantSimulate(ModulePass):
                 held = element.scales.astype(np.float32)
                 scale = at.append(ConstantOp.of(held, TensorType(f32, held.shape))).result
                 scales.update(dict.fromkeys(members, scale))
+        for constant in taken:
+            Rewriter.erase_op(constant)
         return scales
 
     @staticmethod

@@ -17,10 +17,12 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
+from qmlir.analysis.sections import Section
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.interpret.rows import ContractionRows
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import emit_remark, op_error
@@ -111,6 +113,33 @@ def layer_of(weight: RoundedWeight) -> str:
 
 
 @dataclass(frozen=True)
+class WeightBlock:
+    """Weights that are settled together."""
+
+    section: Section
+    weights: tuple[RoundedWeight, ...]
+
+
+@dataclass(frozen=True)
+class BlockData:
+    """What comes into a block in each run, floats, and what the float program gives behind it, where it is known."""
+
+    given: Sequence[Array]
+    exact: Sequence[Array] | None
+
+
+def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None) -> BlockData:
+    """That of a block which `steps` have come to."""
+    start = block.section.start
+    last = next(
+        op for op in reversed(block.section.operations) if not isinstance(op, QuantizeCastOp | DequantizeCastOp)
+    )
+    element, stored = quantized_type(start), steps.values(start)
+    given = stored if element is None else [dequantize(each, element) for each in stored]
+    return BlockData(given, None if floats is None else floats.result(last))
+
+
+@dataclass(frozen=True)
 class RepairsWeights(TakesValues, Generic[_Seen]):
     """A pass that settles weights by what they are multiplied by in samples: those of the file or the folder `data`."""
 
@@ -182,6 +211,22 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
             if (weight := single.get(reader)) is not None:
                 known = None if exact is None else exact.of(origins_of(reader))
                 for changed in settle(weight, self._of_all(steps, weight.rows, known)):
+                    steps.again(changed)
+
+    def blocks_in_turn(
+        self,
+        module: ModuleOp,
+        blocks: Sequence[WeightBlock],
+        runs: Sequence[Sequence[Any]],
+        settle: Callable[[WeightBlock, BlockData], Sequence[Operation]],
+    ) -> None:
+        """The same for `blocks`, with what comes into each and what the float program gives behind it."""
+        begun = {block.section.operations[0]: block for block in blocks}
+        steps = RunsInStep(module, self.function, runs)
+        floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
+        for op in steps if begun else ():
+            if (block := begun.get(op)) is not None:
+                for changed in settle(block, _block_data(block, steps, floats)):
                     steps.again(changed)
 
     def seen(

@@ -1,0 +1,133 @@
+"""Codes of a block that are learned together: their error by NumPy alone, beside that of layers learned one by one."""
+
+import numpy as np
+import pytest
+from onnx import parser
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.ops import QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.diagnostics import diagnostic_handler
+from qmlir.passes.quantized import quant_round
+from qmlir.passes.quantized.repairs import LayerGain
+from qmlir.passmanager.running import run_pipeline
+from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
+from qmlir.specialization.inputs import function_of
+from qmlir.text.printing import module_text
+from qmlir.workflows.profiling import profile
+from qmlir.workflows.quantizing import stages_of
+
+_TERMS = 12
+_W3 = {"weights": "i3"}
+
+
+class _Net:
+    """`y = relu(h + W2 relu(W1 h))` behind `h = relu(W0 x)`, decided, with its float program and its samples."""
+
+    def __init__(self, samples: int = 96) -> None:
+        random = np.random.default_rng(0)
+        self.weights = [random.normal(size=(_TERMS, _TERMS)).astype(np.float32) for _ in range(3)]
+        drawn = ", ".join(
+            f"float[{_TERMS}, {_TERMS}] w{at} = {{{', '.join(map(str, each.reshape(-1).tolist()))}}}"
+            for at, each in enumerate(self.weights)
+        )
+        zeros = ", ".join(["0.125"] * _TERMS)
+        biases = ", ".join(f"float[{_TERMS}] b{at} = {{{zeros}}}" for at in range(3))
+        model = qmlir.load(
+            parser.parse_model(f"""
+            <ir_version: 10, opset_import: ["": 21]>
+            g (float[N, {_TERMS}] x) => (float[N, {_TERMS}] y) <{drawn}, {biases}> {{
+                s = Gemm <transB = 1> (x, w0, b0)
+                h = Relu (s)
+                one = Gemm <transB = 1> (h, w1, b1)
+                r = Relu (one)
+                two = Gemm <transB = 1> (r, w2, b2)
+                sum = Add (two, h)
+                y = Relu (sum)
+            }}""")
+        )
+        mixed = random.normal(size=(_TERMS, _TERMS))
+        self.samples = (random.normal(size=(samples, _TERMS)) @ mixed).astype(np.float32)
+        run = stages_of(_W3, model, repair="quant-round")
+        self.floats = model.clone()
+        run(self.floats, "target", "lower")
+        run(self.floats, "profile", "mask", "balance", taken=profile(self.floats, {"x": self.samples}))
+        self._decided = self.floats.clone()
+        run(self._decided, "decide", "propagate")
+
+    def repaired(self, passes: str, gains: list[LayerGain] | None = None, *, with_floats: bool = True) -> ModuleOp:
+        module = self._decided.clone()
+        told = [] if gains is None else gains
+        floats = self.floats if with_floats else None
+        run_pipeline(module, passes, samples={"x": self.samples}, floats=floats, gained=told.append)
+        return module
+
+    def block_error(self, module: ModuleOp) -> float:
+        """The mean squared error of `y`, of the rounded program against the float one."""
+        function = function_of(module, "main")
+        parts = list(rounded_weights(function))
+        biases = [bias_beside(each.readers[0][0]) for each in parts]
+        (given,) = (op for op in function.walk() if isinstance(op, QuantizeCastOp) and op.input in function.args)
+        types = [quantized_type(op.result) for op in function.walk() if isinstance(op, AddOp)]
+        of_stem, of_one, _, of_sum = types
+        added = [each.rounded.reshape(-1) for each in biases if each is not None]
+        stem, one, two = (each.rounded.astype(np.float64).T for each in parts)
+        x = _rounded(self.samples, quantized_type(given.result))
+        h = np.maximum(_rounded(x @ stem + added[0], of_stem), 0)
+        r = np.maximum(_rounded(h @ one + added[1], of_one), 0)
+        found = np.maximum(_rounded(r @ two + added[2] + h, of_sum), 0)
+        return float(np.square(found - self.exact()).mean())
+
+    def exact(self) -> Array:
+        stem, one, two = (each.astype(np.float64).T for each in self.weights)
+        h = np.maximum(self.samples @ stem + 0.125, 0)
+        return np.maximum(np.maximum(h @ one + 0.125, 0) @ two + 0.125 + h, 0)
+
+
+def _rounded(values: Array, element: UniformQuantizedType | None) -> Array:
+    assert element is not None
+    codes = np.clip(np.rint(values / element.scales) + element.zero_points, element.storage_min, element.storage_max)
+    return (codes - element.zero_points) * element.scales
+
+
+@pytest.fixture(scope="module")
+def net() -> _Net:
+    return _Net()
+
+
+@pytest.mark.parametrize(("before", "share"), [("quant-round", 0.97), ("quant-gptq,quant-round", 0.9)])
+def test_a_block_has_a_smaller_error_than_its_layers_one_by_one(net: _Net, before: str, share: float) -> None:
+    learned = f"{before},quant-round{{blocks=2 steps=2000}}"
+    errors = [net.block_error(net.repaired(each)) for each in (before, learned)]
+    assert errors[1] < share * errors[0]
+
+
+def test_the_error_that_is_told_is_that_of_the_block(net: _Net) -> None:
+    gains: list[LayerGain] = []
+    module = net.repaired("quant-round{blocks=2}", gains)
+    expected = 10 * np.log10(np.square(net.exact()).mean() / net.block_error(module))
+    assert [each.after_db for each in gains] == [pytest.approx(expected, abs=0.01)] * 2
+
+
+def test_two_runs_give_the_same_bits(net: _Net) -> None:
+    one, other = (module_text(net.repaired("quant-gptq,quant-round{blocks=2}")) for _ in range(2))
+    assert one == other
+
+
+def test_without_the_float_program_the_floats_of_the_weights_are_the_aim(net: _Net) -> None:
+    plain, learned = (net.repaired(each, with_floats=False) for each in ("quant-correct-bias", "quant-round{blocks=2}"))
+    assert net.block_error(learned) < net.block_error(plain)
+
+
+def test_a_block_that_would_take_too_long_is_not_learned(net: _Net, monkeypatch: pytest.MonkeyPatch) -> None:
+    gains: list[LayerGain] = []
+    said: list[str] = []
+    monkeypatch.setattr(quant_round, "_MULTIPLY_ADDS", 1.0)
+    with diagnostic_handler(lambda each: said.append(each.message)):
+        net.repaired("quant-round{blocks=2}", gains)
+    assert gains == []
+    assert any("codes of its block are not learned together: one of this size gets 0 steps" in each for each in said)
