@@ -34,6 +34,9 @@ EFFORTS: Mapping[int, str] = {
 }
 """The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
 
+BLOCKS: Mapping[str, str] = {EFFORTS[3]: "quant-gptq,quant-round,quant-round{blocks=3},quant-correct-bias"}
+"""What is tried last, after the passes of an effort and the equalized model: it takes as long as all of these."""
+
 EQUALIZE = "nn-equalize"
 """The pass that changes the float model before its types are decided: it is tried with the passes that gain most."""
 
@@ -306,6 +309,8 @@ class Repairing:
             others = None if equalized is None else equalized(samples)
             if others is not None:
                 yield f"{EQUALIZE},{chosen}", chosen, *others
+            if (passes := BLOCKS.get(self.candidates[-1])) is not None:
+                yield passes, passes, profiled, decided.clone()
 
         for name, passes, floats, repaired in attempts():
             gains = list[LayerGain]()

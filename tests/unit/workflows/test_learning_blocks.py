@@ -16,13 +16,15 @@ from qmlir.passes.quantized import quant_round
 from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import module_text
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import stages_of
+from qmlir.workflows.quantizing import quantize, stages_of
+from qmlir.workflows.repairing import BLOCKS, EFFORTS
 
 _TERMS = 12
-_W3 = {"weights": "i3"}
+_W3: QuantizeSettings = {"weights": "i3"}
 
 
 class _Net:
@@ -37,7 +39,7 @@ class _Net:
         )
         zeros = ", ".join(["0.125"] * _TERMS)
         biases = ", ".join(f"float[{_TERMS}] b{at} = {{{zeros}}}" for at in range(3))
-        model = qmlir.load(
+        self.model = qmlir.load(
             parser.parse_model(f"""
             <ir_version: 10, opset_import: ["": 21]>
             g (float[N, {_TERMS}] x) => (float[N, {_TERMS}] y) <{drawn}, {biases}> {{
@@ -52,8 +54,8 @@ class _Net:
         )
         mixed = random.normal(size=(_TERMS, _TERMS))
         self.samples = (random.normal(size=(samples, _TERMS)) @ mixed).astype(np.float32)
-        run = stages_of(_W3, model, repair="quant-round")
-        self.floats = model.clone()
+        run = stages_of(_W3, self.model, repair="quant-round")
+        self.floats = self.model.clone()
         run(self.floats, "target", "lower")
         run(self.floats, "profile", "mask", "balance", taken=profile(self.floats, {"x": self.samples}))
         self._decided = self.floats.clone()
@@ -131,3 +133,11 @@ def test_a_block_that_would_take_too_long_is_not_learned(net: _Net, monkeypatch:
         net.repaired("quant-round{blocks=2}", gains)
     assert gains == []
     assert any("codes of its block are not learned together: one of this size gets 0 steps" in each for each in said)
+
+
+def test_effort_3_tries_blocks_beside_all_that_it_tried_before(net: _Net) -> None:
+    repair = quantize(net.model, {"x": net.samples}, effort=3, validate=False, **_W3).repair
+    assert repair is not None
+    tried = {repair.passes: repair.after_db, **dict(repair.others)}
+    assert set(tried) >= {*(EFFORTS[effort] for effort in (1, 2, 3)), BLOCKS[EFFORTS[3]]}
+    assert repair.after_db == max(tried.values())
