@@ -43,7 +43,7 @@ _PULL = 8.0
 
 PULL_TOGETHER = 40.0
 """That of several weights with one error: with less, many are still on their way when the steps end. Measured on a
-ResNet-8 with 4-bit weights, 500 steps: with 8 the first block ends 2.3 dB worse than it began, with 40 as it was."""
+ResNet-8 with 4-bit weights, 500 steps: with 8 the first block ends 1 to 2 dB worse than it began, with 40 as it was."""
 
 _BETAS = 20.0, 2.0
 
