@@ -81,7 +81,7 @@ class ProgramCard(Readable):
     arena_bytes: int
     weights_bytes: int
     stack_bytes: int
-    """Of the arrays in the frame of one kernel; registers that are spilled come on top."""
+    """Of the arrays in the frames of `@main` and of a kernel; registers that are spilled come on top."""
 
     inputs: tuple[CardPort, ...]
     outputs: tuple[CardPort, ...]
@@ -121,7 +121,7 @@ class ProgramCard(Readable):
             ("code", f"{code}, {counted(self.kernels, 'kernel')} of {counted(len(self.nodes), 'node')}"),
             ("weights", bytes_text(self.weights_bytes)),
             ("arena", bytes_text(self.arena_bytes)),
-            ("stack", f"{bytes_text(self.stack_bytes)} of arrays in a kernel"),
+            ("stack", f"{bytes_text(self.stack_bytes)} of arrays, without registers"),
             *(("input", port.text()) for port in self.inputs),
             *(("output", port.text()) for port in self.outputs),
             ("model", self.model),

@@ -129,8 +129,9 @@ class LoopProgram:
 
     @property
     def scratch_bytes(self) -> int:
-        """The most bytes that the arrays of one function take of the stack; kernels don't call each other."""
-        return max((_scratch(each) for each in (self.main, *self.kernels)), default=0)
+        """The most bytes that arrays take of the stack at once: those of `@main`, which calls the kernels, and those of
+        one of them; kernels don't call each other."""
+        return _scratch(self.main) + max(map(_scratch, self.kernels), default=0)
 
     def kernel(self, symbol: str) -> FuncOp | None:
         """The kernel of this name."""

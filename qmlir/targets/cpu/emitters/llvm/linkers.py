@@ -78,7 +78,8 @@ def wasm_module(name: str, data: bytes, exported: Sequence[str], stack: int) -> 
 
     Raises `DiagnosticError`, one line, where nothing links it, and where it calls the C library, which isn't there.
     """
-    options = ["--no-entry", "--strip-all", *(f"--export={symbol}" for symbol in exported), "-z", f"stack-size={stack}"]
+    stack_first = ["--stack-first", "-z", f"stack-size={stack}"]  # what is too deep ends there, and changes no data
+    options = ["--no-entry", "--strip-all", *(f"--export={symbol}" for symbol in exported), *stack_first]
     return _linked(WASM_LINKERS, name, data, "a module of WebAssembly", "wasm32", options)
 
 

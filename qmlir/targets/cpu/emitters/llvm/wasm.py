@@ -22,7 +22,7 @@ from qmlir.targets.cpu.emitters.ports import EntryPoint, c_type, comment_text, p
 from qmlir.targets.cpu.emitters.program import MainPort
 
 _SPARE_STACK = 1 << 16
-"""Bytes of stack beside the arrays of a kernel: what LLVM puts there itself, and frames of the calls before."""
+"""Bytes of stack beside the arrays: what LLVM puts there itself, and frames of the calls before."""
 
 _ARRAYS: Mapping[str, str] = {
     **{f"{sign}int{bits}_t": f"{kind}nt{bits}Array" for bits in (8, 16, 32) for sign, kind in (("", "I"), ("u", "Ui"))},

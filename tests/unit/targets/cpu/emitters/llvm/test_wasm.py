@@ -14,7 +14,7 @@ import pytest
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
-from qmlir.targets.cpu.emitters.llvm import linkers
+from qmlir.targets.cpu.emitters.llvm import linkers, wasm
 from tests.support.emitted import parsed
 from tests.unit.targets.cpu.conftest import quantized
 
@@ -131,6 +131,59 @@ def test_fused_products_and_rounding(tmp_path: Path) -> None:
     assert found["fused"] == exact
     assert exact != (x.astype(np.float64) * y + z).astype(np.float32).tolist()  # some are rounded twice there
     assert found["rounded"] == np.rint(y).astype(np.int32).tolist()
+
+
+STACK = """
+func.func @main(%x: memref<32768xf32> {nn.name = "x"}, %y: memref<32768xf32> {nn.result, nn.name = "y"}) {
+  %s = memref.alloca() : memref<32768xf32>
+  func.call @first(%x, %s) : (memref<32768xf32>, memref<32768xf32>) -> ()
+  func.call @second(%s, %y) : (memref<32768xf32>, memref<32768xf32>) -> ()
+  func.return
+}
+func.func private @first(%x: memref<32768xf32>, %s: memref<32768xf32>) {
+  %zero = arith.constant 0 : index
+  %end = arith.constant 32768 : index
+  %one = arith.constant 1 : index
+  scf.for %n = %zero to %end step %one {
+    %v = memref.load %x[%n] : memref<32768xf32>
+    memref.store %v, %s[%n] : memref<32768xf32>
+  }
+  func.return
+}
+func.func private @second(%s: memref<32768xf32>, %y: memref<32768xf32>) {
+  %zero = arith.constant 0 : index
+  %end = arith.constant 32768 : index
+  %last = arith.constant 32767 : index
+  %one = arith.constant 1 : index
+  %t = memref.alloca() : memref<32768xf32>
+  scf.for %n = %zero to %end step %one {
+    %v = memref.load %s[%n] : memref<32768xf32>
+    %r = arith.subi %last, %n : index
+    memref.store %v, %t[%r] : memref<32768xf32>
+  }
+  scf.for %n = %zero to %end step %one {
+    %v = memref.load %t[%n] : memref<32768xf32>
+    %w = memref.load %s[%n] : memref<32768xf32>
+    %q = arith.addf %v, %w : f32
+    memref.store %q, %y[%n] : memref<32768xf32>
+  }
+  func.return
+}
+"""
+
+
+@needs_node
+@needs_linker
+def test_arrays_on_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of `@main` and of a kernel are there at once; where the stack is too small, the call ends."""
+    emitted = emit_ahead(parsed(STACK), "wasm", "net")
+    assert emitted.card.stack_bytes == 2 * 4 * 32768
+    emitted.save(tmp_path / "whole")
+    given = {"x": ("Float32Array", list(range(32768)))}
+    assert in_node(tmp_path / "whole", [given]) == [{"y": [32767] * 32768}]
+    monkeypatch.setattr(wasm, "_SPARE_STACK", -4 * 32768)
+    emit_ahead(parsed(STACK), "wasm", "net").save(tmp_path / "short")
+    assert in_node(tmp_path / "short", [given]) == ["RuntimeError: memory access out of bounds"]
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
