@@ -11,6 +11,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
 
 SOURCES = Path(__file__).parent
 EXAMPLES = SOURCES.parents[1] / "docs" / "examples"
@@ -41,9 +42,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m examples.digits", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=Path("build/digits"), help="the folder to write")
     output = parser.parse_args().output
-    module = quantized()
-    for form in ("static", "wasm"):
-        write(module, form, output)
+    try:
+        module = quantized()
+        for form in ("static", "wasm"):
+            write(module, form, output)
+    except DiagnosticError as error:
+        raise SystemExit(str(error)) from error
     print(COMMANDS.format(folder=output))
 
 

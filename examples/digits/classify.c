@@ -11,7 +11,12 @@ int main(void) {
         int best = 0, wrong;
         for (int place = 0; place < DIGITS_INPUT_ELEMENTS; place++) {
             if (scanf("%f", &image[place]) != 1) {
-                return place == 0 && feof(stdin) ? 0 : 1;
+                if (place == 0 && feof(stdin)) {
+                    return 0;
+                }
+                fprintf(stderr, "an image is %d numbers, found %s after %d of them\n", DIGITS_INPUT_ELEMENTS,
+                        feof(stdin) ? "the end" : "something else", place);
+                return 1;
             }
         }
         wrong = digits_run(image, logits);

@@ -3,6 +3,7 @@
 
 use std::io::{read_to_string, stdin, Error, ErrorKind};
 use std::os::raw::c_int;
+use std::process::ExitCode;
 
 // What `digits.h` declares.
 const INPUT_ELEMENTS: usize = 64;
@@ -21,14 +22,28 @@ fn logits_of(image: &[f32; INPUT_ELEMENTS]) -> Result<[f32; LOGITS_ELEMENTS], Er
     }
 }
 
-fn main() -> Result<(), Error> {
-    let numbers: Result<Vec<f32>, _> = read_to_string(stdin())?.split_whitespace().map(str::parse).collect();
-    let numbers = numbers.map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+fn number_of(word: &str) -> Result<f32, Error> {
+    word.parse().map_err(|_| Error::new(ErrorKind::InvalidData, format!("'{word}' is not a number")))
+}
+
+fn classify() -> Result<(), Error> {
+    let numbers: Vec<f32> = read_to_string(stdin())?.split_whitespace().map(number_of).collect::<Result<_, _>>()?;
     for image in numbers.chunks(INPUT_ELEMENTS) {
-        let image = image.try_into().map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+        let found = format!("an image is {INPUT_ELEMENTS} numbers, found the end after {} of them", image.len());
+        let image = image.try_into().map_err(|_| Error::new(ErrorKind::InvalidData, found))?;
         let logits = logits_of(image)?;
         let best = (0..LOGITS_ELEMENTS).reduce(|best, each| if logits[each] > logits[best] { each } else { best });
         println!("{}", best.unwrap_or(0));
     }
     Ok(())
+}
+
+fn main() -> ExitCode {
+    match classify() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

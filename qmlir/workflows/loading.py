@@ -21,8 +21,9 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import IMPORT
 from qmlir.targets.cpu.compiler import CALLS
+from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.text.parsing import load_module
-from qmlir.workflows.folder import EMITTED, PROGRAM, QuantizedFolder
+from qmlir.workflows.folder import PROGRAM, QuantizedFolder
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -129,7 +130,7 @@ def _in_folder(folder: Path) -> Path:
         return QuantizedFolder.open(folder).module
     if PROGRAM.is_there(folder):
         raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
-    if EMITTED.is_there(folder):
+    if card_paths(folder):
         raise text_error(f"'{folder}' is a program without Python, and not the model: qmlir inspect {folder} shows it")
     models = sorted(path for path in folder.iterdir() if path.suffix in (*ONNX_SUFFIXES, ".mlir"))
     near = f": did you mean '{models[0]}'?" if models else ""

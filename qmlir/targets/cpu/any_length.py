@@ -18,9 +18,8 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.specialization.padding.extents import Extent, Factor, Quotient
 from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
 from qmlir.specialization.padding.walk import Axes
-from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, PaddedPorts, described
-from qmlir.targets.cpu.package import INIT, LENGTHS, seal
+from qmlir.targets.cpu.package import INIT, LENGTHS, part_name, seal, seal_parts
 
 SMALLEST = 16
 """The smallest capacity that is chosen by default: below, a program is no longer shorter for fewer rows."""
@@ -124,35 +123,15 @@ def write_lengths(
     for place, part in enumerate(parts):
         shutil.copytree(part, folder / part_name(place), ignore=ignore)
         seal(folder / part_name(place), about)
-    description = {**program.description(), _CARDS: _digests(folder, len(parts))}
-    (folder / LENGTHS).write_text(json.dumps(description), encoding="utf-8")
+    (folder / LENGTHS).write_text(json.dumps(program.description()), encoding="utf-8")
     (folder / INIT).write_text(_INIT, encoding="utf-8")
-
-
-_CARDS = "cards"
-"""In what a program of any length says of itself: the digests of the cards of its parts."""
-
-
-def _digests(folder: Path, count: int) -> list[str]:
-    cards = (read_card(folder / part_name(place)) for place in range(count))
-    return ["" if card is None else card.digest for card in cards]
-
-
-def part_name(place: int) -> str:
-    """The folder of the program of one capacity."""
-    return f"part{place}"
+    seal_parts(folder, [*map(part_name, range(len(parts)))])
 
 
 def read_lengths(folder: Path, loaded: Callable[[Path], Any]) -> AnyLength:
-    """What `write_lengths` wrote. Raises `DiagnosticError` for what is damaged."""
-    try:
-        description = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
-        count = len(description["buckets"])
-    except (OSError, ValueError, KeyError) as error:
-        raise text_error(f"{folder / LENGTHS} is damaged: {error}") from error
-    if description.get(_CARDS, []) != _digests(folder, count):
-        raise text_error(f"{folder} is damaged: its parts are not those that were written with it")
-    return described(description, [loaded(folder / part_name(place)) for place in range(count)])
+    """What `write_lengths` wrote, and was checked by its card."""
+    description = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
+    return described(description, [loaded(folder / part_name(place)) for place in range(len(description["buckets"]))])
 
 
 _INIT = '''"""A compiled neural network for any length: `program(inputs)` gives the outputs by name."""

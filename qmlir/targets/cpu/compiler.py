@@ -58,8 +58,9 @@ from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.package import (
     INIT,
     LENGTHS,
+    SAVED,
     OnKernel,
-    check_sealed,
+    checked_program,
     forget,
     load_package,
     numba_caches_beside_the_source,
@@ -493,14 +494,13 @@ def compile_module(
 def load_program(folder: str | PathLike[str]) -> Any:
     """The program that `Program.save` wrote: call it as before. Raises `DiagnosticError` where there is none."""
     path = Path(folder).resolve()
-    if (path / LENGTHS).is_file():
+    if LENGTHS in checked_program(path).files:
         program = read_lengths(path, load_program)
         program.again = (load_program, (str(path),))
         return program
-    check_sealed(path)
-    name = f"qmlir_saved_{hashlib.sha256(_identity(path).encode()).hexdigest()[:24]}"
+    name = f"{SAVED}{hashlib.sha256(_identity(path).encode()).hexdigest()[:24]}"
     with _LOADING:
-        package: Any = sys.modules.get(name) or load_package(path, name)
+        package: Any = sys.modules.get(name) or load_package(path, name, is_checked=True)
     package.program.again = (load_program, (str(path),))
     return package.program
 

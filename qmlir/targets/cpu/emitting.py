@@ -48,12 +48,13 @@ def emit(
 ) -> Emitted:
     """What `module` computes as files that run without Python, in a form of `FORMS`; functions begin with `name`.
 
-    It computes what the interpreter computes, bit for bit. `isa` is an instruction set (default: that of the form,
-    which every processor has, or the best one of the machine). Machine code is for a `triple` of LLVM (default: this
-    computer's, or WebAssembly's), a `cpu` (`host` is this one; default: any of the triple's) and `features` beside its
-    own. The card of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form, instruction
-    set or triple, for a machine of a form that is for all of them, for a name that C has not, for open sizes, and for
-    what has no such form.
+    It computes what the interpreter computes, bit for bit but for matrix products and convolutions of floats, whose
+    order is another one. `isa` is an instruction set (default: that of the form, which every processor has, or the best
+    one of the machine). Machine code is for a `triple` of LLVM (default: this computer's, or WebAssembly's), a `cpu`
+    (`host` is this one; default: any of the triple's) and `features` beside its own. The card
+    of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form, instruction set, triple,
+    processor or feature, for a machine of a form that is for all of them, for a name that C has not, for open sizes,
+    and for what has no such form.
     """
     row = form_named(form)
     checked_name(name)

@@ -7,7 +7,7 @@ A cache entry and a saved program are the same thing. It needs NumPy, numba or l
     kernels.ll              that of the emitter `llvm`, of which __init__.py has the digest
     machine_code.bin        what numba or LLVM made of it, for this very machine: there numba is not needed
     constants.safetensors   weights and tables, mapped into memory
-    program.json            the card: what it is, its sizes, the digests of the files of a saved program
+    program.json            the card: what it is, its sizes, the digests of the files of a saved program, all of them
     runtime/                types and intrinsics of vectors, checks of inputs
 """
 
@@ -20,16 +20,18 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.resources import as_file, files
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
-from qmlir.targets.cpu.emitters.card import ProgramCard, checked_card, code_bytes, read_card
+from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, checked_card, code_bytes, read_card
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import (
     FILE,
@@ -184,32 +186,47 @@ def write_package(
 
 def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
     """Write down in the card of a package the size of its machine code, the digest of each file, and `about`."""
-    card = read_card(folder)
-    if card is None:
+    path = folder / CARD
+    if not path.is_file():
         return
     code = None
     if (folder / FILE).is_file():
         header, objects = read_objects(folder / FILE)
         ends = list(itertools.accumulate(header["sizes"], initial=0))
         code = sum(code_bytes(objects[start:end]) for start, end in itertools.pairwise(ends))
-    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
-    kept = [path.as_posix() for path in paths if "__pycache__" not in path.parts]  # Python and numba write there
-    files = {name: (folder / name).read_bytes() for name in kept if name != CARD}
-    (folder / CARD).write_text(card.sealed(files, code, about).json(), encoding="utf-8")
+    files = {name: (folder / name).read_bytes() for name in _names_in(folder) if name != CARD}
+    path.write_text(read_card(path).sealed(files, code, about).json(), encoding="utf-8")
 
 
-def check_sealed(folder: Path) -> None:
-    """Raise `DiagnosticError` where a file of a saved program is not what its card says.
+def seal_parts(folder: Path, parts: Sequence[str]) -> None:
+    """Write the card of a package of several: it is that of the first, and has the digests of the cards of all."""
+    names = [*(path.name for path in folder.iterdir() if path.is_file()), *(f"{part}/{CARD}" for part in parts)]
+    first = read_card(folder / parts[0] / CARD)
+    files = {name: (folder / name).read_bytes() for name in sorted(names)}
+    (folder / CARD).write_text(first.sealed(files, None).json(), encoding="utf-8")
 
-    Constants and machine code have digests in files that are checked here, and are checked when they are read.
+
+def _names_in(folder: Path) -> list[str]:
+    """The files in a package, but for the caches of Python and numba, which are not read from a saved program."""
+    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
+    return [path.as_posix() for path in paths if "__pycache__" not in path.parts]
+
+
+def checked_program(folder: Path) -> ProgramCard:
+    """The card of a saved program, whose files are those that were written, and no others.
+
+    Those of the parts of one for any length have cards of their own, which are not read here. Raises `DiagnosticError`.
     """
-    _checked(folder, without=(CONSTANTS, FILE))
-
-
-def _checked(folder: Path, without: Sequence[str] = ()) -> ProgramCard | None:
-    card = checked_card(folder, without=without)
-    if card is None and (folder / CARD).exists():
-        raise text_error(f"{folder / CARD} is damaged: it is not what was written with the program")
+    path = folder / CARD
+    if not path.is_file():
+        if is_program(folder):
+            raise text_error(f"{folder} has no card, {CARD}: it was changed, or saved by an earlier qmlir")
+        raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
+    card = checked_card(path)
+    parts = {name.removesuffix(CARD) for name in card.files if name.endswith(f"/{CARD}")}
+    for name in _names_in(folder):
+        if name != CARD and name not in card.files and f"{name.partition('/')[0]}/" not in parts:
+            raise text_error(f"{folder / name} was not written with the program: its card does not name it")
     return card
 
 
@@ -218,11 +235,20 @@ def cards_in(folder: Path) -> list[ProgramCard]:
 
     Raises `DiagnosticError` where files are not those that were written.
     """
-    own = _checked(folder)
-    if own is not None:
-        return [own]
-    parts = (_checked(path) for path in sorted(folder.iterdir()) if path.is_dir())
-    return [card for card in parts if card is not None]
+    if (folder / CARD).is_file() or is_program(folder):
+        card = checked_program(folder)
+        if LENGTHS not in card.files:
+            return [card]
+        count = len(json.loads((folder / LENGTHS).read_text(encoding="utf-8"))["buckets"])
+        return [checked_program(folder / part_name(place)) for place in range(count)]
+    if found := card_paths(folder):
+        return [*map(checked_card, found)]
+    return [card for path in sorted(folder.iterdir()) if path.is_dir() for card in cards_in(path)]
+
+
+def part_name(place: int) -> str:
+    """The folder of the program of one capacity."""
+    return f"part{place}"
 
 
 OnKernel = Callable[[str, int, int], None]
@@ -279,6 +305,31 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
         yield
 
 
+SAVED = "qmlir_saved_"
+"""What names of packages begin with that somebody has saved: of these, bytecode beside the source is not run."""
+
+
+class _SourceOnly(SourceFileLoader):
+    """Loads a module from its source, whatever bytecode lies beside it."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _SavedFinder(MetaPathFinder):
+    """Finds the modules of packages that were saved."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        spec = PathFinder.find_spec(fullname, path, target) if fullname.startswith(SAVED) else None
+        if spec is not None and spec.origin is not None:
+            spec.loader = _SourceOnly(fullname, spec.origin)
+        return spec
+
+
+_FINDER = _SavedFinder()
+
+
 def load_package(
     folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0, *, is_checked: bool = False
 ) -> ModuleType:
@@ -293,9 +344,12 @@ def load_package(
     """
     if not (folder / INIT).is_file() or not source_of(folder).is_file():
         raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
-    spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
+    init = str(folder / INIT)
+    loader = _SourceOnly(name, init) if name.startswith(SAVED) else SourceFileLoader(name, init)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    spec = importlib.util.spec_from_file_location(name, init, loader=loader, submodule_search_locations=[str(folder)])
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     forget(name)  # kernels of this name that are loaded would not be compiled here
     sys.modules[name] = module
@@ -308,7 +362,7 @@ def load_package(
             if is_checked:
                 constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")
                 constants.is_checked = True
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
     except DamagedError as error:
         forget(name)
         raise text_error(str(error)) from error

@@ -19,7 +19,7 @@ from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.compiler import EMITTERS
 from qmlir.targets.cpu.emitters.ahead import FORMS, form_named, machine_forms
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
-from qmlir.targets.cpu.emitters.card import ProgramCard
+from qmlir.targets.cpu.emitters.card import ProgramCard, with_digest
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.emitting import emit
 from qmlir.targets.cpu.host import host_isa
@@ -43,7 +43,8 @@ def _about(model: str) -> Mapping[str, Any]:
     """What the card says of the model: where it comes from, and what `qmlir quantize` found, if that made it."""
     if QuantizedFolder.holds(model):
         summary = QuantizedFolder.open(model).read_summary()
-        return {key: value for key, value in summary.items() if key not in ("format", "version")}
+        said = {key: value for key, value in summary.items() if key not in ("format", "version")}
+        return {**said, **{key: Path(path).name for key in ("model", "data") if (path := said.get(key))}}
     return {"model": Path(model).name}
 
 
@@ -164,6 +165,7 @@ def _check_emission(arguments: argparse.Namespace) -> None:
         "--target": arguments.target,
         "--threads": arguments.threads != 1,
         "--emitter": arguments.emitter != EMITTERS[0],
+        "--no-tuned": arguments.no_tuned,
     }
     for option, is_given in given.items():
         if is_given:
@@ -192,7 +194,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
         "output": output,
         "form": arguments.emit,
         "files": list(emitted.files),
-        "card": emitted.card,
+        "card": with_digest(emitted.card),
         "seconds": seconds,
     }
     session.emit(result, lambda: f"{output}: {emitted.text()}, made in {seconds:.1f} s")

@@ -7,7 +7,7 @@ from pathlib import Path
 from qmlir import inspect
 from qmlir.ir.diagnostics import text_error
 from qmlir.target import HOST
-from qmlir.targets.cpu.emitters.card import ProgramCard, card_path
+from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, with_digest
 from qmlir.targets.cpu.package import cards_in
 from qmlir.text.plain import plain
 from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
@@ -25,17 +25,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _programs(path: Path) -> list[ProgramCard]:
     """The cards of the programs in a folder, if it is one of those."""
-    if not path.is_dir() or not (card_path(path) or PROGRAM.is_there(path)):
+    if not path.is_dir() or not (card_paths(path) or PROGRAM.is_there(path)):
         return []
     if not (cards := cards_in(path)):
         raise text_error(f"'{path}' is a program without a card: qmlir compile writes one with each part for '{HOST}'")
     return cards
 
 
+_OF_MODELS = (*IMPORT, "--keep-casts", "--sort")
+"""The options that mean nothing for a program."""
+
+
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Print the description. Raises `DiagnosticError` for a model or a program that cannot be read."""
     if cards := _programs(Path(arguments.model)):
-        parts = [{**plain(card), "digest": card.digest} for card in cards]
+        for option in _OF_MODELS:
+            if getattr(arguments, option[2:].replace("-", "_")):
+                raise text_error(f"{option} is for models, and '{arguments.model}' is a program")
+        parts = [with_digest(card) for card in cards]
         value = parts[0] if len(parts) == 1 else {"parts": parts}
         session.emit(value, lambda: "\n\n".join(card.text() for card in cards))
         return 0

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.referee, pytest.mark.skipif(bool(missing()), reason=f"
 
 PAGE = """<!doctype html>
 <script type="module">
-import { load } from "./net/net.js";
+import { load } from "./net/small.js";
 window.loading = load();
 </script>
 """
@@ -41,7 +41,7 @@ def test_node(name: str, tmp_path: Path) -> None:
 def in_chromium(
     module: ModuleOp, name: str, images: Sequence[np.ndarray], wanted: Mapping[str, np.ndarray], folder: Path
 ) -> list[list[np.ndarray]]:
-    qmlir.emit(module, form="wasm", name="net").save(folder / "net")
+    qmlir.emit(module, form="wasm", name="small").save(folder / "net")
     (folder / "index.html").write_text(PAGE)
     with served(folder) as address, chromium() as browser:
         browser.get(f"{address}/index.html")

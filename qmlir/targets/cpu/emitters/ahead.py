@@ -24,6 +24,7 @@ from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text
+from qmlir.text.weights import write_together
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,12 @@ class Emitted(Readable):
         return "\n".join([f"{self.name} as {self.form}", *rows])
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder. Raises `OSError` where the disk does not take them."""
+        """Write the files into a folder, all of them aside before any is put in place, and the card last.
+
+        Raises `OSError` where the folder cannot be made, `DiagnosticError` where the disk does not take the files.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        for name, contents in self.files.items():
-            (folder / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
+        write_together(*((folder / name, contents) for name, contents in self.files.items()))
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the files into a folder, which is made where it isn't there. Raises `DiagnosticError`."""

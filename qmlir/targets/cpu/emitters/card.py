@@ -9,7 +9,7 @@ each file has the digest that the card says, and the card its own.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, cast
 
 import llvmlite.binding as llvm
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
 from qmlir.text.files import is_file_name, read_json, read_regular
+from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text, counted
 
@@ -67,7 +68,7 @@ class ProgramCard(Readable):
 
     emitter: str
     target: str
-    """The machine: LLVM's triple, processor and features, or `any`."""
+    """The machine: LLVM's triple, processor and features, or `any machine`."""
 
     isa: str
     threads: int
@@ -129,7 +130,7 @@ class ProgramCard(Readable):
             ("digest", self.digest),
         ]
         head = f"{self.name}: {self.form} by the emitter {self.emitter} of {self.by}"
-        return "\n".join([head, *(f"  {what:<8} {found}" for what, found in rows)])
+        return "\n".join(map(printable, [head, *(f"  {what:<8} {found}" for what, found in rows)]))
 
 
 def _of_json(about: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -148,6 +149,11 @@ def code_bytes(data: bytes) -> int:
     return sum(section.size() for section in llvm.ObjectFileRef.from_data(data).sections() if section.is_text())
 
 
+def with_digest(card: ProgramCard) -> Mapping[str, Any]:
+    """What a card says, with its digest."""
+    return {**plain(card), "digest": card.digest}
+
+
 def card_of(
     program: LoopProgram, name: str, form: str, emitter: str, target: str, model: str = "", threads: int = 1
 ) -> ProgramCard:
@@ -160,11 +166,60 @@ def card_of(
     )  # fmt: skip
 
 
-def card_path(folder: Path) -> Path | None:
-    """Where the card of a folder is; `None` where it has none."""
-    if not folder.is_dir():
-        return None
-    return next((path for path in sorted(folder.glob("*.json")) if _content(path) is not None), None)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _is_list(of: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(of, cast(list[Any], value)))
+
+
+def _has_fields(kinds: Mapping[str, Callable[[Any], bool]]) -> Callable[[Any], bool]:
+    def fits(value: Any) -> bool:
+        return isinstance(value, dict) and all(kind(cast(Any, value).get(name)) for name, kind in kinds.items())
+
+    return fits
+
+
+def _is_files(value: Any) -> bool:
+    """Whether it has the digests of files beside the card, by names that lead nowhere else."""
+    if not isinstance(value, dict):
+        return False
+    files = cast(dict[str, Any], value)
+    return all(map(_is_text, files.values())) and all(is_file_name(part) for name in files for part in name.split("/"))
+
+
+_is_port = _has_fields(
+    {
+        "name": _is_text,
+        "dtype": _is_text,
+        "shape": _is_list(_is_count),
+        "refuses_nan": lambda value: isinstance(value, bool),
+    }
+)
+
+_is_card = _has_fields(
+    {
+        **dict.fromkeys(("name", "form", "emitter", "target", "isa", "model", "by", "digest"), _is_text),
+        **dict.fromkeys(("threads", "kernels", "arena_bytes", "weights_bytes", "stack_bytes"), _is_count),
+        "code_bytes": lambda value: value is None or _is_count(value),
+        "nodes": _is_list(_is_text),
+        "inputs": _is_list(_is_port),
+        "outputs": _is_list(_is_port),
+        "about": lambda value: isinstance(value, dict),
+        "files": _is_files,
+    }
+)
+"""What the file of a card holds, field by field."""
+
+
+def card_paths(folder: Path) -> list[Path]:
+    """The files of cards in a folder: one for each program that lies there."""
+    return [path for path in sorted(folder.glob("*.json")) if _content(path) is not None] if folder.is_dir() else []
 
 
 def _content(path: Path) -> dict[str, Any] | None:
@@ -179,55 +234,56 @@ def _ports(rows: Sequence[Mapping[str, Any]]) -> tuple[CardPort, ...]:
     return tuple(CardPort(row["name"], row["dtype"], tuple(row["shape"]), row["refuses_nan"]) for row in rows)
 
 
-def read_card(folder: Path) -> ProgramCard | None:
-    """The card of a folder; `None` where it has none. Raises `DiagnosticError` for one that is damaged."""
-    path = card_path(folder)
-    if path is None:
-        return None
-    content = _content(path) or {}
+def _damaged(path: Path) -> DiagnosticError:
+    return text_error(f"{path} is damaged: it is not what was written with the program")
+
+
+def read_card(path: Path) -> ProgramCard:
+    """The card in a file. Raises `DiagnosticError` for one that is damaged, or of another version."""
+    content = _content(path)
+    if content is None:
+        raise _damaged(path)
     if content.get("version") != VERSION:
-        raise text_error(f"{path} has the version {content.get('version')}, and this qmlir reads {VERSION}")
-    try:
-        rows: dict[str, Any] = {each.name: content[each.name] for each in fields(ProgramCard)}
-        rows.update({name: _ports(rows[name]) for name in ("inputs", "outputs")}, nodes=tuple(rows["nodes"]))
-        card = ProgramCard(**rows)
-        is_whole = card.digest == content["digest"] and all(map(is_file_name, _parts(card.files)))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        is_whole = False
-        card = None
-    if card is None or not is_whole:
-        raise text_error(f"{path} is damaged: it is not what was written with the program")
+        raise text_error(f"{path} has the version {content.get('version')!r:.20}, and this qmlir reads {VERSION}")
+    if not _is_card(content):
+        raise _damaged(path)
+    rows: dict[str, Any] = {each.name: content[each.name] for each in fields(ProgramCard)}
+    rows.update({name: _ports(rows[name]) for name in ("inputs", "outputs")}, nodes=tuple(rows["nodes"]))
+    card = ProgramCard(**rows)
+    if card.digest != content["digest"]:
+        raise _damaged(path)
     return card
 
 
-def _parts(files: Mapping[str, str]) -> list[str]:
-    """The names of files and folders in the names of files."""
-    return [part for name in files for part in name.split("/")]
+def checked_card(path: Path) -> ProgramCard:
+    """The card in a file, beside which the files are those that it names.
 
-
-def checked_card(folder: Path, *, without: Sequence[str] = ()) -> ProgramCard | None:
-    """The card of a folder whose files are those that it names; `None` where it has none.
-
-    Files `without` have digests of their own, which whoever reads them checks. Raises `DiagnosticError` where one is
-    missing or another one.
+    Raises `DiagnosticError` where one is missing or another one.
     """
-    card = read_card(folder)
-    for name, digest in {} if card is None else card.files.items():
-        if name in without:
-            continue
+    card = read_card(path)
+    for name, digest in card.files.items():
+        file = path.parent / name
         try:
-            found = _digest(read_regular(folder / name))
+            found = _digest(read_regular(file))
         except OSError as error:
-            raise text_error(f"{folder / name} is missing: {error.strerror or error}") from error
+            raise text_error(f"{file} is missing: {error.strerror or error}") from error
         if found != digest:
-            raise text_error(f"{folder / name} is damaged: it is not what was written with the program")
+            raise _damaged(file)
     return card
 
 
 def is_emitted(folder: Path) -> bool:
-    """Whether `folder` has a program that was emitted ahead of time, and nothing else: what a user adds is kept."""
-    path = card_path(folder)
-    content = None if path is None else _content(path)
-    if path is None or content is None or not isinstance(content.get("files"), dict):
+    """Whether `folder` has a program that was emitted ahead of time, as it was written, and nothing else.
+
+    What a user adds or changes is kept.
+    """
+    try:
+        (path,) = card_paths(folder)
+        names = {path.name, *checked_card(path).files}
+    except (ValueError, DiagnosticError):
         return False
-    return {each.name for each in folder.iterdir()} <= {path.name, *content["files"]}
+    return names == {each.name if _is_regular(each) else "" for each in folder.iterdir()}
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

@@ -16,7 +16,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.program import SLACK, LoopProgram, MainPort
-from qmlir.targets.cpu.emitters.text import Names
+from qmlir.targets.cpu.emitters.text import LONGEST, Names
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 C_KEYWORDS = (
@@ -46,6 +46,8 @@ _CODES: Mapping[int, str] = {1: "uint8_t", 2: "uint16_t"}
 
 def checked_name(name: str) -> str:
     """`name`, which files, functions and macros begin with. Raises `DiagnosticError` where it is no identifier of C."""
+    if len(name) > LONGEST:
+        raise text_error(f"a name of at most {LONGEST} letters is accepted, found one of {len(name)}: '{name[:20]}…'")
     if not _IDENTIFIER.fullmatch(name) or name in (*C_KEYWORDS, *CPP_KEYWORDS):
         raise text_error(f"'{name}' is not a name of C: accepted are letters of ASCII, digits and _, a letter first")
     return name

@@ -266,7 +266,7 @@ def test_a_saved_program_is_no_secret(saved: Path) -> None:
     os.umask(mask)
     assert saved.stat().st_mode & 0o777 == 0o777 & ~mask
     assert sorted(path.name for path in saved.iterdir() if path.name != "__pycache__") == [
-        "__init__.py", "constants.safetensors", "kernels.py", "machine_code.bin", "runtime",
+        "__init__.py", "constants.safetensors", "kernels.py", "machine_code.bin", "program.json", "runtime",
     ]  # fmt: skip
 
 

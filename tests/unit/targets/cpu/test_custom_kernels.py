@@ -16,7 +16,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.compiler import Program, compile_module
-from qmlir.targets.cpu.package import KERNELS
+from qmlir.targets.cpu.package import KERNELS, seal
 from qmlir.text.parsing import parse_module
 
 
@@ -101,6 +101,7 @@ def test_a_saved_program_needs_its_functions_only(tmp_path: Path) -> None:
     assert "from qmlir" not in text
     assert "from tests.support.custom_kernels import split as by_hand_0_split" in text
     (tmp_path / "program" / KERNELS).write_text(text.replace("from tests.support.custom_kernels", "from not_installed"))
+    seal(tmp_path / "program")
     with pytest.raises(DiagnosticError, match="calls functions of the module 'not_installed', which is not installed"):
         qmlir.load_program(tmp_path / "program")
 

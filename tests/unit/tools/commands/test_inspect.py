@@ -73,6 +73,24 @@ def test_sorting(sort: str, order: list[str]) -> None:
     assert [line.split()[0] for line in out.split("\n\n")[1].splitlines()[1:]] == order
 
 
+@pytest.mark.parametrize("form", ["program", "c"])
+def test_options_of_models_for_a_program(form: str, tmp_path: Path) -> None:
+    words = ["compile", str(DIGITS), "--shape", "image=1x4", "--emit", form, "-o", str(tmp_path / "out"), "--json"]
+    out = io.StringIO()
+    assert qmlir_cli.main(words, stdout=out, stderr=io.StringIO()) == 0
+    code, shown, _ = run(tmp_path / "out", "--json")
+    assert code == 0
+    if form == "c":
+        assert json.loads(out.getvalue())["card"] == json.loads(shown)
+    for options in (
+        ["--shape", "image=1x4"], ["--inputs", "image"], ["--outputs", "y"], ["--no-fallback"], ["--strip-training"],
+        ["--keep-casts"], ["--sort", "macs"],
+    ):  # fmt: skip
+        assert run(tmp_path / "out", *options) == (
+            1, "", f"error: {options[0]} is for models, and '{tmp_path}/out' is a program\n"
+        )  # fmt: skip
+
+
 def test_bad_arguments(tmp_path: Path) -> None:
     code, out, err = run(tmp_path / "nowhere.onnx")
     assert (code, out) == (1, "")

@@ -97,7 +97,7 @@ class ModuleWriter:
         self.program = program
         self.parts = ModuleParts(program.isa, processor, is_alone)
         self.name = name
-        self.names = Names([name, f"{name}_lead", f"{name}_serve", *team_names()])
+        self.names = Names()
         self.kernels: dict[str, _Kernel] = {}
 
     def kernel(self, function: FuncOp) -> None:
@@ -112,7 +112,7 @@ class ModuleWriter:
         read = arguments_with(READ_ONLY, function)
         write.block(function.body.block)
         self.kernels[function.sym_name.data] = _Kernel(
-            f"{self.name}_{self.names.new(function.sym_name.data)}",
+            f"{self.name}_kernel_{self.names.new(function.sym_name.data)}",  # as nothing else of the module begins
             write,
             arguments,
             [value in read for value in function.body.block.args],

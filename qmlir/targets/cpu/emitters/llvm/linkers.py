@@ -99,8 +99,13 @@ def _linked(
         if done.returncode:
             missing = sorted(set(_UNDEFINED.findall(done.stderr)))
             found = f"calls {', '.join(missing)}, which nothing here has" if missing else " ".join(done.stderr.split())
-            raise text_error(f"{command[0]} does not link {what}: {found[:300]}")
+            raise text_error(f"{_named(command)} does not link {what}: {found[:300]}")
         return target.read_bytes()
+
+
+def _named(command: Sequence[str]) -> str:
+    """What a user calls a linker."""
+    return "ziglang" if "ziglang" in command else command[0]
 
 
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")

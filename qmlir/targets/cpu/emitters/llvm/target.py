@@ -7,6 +7,9 @@ callee. So a function that asks for one feature more is inlined exactly where th
 # llvmlite has no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -94,10 +97,69 @@ class CodeTarget:
         return "@asks" not in str(module)
 
 
+_SYNTAX: Mapping[str, re.Pattern[str]] = {
+    "triple": re.compile(r"[A-Za-z0-9._+-]*"),
+    "cpu": re.compile(r"[A-Za-z0-9._+-]*"),
+    "features": re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?"),
+}
+"""How what is asked for is written: it is put into text of LLVM."""
+
+_OF_FORMS = ("", "+simd128")
+"""Features that nobody has asked for, which are known."""
+
+_UNKNOWN = re.compile(r"'([^']*)' is not a recognized (processor|feature)")
+
+
+def _check_names(machine: AheadMachine, triple: str) -> None:
+    """Raise `DiagnosticError` for a triple, processor or feature that LLVM does not know.
+
+    LLVM says so on standard error and goes on, or ends the process: it is asked in another one.
+    """
+    for name, pattern in _SYNTAX.items():
+        if not pattern.fullmatch(found := getattr(machine, name)):
+            raise text_error(f"{found!r:.60} is not written as the {name} of a machine is: {_EXAMPLES[name]}")
+    CodeTarget(triple).machine()
+    cpu = "" if machine.cpu == HOST else machine.cpu
+    names = [each[1:] for each in machine.features.split(",") if each]
+    if not cpu and machine.features in _OF_FORMS:  # a process takes a moment
+        return
+    command = [sys.executable, "-c", _PROBED, with_every_part(triple), cpu, machine.features]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    unknown = [(name.lstrip("+-"), kind) for name, kind in _UNKNOWN.findall(done.stderr)]
+    unknown += [("help", "name") for each in (cpu, *names) if each == "help"]  # LLVM would list all
+    if unknown:
+        name, kind = unknown[0]
+        raise text_error(f"LLVM knows no {kind} '{name}' for the triple '{triple}'")
+    if done.returncode:
+        said = " ".join(done.stderr.split()[-20:])
+        wanted = " ".join(each for each in (machine.cpu, machine.features) if each)
+        raise text_error(f"LLVM makes no code for '{wanted}' of the triple '{triple}': {said[:200]}")
+
+
+_EXAMPLES: Mapping[str, str] = {
+    "triple": "aarch64-linux-gnu",
+    "cpu": f"cortex-a76, or {HOST}",
+    "features": "+dotprod,-fullfp16",
+}
+
+_PROBED = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+triple, cpu, features = sys.argv[1:]
+machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3)
+module = llvm.parse_assembly("define double @f(double %x) {\\n %y = fadd double %x, %x\\n ret double %y\\n}")
+module.triple, module.data_layout = machine.triple, str(machine.target_data)
+machine.emit_object(module)
+"""
+
+
 @cache
 def code_target(machine: AheadMachine) -> CodeTarget:
-    """What LLVM compiles for a machine."""
+    """What LLVM compiles for a machine. Raises `DiagnosticError` for a processor or features that LLVM doesn't know."""
     triple = machine.triple or llvm.get_process_triple()
+    _check_names(machine, triple)
     if machine.cpu != HOST:
         return CodeTarget(triple, machine.cpu, machine.features)
     if machine.triple:

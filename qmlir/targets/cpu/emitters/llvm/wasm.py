@@ -34,8 +34,14 @@ _ARRAYS: Mapping[str, str] = {
 """The arrays of JavaScript for elements of C."""
 
 
-_TAKEN = ("package", "node_modules")
-"""Names of files and folders of npm."""
+_TAKEN = (
+    "package", "node_modules",
+    "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
+    "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
+    "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
+    "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib",
+)  # fmt: skip
+"""Names of files and folders of npm, and the modules of Node, which come before a package of their name."""
 
 
 @cache
@@ -135,7 +141,7 @@ def write_wasm(entry: EntryPoint) -> WrittenFiles:
     if not target.triple.startswith("wasm32"):
         raise text_error(f"a package for npm is WebAssembly, of the triple wasm32-unknown-unknown, not {target.triple}")
     if name.lower() in _TAKEN:
-        raise text_error(f"a package for npm cannot have the name '{name}': npm takes it for something of its own")
+        raise text_error(f"a package for npm cannot have the name '{name}': npm or Node has it for its own")
     exported = (f"{name}_run", "__heap_base")
     module = wasm_module(name, object_of(entry), exported, entry.program.scratch_bytes + _SPARE_STACK)
     files = {

@@ -1,16 +1,25 @@
 """Cards of programs: what they say of each form, and folders whose files are others."""
 
+import importlib.util
 import json
+import py_compile
 import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
+from py_compile import PycInvalidationMode
+from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu.emitters.ahead import FORMS
-from qmlir.targets.cpu.emitters.card import CardPort, read_card
+from qmlir.ir.fingerprint import fingerprint
+from qmlir.targets.cpu.emitters.ahead import FORMS, Emitted, emit_ahead
+from qmlir.targets.cpu.emitters.card import CardPort, ProgramCard, read_card
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import resolved_isa
@@ -39,26 +48,33 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache
+def loops() -> ModuleOp:
+    """A module of loops."""
+    return lowered(quantized(2), "portable")
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_form_says(form: str, tmp_path: Path) -> None:
     needed = {"shared": shutil.which("cc"), "wasm": any(each("wasm32") for each in WASM_LINKERS.values())}
     if not needed.get(form, True):
         pytest.skip("nothing links this form")
     module = quantized(2)
-    emitted = qmlir.emit(module, form=form, name="net")
+    emitted = qmlir.emit(module, form=form, name="small")
     emitted.save(tmp_path)
-    card = read_card(tmp_path)
+    card = read_card(tmp_path / "small.json")
     assert card == emitted.card
-    assert (card.name, card.form) == ("net", form)
-    assert card.files.keys() == emitted.files.keys() - {"net.json"}
-    loops = program_of(lowered(module, resolved_isa(card.isa)))
-    assert card.weights_bytes == loops.weights_bytes
-    assert card.arena_bytes >= loops.arena_bytes
-    assert [each.name for each in card.inputs] == [each.name for each in loops.inputs]
+    assert (card.name, card.form, card.model) == ("small", form, fingerprint(module))
+    assert card.files.keys() == emitted.files.keys() - {"small.json"}
+    made_of = program_of(lowered(module, resolved_isa(card.isa)))
+    assert card.stack_bytes == made_of.scratch_bytes
+    assert card.weights_bytes == made_of.weights_bytes
+    assert card.arena_bytes >= made_of.arena_bytes
+    assert [each.name for each in card.inputs] == [each.name for each in made_of.inputs]
     assert (card.code_bytes is None) == (form == "c")
     if card.code_bytes is not None:
         assert 0 < card.code_bytes < sum(len(each) for each in emitted.files.values())
-    assert card.digest in (tmp_path / "net.json").read_text()
+    assert card.digest in (tmp_path / "small.json").read_text()
 
 
 @pytest.mark.parametrize("emitter", ["numba", "llvm"])
@@ -80,45 +96,232 @@ def test_a_program_of_any_length(made: Path, tmp_path: Path) -> None:
     assert run_command(command, "").code == 0
     found = json.loads(run_command(["qmlir", "inspect", str(tmp_path / "any"), "--json"], "").stdout)
     assert [each["inputs"][0]["shape"] for each in found["parts"]] == [[1, 4], [4, 4]]
-    shutil.rmtree(tmp_path / "any" / "part0")
-    shutil.copytree(tmp_path / "any" / "part1", tmp_path / "any" / "part0")
-    with pytest.raises(DiagnosticError, match="its parts are not those that were written with it"):
-        qmlir.load_program(tmp_path / "any")
+    text = run_command(["qmlir", "inspect", str(tmp_path / "any")], "").stdout
+    assert [each["digest"] in text for each in found["parts"]] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("file", "message"),
-    [
-        ("kernels.py", "kernels.py is damaged: it is not what was written with the program"),
-        ("runtime/ports.py", "ports.py is damaged: it is not what was written with the program"),
-        ("__init__.py", "__init__.py is damaged: it is not what was written with the program"),
-        ("program.json", "program.json is damaged: it is not what was written with the program"),
-        ("constants.safetensors", "is damaged"),
-        ("machine_code.bin", "is damaged"),
-    ],
-)
-def test_a_mixed_folder(made: Path, tmp_path: Path, file: str, message: str) -> None:
-    """A file that is another program's, cut off, or missing."""
-    shutil.copytree(made / "numba", tmp_path / "p")
-    path = tmp_path / "p" / file
-    path.write_bytes(path.read_bytes()[:-2])
+@pytest.fixture(scope="module")
+def any_length(made: Path) -> Path:
+    """The program of three capacities."""
+    command = ["qmlir", "compile", str(made / "net.mlir"), "--length", "batch=1x4x8", "-o", str(made / "any")]
+    assert run_command(command, "").code == 0
+    return made / "any"
+
+
+def assert_refused(folder: Path, message: str) -> None:
+    """Neither loaded nor inspected, both with the same line."""
     with pytest.raises(DiagnosticError, match=message) as raised:
-        qmlir.load_program(tmp_path / "p")
+        qmlir.load_program(folder)
     assert "\n" not in str(raised.value)
-    done = run_command(["qmlir", "inspect", str(tmp_path / "p")], "")
-    assert (done.code, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 1
-    path.unlink()
-    if file != "program.json":
-        done = run_command(["qmlir", "inspect", str(tmp_path / "p")], "")
-        assert (done.code, done.stderr.count("\n")) == (1, 1)
+    done = run_command(["qmlir", "inspect", str(folder)], "")
+    assert (done.code, done.stdout, done.stderr) == (1, "", f"{raised.value}\n")
+
+
+def files_of(folder: Path) -> list[str]:
+    """What a card is for: caches are not."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(path.as_posix() for path in paths if "__pycache__" not in path.parts)
+
+
+@pytest.mark.parametrize("kind", ["numba", "llvm", "any"])
+def test_a_mixed_folder(made: Path, any_length: Path, tmp_path: Path, kind: str) -> None:
+    """Each file but those of the runtime, of which there is one for all: changed, cut off, and missing."""
+    files = [name for name in files_of(made / kind) if "runtime/" not in name or name.endswith("runtime/ports.py")]
+    assert {"program.json", "__init__.py"} < set(files)
+    for place, name in enumerate(files):
+        shutil.copytree(made / kind, tmp_path / f"p{place}")
+        path = tmp_path / f"p{place}" / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-2])
+        assert_refused(tmp_path / f"p{place}", f"{name} is damaged: it is not what was written with the program")
+        path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
+        assert_refused(tmp_path / f"p{place}", f"{name} is damaged: it is not what was written with the program")
+        path.unlink()
+        assert_refused(tmp_path / f"p{place}", f"{name} is missing|has no card, program.json")
+
+
+@pytest.mark.parametrize("name", ["lengths.json", "kernels.ll", "numpy.py", "runtime/ports.so", "x/y", "other.json"])
+@pytest.mark.parametrize("kind", ["numba", "any", "any/part1"])
+def test_files_that_no_card_names(made: Path, any_length: Path, tmp_path: Path, kind: str, name: str) -> None:
+    shutil.copytree(made / kind.partition("/")[0], tmp_path / "p")
+    path = tmp_path / kind.replace(kind.partition("/")[0], "p") / name
+    if path.exists():
+        pytest.skip("it is one of the program's")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}")
+    assert_refused(tmp_path / "p", f"{name} was not written with the program: its card does not name it")
+
+
+def test_parts_in_another_order(any_length: Path, tmp_path: Path) -> None:
+    for first, second in ((0, 1), (1, 2)):
+        shutil.copytree(any_length, tmp_path / f"p{first}")
+        for source, target in ((first, second), (second, first)):
+            shutil.rmtree(tmp_path / f"p{first}" / f"part{target}")
+            shutil.copytree(any_length / f"part{source}", tmp_path / f"p{first}" / f"part{target}")
+        assert_refused(tmp_path / f"p{first}", f"part{first}/program.json is damaged")
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "runtime/program.py", "kernels.py"])
+@pytest.mark.parametrize("emitter", ["numba", "llvm"])
+def test_bytecode_beside_the_source(
+    made: Path, tmp_path: Path, emitter: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is another program's, and says that nothing is to be checked: it does not run."""
+    shutil.copytree(made / emitter, tmp_path / "p")
+    source = tmp_path / "p" / file
+    (tmp_path / "other.py").write_text('print("it ran")\n' + (source.read_text() if source.exists() else ""))
+    target = importlib.util.cache_from_source(str(source))
+    py_compile.compile(str(tmp_path / "other.py"), target, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+    program: Any = qmlir.load_program(tmp_path / "p")
+    assert list(program([np.ones((1, 4), np.float32)])) == ["out"]
+    assert capsys.readouterr().out == ""
+
+
+DAMAGES: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "form", "emitter", "target", "isa", "model", "by"), (5, None, ["a"])),
+    **dict.fromkeys(("threads", "kernels", "arena_bytes"), ("many", None, 1.5, -1, True)),
+    **dict.fromkeys(("weights_bytes", "stack_bytes"), ([], 1 << 63)),
+    "code_bytes": ("big", [1], 10**400),
+    "nodes": (5, [5], "fc1", None),
+    "inputs": ({}, [5], [{}], [{"name": 5, "dtype": "float32", "shape": [1], "refuses_nan": False}],
+               [{"name": "x", "dtype": "float32", "shape": 5, "refuses_nan": False}]),
+    "outputs": (None, [{"name": "x", "dtype": "float32", "shape": ["a"], "refuses_nan": False}]),
+    "about": (["a"], None, "a"),
+    "files": (["a"], None, {"a": 5}, {"../a": "0"}, {"/a": "0"}, {"a/../../b": "0"}, {"": "0"}, {"a\\b": "0"}),
+}  # fmt: skip
+"""Values that a field of a card cannot have."""
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_fields_of_a_card(name: str, tmp_path: Path) -> None:
+    """The card has the digest of what it says, and says what no card does."""
+    assert DAMAGES.keys() == {each.name for each in fields(ProgramCard)}
+    card = emit_ahead(loops(), "c", "net").card
+    for value in DAMAGES[name]:
+        (tmp_path / "net.json").write_text(replace(card, **{name: value}).json())
+        done = run_command(["qmlir", "inspect", str(tmp_path)], "")
+        assert (done.code, done.stdout) == (1, "")
+        assert done.stderr == f"error: {tmp_path}/net.json is damaged: it is not what was written with the program\n"
+
+
+def test_another_version(tmp_path: Path) -> None:
+    emitted = emit_ahead(loops(), "c", "net")
+    emitted.save(tmp_path)
+    for version in (2, None, "1", [1] * 100):
+        (tmp_path / "net.json").write_text(json.dumps({**json.loads(emitted.card.json()), "version": version}))
+        done = run_command(["qmlir", "inspect", str(tmp_path)], "")
+        assert (done.code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert "and this qmlir reads 1" in done.stderr
+        assert len(done.stderr) < len(str(tmp_path)) + 100
+
+
+def test_text_that_would_forge_a_line(tmp_path: Path) -> None:
+    card = emit_ahead(loops(), "c", "net").card
+    text = "net\n  digest   0000\x1b[31m\u2028\u202e"
+    port = CardPort(text, text, (1,))
+    forged = replace(
+        card, **dict.fromkeys(("name", "form", "emitter", "target", "isa", "by", "model"), text), inputs=(port,),
+        about={text: text}, files={},
+    )  # fmt: skip
+    (tmp_path / "net.json").write_text(forged.json())
+    for shown in (forged.text(), run_command(["qmlir", "inspect", str(tmp_path)], "").stdout):
+        assert len(shown.strip().splitlines()) == len(replace(card, about={"a": "b"}).text().splitlines())
+        assert shown.count("  digest   ") - shown.count("\\u000a  digest   ") == 1
+        assert "\x1b" not in shown
+
+
+def test_two_programs_in_a_folder(tmp_path: Path) -> None:
+    emitted = [emit_ahead(loops(), "c", name) for name in ("first", "second")]
+    for each in emitted:
+        each.save(tmp_path)
+    found = json.loads(run_command(["qmlir", "inspect", str(tmp_path), "--json"], "").stdout)
+    assert [part["digest"] for part in found["parts"]] == [each.card.digest for each in emitted]
+    (tmp_path / "second.c").write_text("")
+    done = run_command(["qmlir", "inspect", str(tmp_path)], "")
+    assert done.stderr == f"error: {tmp_path}/second.c is damaged: it is not what was written with the program\n"
+
+
+def forged_card(folder: Path) -> None:
+    """A card that names what a user has."""
+    (folder / "thesis.txt").write_text("years of work")
+    card = replace(emit_ahead(loops(), "c", "net").card, files={"thesis.txt": "0" * 64})
+    (folder / "net.json").write_text(card.json())
+
+
+def emitted_and(change: Callable[[Path], object]) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        emit_ahead(loops(), "c", "net").save(folder)
+        change(folder)
+
+    return make
+
+
+def link(folder: Path) -> None:
+    (folder / "net.c").rename(folder.parent / "elsewhere.c")
+    (folder / "net.c").symlink_to(folder.parent / "elsewhere.c")
+
+
+def directory(folder: Path) -> None:
+    (folder / "net.c").unlink()
+    (folder / "net.c").mkdir()
+
+
+KEPT: Mapping[str, Callable[[Path], None]] = {
+    "a word of ours": lambda folder: (
+        (folder / "a.json").write_text('{"format": "qmlir-program", "files": {"thesis.txt": ""}}') and None
+    ),
+    "a card of theirs": forged_card,
+    "a file more": emitted_and(lambda folder: (folder / "main.c").write_text("")),
+    "a hidden one more": emitted_and(lambda folder: (folder / ".notes").write_text("")),
+    "a file that was changed": emitted_and(lambda folder: (folder / "net.c").write_text("")),
+    "a file less": emitted_and(lambda folder: (folder / "net.c").unlink()),
+    "a link": emitted_and(link),
+    "a folder for a file": emitted_and(directory),
+    "a folder more": emitted_and(lambda folder: (folder / "src").mkdir()),
+    "another program": emitted_and(lambda folder: emit_ahead(loops(), "c", "other").save(folder)),
+    "a card of another version": emitted_and(
+        lambda folder: (folder / "net.json").write_text('{"format": "qmlir-program", "version": 2}')
+    ),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_what_is_not_replaced(made: Path, tmp_path: Path, kept: str) -> None:
+    """What is not as it was written belongs to the user."""
+    folder = tmp_path / "victim"
+    folder.mkdir()
+    KEPT[kept](folder)
+    before = sorted(folder.iterdir())
+    command = ["qmlir", "compile", f"{made}/net.mlir", "--shape", "image=1x4", "--emit", "c", "-o", str(folder)]
+    done = run_command(command, "")
+    assert (done.code, done.stderr.count("\n")) == (1, 1)
+    assert "exists, and qmlir compile --emit did not write it" in done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_what_is_replaced(made: Path, tmp_path: Path) -> None:
+    """What was emitted and is as it was, under another name, too."""
+    command = ["qmlir", "compile", f"{made}/net.mlir", "--shape", "image=1x4", "--emit", "c", "-o", f"{tmp_path}/c"]
+    for name in ("first", "first", "second"):
+        assert run_command([*command, "--name", name], "").code == 0
+    assert files_of(tmp_path / "c") == ["second.c", "second.h", "second.json"]
+
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is there stays whole."""
+    emit_ahead(loops(), "c", "net").save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    emitted = emit_ahead(loops(), "c", "net", about={"note": "new"})
+    files = Emitted(emitted.card, {**emitted.files, "net.c": "new", "x" * 300: ""})
+    with pytest.raises(DiagnosticError, match="cannot write"):
+        files.save(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_the_card_of_another_program(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "numba", tmp_path / "p")
     shutil.copy(made / "llvm" / "program.json", tmp_path / "p")
-    with pytest.raises(DiagnosticError, match=r"is not what was written with the program|is missing"):
-        qmlir.load_program(tmp_path / "p")
+    assert_refused(tmp_path / "p", r"is not what was written with the program|is missing")
 
 
 @pytest.mark.parametrize(
@@ -159,11 +362,12 @@ def test_what_is_said_about_the_model(made: Path, tmp_path: Path) -> None:
         assert run_command(command, "").code == 0
         found = json.loads(run_command(["qmlir", "inspect", f"{tmp_path}/{name}", "--json"], "").stdout)["about"]
         assert found["validation"] == summary["validation"]
+        assert (found["model"], found["data"]) == ("net.mlir", "x.npz")
+        assert str(tmp_path) not in "".join(path.read_text() for path in (tmp_path / name).glob("*.json"))
         assert found["coverage"]["integer_cost_share"] == 1
     emitted = qmlir.emit(quantized(2), about={"by": "us", "shape": (1, 2)})
     emitted.save(tmp_path / "e")
-    card = read_card(tmp_path / "e")
-    assert card is not None
+    card = read_card(tmp_path / "e" / "model.json")
     assert card.about == {"by": "us", "shape": [1, 2]}
     with pytest.raises(DiagnosticError, match="what a card says about a model is JSON, found"):
         qmlir.emit(quantized(2), about={"by": object()})

@@ -46,7 +46,7 @@ def call(x: str, y: str) -> str:
 
 def head_of(text: str) -> str:
     """The line that begins the kernel."""
-    (found,) = re.findall(r"^define internal void @program_add\(.*$", text, re.MULTILINE)
+    (found,) = re.findall(r"^define internal void @program_kernel_add\(.*$", text, re.MULTILINE)
     return found
 
 
@@ -88,7 +88,7 @@ def test_the_first_line_says_what_the_program_is() -> None:
     facts = facts_of(emit_module(parsed(module(call("%x", "%y"))), X86))
     assert facts["INPUTS"] == [["x", "int32", [8], False, 0]]
     assert facts["OUTPUTS"] == [["y", "int32", [8], False, 0]]
-    assert facts["CALLS"] == [["program_add", []]]
+    assert facts["CALLS"] == [["program_kernel_add", []]]
     assert facts["needs"] == []
     assert facts["features"] == []
 

@@ -1,6 +1,7 @@
 """Programs as objects, archives and shared libraries: called by ctypes and from C, with the interpreter's bits."""
 
 import ctypes
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -18,8 +19,13 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
 from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.archive import archive
+from qmlir.targets.cpu.emitters.llvm.emit import emit_module
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
 from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, code_target, with_every_part
 from qmlir.targets.cpu.emitters.machine import AheadMachine
+from qmlir.targets.cpu.emitters.ports import EntryPoint
+from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import best_isa
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import save_module
@@ -27,6 +33,8 @@ from qmlir.tools.qmlir_cli import main
 from tests.support.emitted import parsed
 from tests.unit.targets.cpu.conftest import quantized
 from tests.unit.targets.cpu.test_ports import SUMS
+
+ANY = Processor("x86_64-linux-gnu")
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -291,6 +299,61 @@ def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.C
     assert main(["compile", "there is none.mlir", "-o", "out", "--emit", form, option, "x"]) == 1
     wanted = f"error: {option} is for --emit object, static, shared, wasm, found --emit {form}\n"
     assert capsys.readouterr().err == wanted
+
+
+@pytest.mark.parametrize(
+    ("triple", "cpu", "features", "message"),
+    [
+        ("aarch64-linux-gnu", "cortex-a99", "", "LLVM knows no processor 'cortex-a99' for the triple"),
+        ("aarch64-linux-gnu", "cortex-a76", "+dotprodd", "LLVM knows no feature 'dotprodd' for the triple"),
+        ("aarch64-linux-gnu", "", "+neon,-sse2", "LLVM knows no feature 'sse2' for the triple"),
+        ("aarch64-linux-gnu", "", "+help", "LLVM knows no name 'help' for the triple"),
+        ("x86_64-linux-gnu", "help", "", "LLVM knows no name 'help' for the triple"),
+        ("x86_64-linux-gnu", "haswel", "+avx2", "LLVM knows no processor 'haswel' for the triple"),
+        ("x86_64-linux-gnu", "i386", "", "LLVM makes no code for 'i386' of the triple 'x86_64-linux-gnu': LLVM ERROR"),
+        ("x86_64-linux-gnu", "", "avx2", "'avx2' is not written as the features of a machine is: +dotprod,-fullfp16"),
+        ("x86_64-linux-gnu", "", "+avx2,", "'+avx2,' is not written as"),
+        ("x86_64-linux-gnu", "", '+avx2" "x"="', "is not written as the features of a machine is"),
+        ("x86_64-linux-gnu", 'a" }', "", "is not written as the cpu of a machine is: cortex-a76, or host"),
+        ('x86_64-linux"\n', "", "", "is not written as the triple of a machine is: aarch64-linux-gnu"),
+    ],
+)
+def test_machines_that_are_not_there(triple: str, cpu: str, features: str, message: str) -> None:
+    with pytest.raises(DiagnosticError) as raised:
+        qmlir.emit(quantized(2), form="object", triple=triple, cpu=cpu, features=features)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+COPIED = """
+func.func @main(%x: memref<4xf32> {nn.name = "x"}, %y: memref<4xf32> {nn.result, nn.name = "y"}) {
+  func.call @NAME(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+  func.return
+}
+func.func private @NAME(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %zero = arith.constant 0 : index
+  %a = memref.load %x[%zero] : memref<4xf32>
+  memref.store %a, %y[%zero] : memref<4xf32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("form", ["c", "object"])
+def test_kernels_with_names_of_the_module(form: str) -> None:
+    """Every symbol that a module has beside its kernels, as the end of its name."""
+    text = standalone_text(EntryPoint(program_of(parsed(COPIED.replace("NAME", "k"))), "small", AheadMachine()), ANY)
+    symbols = {each.removeprefix("small_") for each in re.findall(r"@(\w+)", text)}
+    assert {"run", "run_in", "steps", "arena", "constants"} <= symbols
+    for symbol in (*symbols, "constant0", "lead", "serve", "small"):
+        emit_ahead(parsed(COPIED.replace("NAME", symbol)), form, "small")
+        emit_module(parsed(COPIED.replace("NAME", symbol)), ANY)
+
+
+def test_a_long_name() -> None:
+    with pytest.raises(DiagnosticError, match="a name of at most 100 letters is accepted, found one of 101: 'xxx") as e:
+        qmlir.emit(quantized(2), name="x" * 101)
+    assert "\n" not in str(e.value)
 
 
 def test_an_emitter_of_python_where_no_python_is(capsys: pytest.CaptureFixture[str]) -> None:

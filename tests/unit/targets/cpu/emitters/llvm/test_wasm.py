@@ -39,7 +39,7 @@ console.log(JSON.stringify(rows.map((row) => {
 
 def in_node(folder: Path, rows: list[Mapping[str, tuple[str, list[Any]]]]) -> list[Any]:
     """What a package gives of the arrays of each row, or its error."""
-    command = ["node", "--input-type=module", "--eval", CALL, "--", f"{folder}/net.js"]
+    command = ["node", "--input-type=module", "--eval", CALL, "--", f"{folder}/small.js"]
     done = subprocess.run(command, input=json.dumps(rows), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -48,8 +48,8 @@ def in_node(folder: Path, rows: list[Mapping[str, tuple[str, list[Any]]]]) -> li
 @needs_linker
 def test_a_package_and_its_errors(tmp_path: Path) -> None:
     module = quantized(2)
-    emitted = qmlir.emit(module, form="wasm", name="net")
-    assert {"net.wasm", "net.js", "net.d.ts", "package.json"} <= set(emitted.files)
+    emitted = qmlir.emit(module, form="wasm", name="small")
+    assert {"small.wasm", "small.js", "small.d.ts", "package.json"} <= set(emitted.files)
     emitted.save(tmp_path)
     (port,) = qmlir.inspect(module).inputs
     size = int(np.prod(port.shape))
@@ -122,7 +122,7 @@ def test_fused_products_and_rounding(tmp_path: Path) -> None:
     x[::2] = 1 + 2**-12
     y = np.where(np.arange(64) % 2, generator.integers(-20, 20, 64) / 2, 1 + 2**-12).astype(np.float32)
     z = (generator.choice([-1.0, 1.0], 64) * 2.0 ** generator.integers(-60, -20, 64)).astype(np.float32)
-    emit_ahead(parsed(FUSED), "wasm", "net").save(tmp_path)
+    emit_ahead(parsed(FUSED), "wasm", "small").save(tmp_path)
     given = {name: ("Float32Array", each.tolist()) for name, each in (("x", x), ("y", y), ("z", z))}
     (found,) = in_node(tmp_path, [given])
     exact = [
@@ -176,13 +176,13 @@ func.func private @second(%s: memref<32768xf32>, %y: memref<32768xf32>) {
 @needs_linker
 def test_arrays_on_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `@main` and of a kernel are there at once; where the stack is too small, the call ends."""
-    emitted = emit_ahead(parsed(STACK), "wasm", "net")
+    emitted = emit_ahead(parsed(STACK), "wasm", "small")
     assert emitted.card.stack_bytes == 2 * 4 * 32768
     emitted.save(tmp_path / "whole")
     given = {"x": ("Float32Array", list(range(32768)))}
     assert in_node(tmp_path / "whole", [given]) == [{"y": [32767] * 32768}]
     monkeypatch.setattr(wasm, "_SPARE_STACK", -4 * 32768)
-    emit_ahead(parsed(STACK), "wasm", "net").save(tmp_path / "short")
+    emit_ahead(parsed(STACK), "wasm", "small").save(tmp_path / "short")
     assert in_node(tmp_path / "short", [given]) == ["RuntimeError: memory access out of bounds"]
 
 
@@ -192,8 +192,9 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         qmlir.emit(module, form="wasm", triple="x86_64-linux-gnu")
     with pytest.raises(DiagnosticError, match="the processor 'host' is this computer's"):
         qmlir.emit(module, form="wasm", cpu="host")
-    with pytest.raises(DiagnosticError, match="a package for npm cannot have the name 'package'"):
-        qmlir.emit(module, form="wasm", name="package")
+    for name in ("package", "fs", "net", "Path", "constants"):
+        with pytest.raises(DiagnosticError, match=f"a package for npm cannot have the name '{name}'"):
+            qmlir.emit(module, form="wasm", name=name)
     monkeypatch.setattr(linkers, "WASM_LINKERS", {"wasm-ld": lambda _: None})
     with pytest.raises(DiagnosticError, match="nothing here links a module of WebAssembly: looked for wasm-ld"):
         qmlir.emit(module, form="wasm")
@@ -217,4 +218,4 @@ func.func private @k(%x: memref<4xf64>, %y: memref<4xf64>) {
 @needs_linker
 def test_functions_of_the_c_library() -> None:
     with pytest.raises(DiagnosticError, match=r"does not link a module of WebAssembly: calls exp, which nothing here"):
-        emit_ahead(parsed(ROOTS), "wasm", "net")
+        emit_ahead(parsed(ROOTS), "wasm", "small")
