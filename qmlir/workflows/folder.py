@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.emitters.card import is_emitted
-from qmlir.targets.cpu.package import is_program
+from qmlir.targets.cpu.package import is_program, is_saved
 from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
@@ -119,8 +119,13 @@ class FolderKind:
 
 
 QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
-PROGRAM = FolderKind("compile", lambda path: has_parts(path) or is_program(path))
+PROGRAM = FolderKind("compile", lambda path: has_parts(path) or is_saved(path))
 EMITTED = FolderKind("compile --emit", is_emitted)
+
+
+def holds_program(path: Path) -> bool:
+    """Whether a folder is meant as a program for Python: who reads it says what is wrong with it."""
+    return has_parts(path) or is_program(path)
 
 
 _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})

@@ -23,7 +23,7 @@ from qmlir.pipelines import IMPORT
 from qmlir.targets.cpu.compiler import CALLS
 from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.text.parsing import load_module
-from qmlir.workflows.folder import PROGRAM, QuantizedFolder
+from qmlir.workflows.folder import QuantizedFolder, holds_program
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -128,7 +128,7 @@ def _in_folder(folder: Path) -> Path:
     """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
     if QuantizedFolder.holds(folder):
         return QuantizedFolder.open(folder).module
-    if PROGRAM.is_there(folder):
+    if holds_program(folder):
         raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
     if card_paths(folder):
         raise text_error(f"'{folder}' is a program without Python, and not the model: qmlir inspect {folder} shows it")

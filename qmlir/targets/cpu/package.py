@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, checked_card, code_bytes, read_card
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import (
@@ -223,11 +223,24 @@ def checked_program(folder: Path) -> ProgramCard:
             raise text_error(f"{folder} has no card, {CARD}: it was changed, or saved by an earlier qmlir")
         raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
     card = checked_card(path)
-    parts = {name.removesuffix(CARD) for name in card.files if name.endswith(f"/{CARD}")}
+    parts = _parts_of(card)
     for name in _names_in(folder):
-        if name != CARD and name not in card.files and f"{name.partition('/')[0]}/" not in parts:
+        if name != CARD and name not in card.files and name.partition("/")[0] not in parts:
             raise text_error(f"{folder / name} was not written with the program: its card does not name it")
     return card
+
+
+def _parts_of(card: ProgramCard) -> set[str]:
+    """The folders of the programs of one for any length."""
+    return {name.removesuffix(f"/{CARD}") for name in card.files if name.endswith(f"/{CARD}")}
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether `folder` has a program that was saved, as it was written, and nothing else."""
+    try:
+        return (folder / CARD).is_file() and bool(cards_in(folder))
+    except DiagnosticError:
+        return False
 
 
 def cards_in(folder: Path) -> list[ProgramCard]:
@@ -239,8 +252,7 @@ def cards_in(folder: Path) -> list[ProgramCard]:
         card = checked_program(folder)
         if LENGTHS not in card.files:
             return [card]
-        count = len(json.loads((folder / LENGTHS).read_text(encoding="utf-8"))["buckets"])
-        return [checked_program(folder / part_name(place)) for place in range(count)]
+        return [checked_program(folder / part_name(place)) for place in range(len(_parts_of(card)))]
     if found := card_paths(folder):
         return [*map(checked_card, found)]
     return [card for path in sorted(folder.iterdir()) if path.is_dir() for card in cards_in(path)]

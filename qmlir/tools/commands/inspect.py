@@ -12,7 +12,7 @@ from qmlir.targets.cpu.package import cards_in
 from qmlir.text.plain import plain
 from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.folder import PROGRAM
+from qmlir.workflows.folder import holds_program
 from qmlir.workflows.inspection.layers import SORTS
 
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _programs(path: Path) -> list[ProgramCard]:
     """The cards of the programs in a folder, if it is one of those."""
-    if not path.is_dir() or not (card_paths(path) or PROGRAM.is_there(path)):
+    if not path.is_dir() or not (card_paths(path) or holds_program(path)):
         return []
     if not (cards := cards_in(path)):
         raise text_error(f"'{path}' is a program without a card: qmlir compile writes one with each part for '{HOST}'")

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from examples.digits import __main__ as digits
 from examples.digits.__main__ import EXAMPLES, quantized, write
+from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
 
 IMAGES = 40
@@ -78,9 +81,22 @@ def test_a_caller(module: ModuleOp, images: np.ndarray, tmp_path: Path, command:
     run = [tmp_path / "classify"]
     done = subprocess.run(run, input=text, capture_output=True, text=True, check=True)
     assert [int(line) for line in done.stdout.split()] == digits_of(module, images)
-    wrong = subprocess.run(run, input="nan " * 64, capture_output=True, text=True, check=False)
-    assert wrong.returncode == 1
-    assert "input 1 holds NaN" in wrong.stderr
+    for wrong, message in (
+        ("0 " * 70, "an image is 64 numbers, found the end after 6 of them"),
+        ("0 0 x", "an image is 64 numbers, found something else after 2 of them|'x' is not a number"),
+        ("nan " * 64, "input 1 holds NaN"),
+    ):
+        done = subprocess.run(run, input=wrong, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.strip() in message.split("|")) == (1, True), done.stderr
+
+
+def test_without_a_linker(module: ModuleOp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkers, "WASM_LINKERS", {"wasm-ld": lambda _: None})
+    monkeypatch.setattr(digits, "quantized", lambda: module)
+    monkeypatch.setattr(sys, "argv", ["digits", "-o", str(tmp_path)])
+    with pytest.raises(SystemExit, match="error: nothing here links a module of WebAssembly: looked for wasm-ld"):
+        digits.main()
+    assert (tmp_path / "static" / "libdigits.a").is_file()
 
 
 PAINT = """

@@ -299,6 +299,27 @@ def test_what_is_not_replaced(made: Path, tmp_path: Path, kept: str) -> None:
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("kind", ["numba", "any", ""])
+@pytest.mark.parametrize("name", ["lengths.json", "thesis.txt", "kernels.py", "runtime/notes", "__init__.py"])
+def test_a_program_for_python_that_is_not_replaced(
+    made: Path, any_length: Path, tmp_path: Path, kind: str, name: str
+) -> None:
+    """Into which, or into an empty folder, a user has written."""
+    folder = tmp_path / "victim"
+    if kind:
+        shutil.copytree(made / kind, folder)
+    command = ["qmlir", "compile", f"{made}/net.mlir", "--shape", "image=1x4", "-o", str(folder)]
+    assert run_command(command, "").code == 0  # as it was, it is replaced
+    if not kind:
+        shutil.rmtree(folder)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("years of work")
+    done = run_command(command, "")
+    assert (done.code, done.stderr.count("\n")) == (1, 1)
+    assert "exists, and qmlir compile did not write it" in done.stderr
+    assert (folder / name).read_text() == "years of work"
+
+
 def test_what_is_replaced(made: Path, tmp_path: Path) -> None:
     """What was emitted and is as it was, under another name, too."""
     command = ["qmlir", "compile", f"{made}/net.mlir", "--shape", "image=1x4", "--emit", "c", "-o", f"{tmp_path}/c"]
