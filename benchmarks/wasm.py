@@ -111,9 +111,9 @@ def outputs_in_node(
     Raises `CalledProcessError` where it does not run to its end.
     """
     with TemporaryDirectory(prefix="qmlir-wasm-") as name:
-        qmlir.emit(module, form="wasm", name="net").save(name)
+        qmlir.emit(module, form="wasm", name="small").save(name)
         given = b"".join(array.tobytes() for sample in samples for array in sample)
-        return list(outputs_in(_node(_RUN, f"{name}/net.js", Path(name), given), outputs))
+        return list(outputs_in(_node(_RUN, f"{name}/small.js", Path(name), given), outputs))
 
 
 def differing_in_node(module: ModuleOp, samples: Sequence[Sequence[Array]]) -> tuple[int, int]:
@@ -167,11 +167,11 @@ def differing_row(subject: WasmSubject) -> BenchRow:
 
 def time_rows(subject: WasmSubject, peer: Path) -> Iterator[BenchRow]:
     """The times of a run, in turns, and ours over that of the fastest int8 of the peer."""
-    qmlir.emit(subject.module, form="wasm", name="net").save(subject.folder / "net")
+    qmlir.emit(subject.module, form="wasm", name="small").save(subject.folder / "net")
     data = subject.folder / "image.bin"
     data.write_bytes(subject.test[0].tobytes())
     asked = {
-        "package": str((subject.folder / "net" / "net.js").resolve()),
+        "package": str((subject.folder / "net" / "small.js").resolve()),
         "input": subject.input,
         "shape": subject.test[0].shape,
         "data": str(data.resolve()),

@@ -172,6 +172,15 @@ func.func private @second(%s: memref<32768xf32>, %y: memref<32768xf32>) {
 """
 
 
+def test_the_bytes_of_a_stack() -> None:
+    """Where an array is in the largest kernel, where it is in `@main`, and where both have one."""
+    array = "= memref.alloca() : memref<32768xf32>"
+    kernel_alone = STACK.replace(f"  %s {array}\n", "").replace("%x, %s)", "%x, %y)").replace("(%s,", "(%x,")
+    main_alone = STACK.replace(f"  %t {array}\n", "").replace("%t[", "%y[")
+    sizes = [emit_ahead(parsed(text), "c", "small").card.stack_bytes for text in (kernel_alone, main_alone, STACK)]
+    assert sizes == [131072, 131072, 262144]
+
+
 @needs_node
 @needs_linker
 def test_arrays_on_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
