@@ -109,19 +109,21 @@ class Emitted(Readable):
         return "\n".join([f"{self.name} as {self.form}", *rows])
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, all of them aside before any is put in place, and the card last.
-
-        Raises `OSError` where the folder cannot be made, `DiagnosticError` where the disk does not take the files.
-        """
+        """Write the files into a folder, as far as it comes. Raises `OSError` where the disk does not take them."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_together(*((folder / name, contents) for name, contents in self.files.items()))
+        for name, contents in self.files.items():
+            (folder / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the files into a folder, which is made where it isn't there. Raises `DiagnosticError`."""
+        """Write the files into a folder, which is made where it isn't there, or none of them; the card comes last.
+
+        Raises `DiagnosticError`.
+        """
         try:
-            self.write(Path(folder))
+            Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise text_error(f"cannot write '{folder}': {error.strerror or error}") from error
+        write_together(*((Path(folder) / name, contents) for name, contents in self.files.items()))
 
 
 def emit_ahead(
