@@ -226,7 +226,5 @@ func.func private @k(%x: memref<4xf64>, %y: memref<4xf64>) {
 
 @needs_linker
 def test_functions_of_the_c_library() -> None:
-    with pytest.raises(
-        DiagnosticError, match=r"^error: (ziglang|wasm-ld\S*) does not link .*: calls exp, which nothing here"
-    ):
+    with pytest.raises(DiagnosticError, match=r"^error: (ziglang|wasm-ld\S*) does not link .*: calls exp, which"):
         emit_ahead(parsed(ROOTS), "wasm", "small")
