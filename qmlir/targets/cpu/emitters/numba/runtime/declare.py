@@ -83,20 +83,23 @@ def _align_stack(builder: Any, result: Any) -> None:
         attributes.add("nounwind")  # nothing throws; llvmlite writes an alignment only beside another attribute
 
 
-def _attach(key: Any, name: str, typed: ResultType, lower: Lowering, kinds: tuple[Any, ...], literal: bool) -> type:
+def _lowered(key: Any, lower: Lowering, kinds: tuple[Any, ...]) -> None:
+    def compute(target: Any, builder: Any, sig: Any, values: Any) -> Any:
+        _align_stack(builder, sig.return_type)
+        return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
+
+    lower_builtin(key, *kinds)(compute)
+
+
+def _typed(key: Any, name: str, typed: ResultType, *, literal: bool) -> None:
     def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
         result = None if keywords else typed(*operands)
         if result is None:
             return None
         return signature(result, *(types.unliteral(each) if not literal else each for each in operands))
 
-    def compute(target: Any, builder: Any, sig: Any, values: Any) -> Any:
-        _align_stack(builder, sig.return_type)
-        return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
-
-    lower_builtin(key, *kinds)(compute)
     members = {"key": key, "generic": generic, "prefer_literal": literal, "metadata": _FIRST}
-    return type(f"{name}_template", (AbstractTemplate,), members)
+    infer_global(key, types.Function(type(f"{name}_template", (AbstractTemplate,), members)))
 
 
 def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> Any:
@@ -113,11 +116,17 @@ def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = 
         except TypeError:  # another number of operands
             return None
 
-    infer_global(stub, types.Function(_attach(stub, name, counted, lower, (types.VarArg(types.Any),), literal)))
+    _lowered(stub, lower, (types.VarArg(types.Any),))
+    _typed(stub, name, counted, literal=literal)
     return stub
 
 
 _OF_INDICES = (python.add, python.sub, python.mul)
+
+_MEANINGS: dict[Any, dict[type, ResultType]] = types.__dict__.setdefault("qmlir_operators", {})
+"""What each operator means on registers of a class, for all programs of the process: each has its own copy of this
+file, and registers of its own. numba asks all meanings of an operator in turn, and would ask those of a hundred
+programs for each `+` of the next one."""
 
 
 def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -> None:
@@ -129,8 +138,13 @@ def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -
     def registers(*operands: Any) -> Any:
         if len(operands) != count:
             return None
-        if all(isinstance(each, Register) for each in operands):
-            return typed(*operands)
+        kind = type(operands[0])
+        if kind in meanings:
+            return meanings[kind](*operands) if all(type(each) is kind for each in operands) else None
         return INDEX if key in _OF_INDICES and all(each == INDEX for each in operands) else None
 
-    infer_global(key, types.Function(_attach(key, key.__name__, registers, lower, (Register,) * count, False)))
+    meanings = _MEANINGS.setdefault(key, {})
+    if not meanings:
+        _typed(key, key.__name__, registers, literal=False)
+    meanings[Register] = typed
+    _lowered(key, lower, (Register,) * count)
