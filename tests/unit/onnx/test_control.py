@@ -14,6 +14,7 @@ import qmlir
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 
 RNG = np.random.default_rng(3)
@@ -200,13 +201,23 @@ def test_quantized_inside(name: str) -> None:
         assert error < 0.01 * signal, (output, 10 * np.log10(signal / error))
 
 
-@pytest.mark.parametrize("name", ["scan", "else", "until"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            "scan",
+            marks=pytest.mark.skipif("vnni" not in host_isa(), reason="its tanh of floats is another one there"),
+        ),
+        "else",
+        "until",
+    ],
+)
 def test_exported_quantized(name: str) -> None:
     """What is written as If and Loop gives ONNX Runtime the same integers, and is imported as regions again."""
     pytest.importorskip("onnxruntime")
     quantized, inputs = _quantized(name)[1], MODELS[name][1]
     written = qmlir.export_onnx(quantized)
-    theirs = OrtSession(written.SerializeToString(), OrtOptions(is_exact=True))(inputs)
+    theirs = OrtSession(written.SerializeToString(), OrtOptions(optimization="none"))(inputs)
     found, again = qmlir.interpret(quantized, inputs), qmlir.load(written)
     assert not any(isinstance(op, OnnxIslandOp) for op in again.walk())
     repeated = qmlir.interpret(again, inputs)
