@@ -159,6 +159,7 @@ class SoftCodes:
         self._width = np.minimum(self._low + (2 if grid.is_signed else 1), grid.high) - self._low
         share = np.clip((wanted / grid.steps - self._low) / np.maximum(self._width, 1), 0.01, 0.99)
         self._v = -np.log(1.2 / (share + 0.1) - 1)
+        self._sigmoid = 1 / (1 + np.exp(-self._v))
         self._moments = np.zeros_like(self._v), np.zeros_like(self._v)
 
     @property
@@ -168,12 +169,11 @@ class SoftCodes:
 
     def now(self) -> F64:
         """What they are now."""
-        return self._low + np.clip(1.2 * self._sigmoid() - 0.1, 0, 1) * self._width
+        return self._low + self._h() * self._width
 
     def descend(self, gradient: F64, step: int, steps: int, pull_to_ends: float) -> None:
         """Go a step of Adam down `gradient`, that of the error by the codes, and towards 0 or 1."""
-        sigmoid = self._sigmoid()
-        h = np.clip(1.2 * sigmoid - 0.1, 0, 1)
+        sigmoid, h = self._sigmoid, self._h()
         pull = gradient * self._width
         done = (step / steps - _WARM) / (1 - _WARM)
         if done > 0:
@@ -186,13 +186,14 @@ class SoftCodes:
         second += 0.001 * (np.square(own) - second)
         corrected = first / (1 - 0.9 ** (step + 1)), second / (1 - 0.999 ** (step + 1))
         self._v -= _RATE * corrected[0] / (np.sqrt(corrected[1]) + 1e-8)
+        self._sigmoid = 1 / (1 + np.exp(-self._v))
 
     def settled(self) -> F64:
         """The nearer one of both for each weight."""
-        return np.where(1.2 * self._sigmoid() - 0.1 >= 0.5, self._low + self._width, self._low)
+        return np.where(1.2 * self._sigmoid - 0.1 >= 0.5, self._low + self._width, self._low)
 
-    def _sigmoid(self) -> F64:
-        return 1 / (1 + np.exp(-self._v))
+    def _h(self) -> F64:
+        return np.clip(1.2 * self._sigmoid - 0.1, 0, 1)
 
 
 def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
