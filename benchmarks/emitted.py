@@ -56,19 +56,23 @@ BUILDS = (
 """How programs are built."""
 
 
+def memory_of(inputs: Sequence[Array], outputs: Sequence[Array]) -> tuple[list[str], list[str]]:
+    """The names of memory of all ports in C, and its declarations: in C99 a union is the way to align bytes."""
+    held = [*inputs, *outputs]
+    names = [f"p{place}" for place in range(len(held))]
+    memory = [
+        f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} {name};"
+        for name, array in zip(names, held, strict=True)
+    ]
+    return names, memory
+
+
 def main_text(name: str, inputs: Sequence[Array], outputs: Sequence[Array]) -> str:
     """The main of a program that runs `name_run` on inputs until there are no more, and writes the outputs of each.
 
     It ends with what `name_run` gives where that is not 0.
     """
-    held = [*inputs, *outputs]
-    names = [f"p{place}" for place in range(len(held))]
-    sizes = zip(names, held, strict=True)
-    # In C99 a union is the way to align bytes.
-    memory = [
-        f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} {each};"
-        for each, array in sizes
-    ]
+    names, memory = memory_of(inputs, outputs)
     read = [
         f"if (fread({each}.bytes, 1, {array.nbytes}, stdin) != {array.nbytes}) return feof(stdin) ? 0 : 98;"
         for each, array in zip(names, inputs, strict=False)
@@ -113,6 +117,13 @@ def run_c(
         return done.returncode, {}
     (found,) = outputs_in(done.stdout, list(outputs.values()))
     return 0, dict(zip(outputs, found, strict=True))
+
+
+def differing_elements(found: Sequence[Sequence[Array]], wanted: Sequence[Sequence[Array]]) -> tuple[int, int]:
+    """How many elements of the outputs of some samples have other bits, and of how many."""
+    pairs = [pair for rows in zip(found, wanted, strict=True) for pair in zip(*rows, strict=True)]
+    wrong = (a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}") for a, b in pairs)
+    return sum(int(np.count_nonzero(each)) for each in wrong), sum(array.size for _, array in pairs)
 
 
 def differing_bits(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> int:

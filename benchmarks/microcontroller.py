@@ -25,7 +25,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.rewriter import Rewriter
 
 import qmlir
-from benchmarks.emitted import outputs_in
+from benchmarks.emitted import differing_elements, memory_of, outputs_in
 from benchmarks.rows import BenchRow
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
@@ -181,15 +181,11 @@ def store_ports(module: ModuleOp) -> None:
 
 def _main(inputs: Sequence[Array], outputs: Sequence[Array], samples: int) -> str:
     """The program: so many samples of a file computed, the outputs and the bytes of stack written to another one."""
-    held = {f"p{place}": array for place, array in enumerate((*inputs, *outputs))}
-    names = list(held)
-    memory = [
-        f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} {name};"
-        for name, array in held.items()
-    ]
+    names, memory = memory_of(inputs, outputs)
     given = ", ".join(f"(void *){name}.bytes" for name in names)
-    read = [f"    moved(6, source, {name}.bytes, {held[name].nbytes});" for name in names[: len(inputs)]]
-    write = [f"    moved(5, target, {name}.bytes, {held[name].nbytes});" for name in names[len(inputs) :]]
+    read = [f"    moved(6, source, {name}.bytes, {each.nbytes});" for name, each in zip(names, inputs, strict=False)]
+    written = zip(names[len(inputs) :], outputs, strict=True)
+    write = [f"    moved(5, target, {name}.bytes, {each.nbytes});" for name, each in written]
     body = [
         '  int source = opened("in", 2, 1), target = opened("out", 3, 5), sample, wrong;',
         "  uint32_t used;",
@@ -267,9 +263,8 @@ def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRo
         samples = [[rng.integers(-128, 128, model.shape).astype(np.int8)] for _ in range(SAMPLES)]
         wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
         board = on_board(module, samples, wanted[0])
-        pairs = [pair for rows in zip(board.outputs, wanted, strict=True) for pair in zip(*rows, strict=True)]
-        wrong = sum(int(np.count_nonzero(found != own)) for found, own in pairs)
+        wrong, count = differing_elements(board.outputs, wanted)
         yield BenchRow("flash", board.flash / _KB, _BAR * model.peer.flash, "KiB", subject=name)
         yield BenchRow("RAM", board.ram / _KB, _BAR * model.peer.ram, "KiB", subject=name)
         yield BenchRow("stack of that", board.stack, None, "bytes", subject=name)
-        yield BenchRow("other integers", wrong, 0, f"of {sum(each.size for _, each in pairs)}", subject=name)
+        yield BenchRow("other integers", wrong, 0, f"of {count}", subject=name)

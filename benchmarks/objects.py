@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.accuracy import MODELS, NAMES, Digits
-from benchmarks.emitted import main_text, outputs_in
+from benchmarks.emitted import differing_elements, main_text, outputs_in
 from benchmarks.layers import Convolution
 from benchmarks.microcontroller import TINY_MODELS, microcontroller_rows
 from benchmarks.rows import BenchRow, print_rows
@@ -125,13 +125,6 @@ def differing(machine: OtherMachine, module: ModuleOp, samples: Sequence[Sequenc
     """How many elements have other bits than those of the interpreter, and of how many."""
     wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
     return differing_elements(outputs_on(machine, module, samples, wanted[0]), wanted)
-
-
-def differing_elements(found: Sequence[Sequence[Array]], wanted: Sequence[Sequence[Array]]) -> tuple[int, int]:
-    """How many elements of the outputs of some samples have other bits, and of how many."""
-    pairs = [pair for rows in zip(found, wanted, strict=True) for pair in zip(*rows, strict=True)]
-    wrong = (a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}") for a, b in pairs)
-    return sum(int(np.count_nonzero(each)) for each in wrong), sum(array.size for _, array in pairs)
 
 
 def images_of(name: str, models: Path) -> tuple[list[Array], list[Array]]:

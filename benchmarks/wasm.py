@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.accuracy import MODELS, NAMES
-from benchmarks.emitted import outputs_in
-from benchmarks.objects import RESNET, differing_elements, images_of
+from benchmarks.emitted import differing_elements, outputs_in
+from benchmarks.objects import RESNET, images_of
 from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import Array, prepare
 from qmlir.ir.signature import inputs_of

@@ -305,6 +305,11 @@ def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[
     return revised(hinted)
 
 
+def value_of(arguments: argparse.Namespace, option: str) -> Any:
+    """What was given for an option, `--max-code`."""
+    return getattr(arguments, option.lstrip("-").replace("-", "_"))
+
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 

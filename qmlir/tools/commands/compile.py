@@ -26,7 +26,16 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.package import cards_in
 from qmlir.targets.emission import has_parts
 from qmlir.text.tables import bytes_text, counted
-from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model, parse_bytes
+from qmlir.tools.arguments import (
+    IMPORT,
+    add_model,
+    add_options,
+    add_output,
+    import_settings,
+    load_model,
+    parse_bytes,
+    value_of,
+)
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import EMITTED, PROGRAM, QuantizedFolder, check_target, written_whole
@@ -50,10 +59,10 @@ def _about(model: str) -> Mapping[str, Any]:
 
 def _check_sizes(arguments: argparse.Namespace, cards: Sequence[ProgramCard]) -> None:
     """Raise `DiagnosticError` where programs together are larger than is allowed, or their size is not known."""
-    if not cards and any(getattr(arguments, option[2:].replace("-", "_")) is not None for option in _LIMITS):
+    if not cards and any(value_of(arguments, option) is not None for option in _LIMITS):
         raise text_error(f"sizes are those of programs for '{HOST}', and this one has no part of it")
     for option, what in _LIMITS.items():
-        most = getattr(arguments, option[2:].replace("-", "_"))
+        most = value_of(arguments, option)
         sizes = [getattr(card, f"{option[6:]}_bytes") for card in cards]
         if most is None:
             continue

@@ -10,7 +10,7 @@ from qmlir.target import HOST
 from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, with_digest
 from qmlir.targets.cpu.package import cards_in
 from qmlir.text.plain import plain
-from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model
+from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model, value_of
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import holds_program
 from qmlir.workflows.inspection.layers import SORTS
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Print the description. Raises `DiagnosticError` for a model or a program that cannot be read."""
     if cards := _programs(Path(arguments.model)):
         for option in _OF_MODELS:
-            if getattr(arguments, option[2:].replace("-", "_")):
+            if value_of(arguments, option):
                 raise text_error(f"{option} is for models, and '{arguments.model}' is a program")
         parts = [with_digest(card) for card in cards]
         value = parts[0] if len(parts) == 1 else {"parts": parts}

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.accuracy import MODELS, NAMES
-from benchmarks.objects import RESNET, differing_elements
+from benchmarks.emitted import differing_elements
+from benchmarks.objects import RESNET
 from benchmarks.wasm import WasmSubject, differing_in_node, missing
 from tests.support.chromium import chromium, needs_chromium, served
 

@@ -7,7 +7,6 @@ each file has the digest that the card says, and the card its own.
 # llvmlite has no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, cast
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import digest_of
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.plain import plain
@@ -99,7 +99,7 @@ class ProgramCard(Readable):
     @property
     def digest(self) -> str:
         """That of the card, and so of all files."""
-        return _digest(json.dumps(asdict(self), sort_keys=True).encode())
+        return digest_of(json.dumps(asdict(self), sort_keys=True).encode())
 
     def json(self) -> str:
         """The content of its file."""
@@ -111,7 +111,7 @@ class ProgramCard(Readable):
         self, files: Mapping[str, Contents], code_bytes: int | None, about: Mapping[str, Any] | None = None
     ) -> "ProgramCard":
         """The card of these files. Raises `DiagnosticError` where `about` is not of JSON."""
-        digests = {name: _digest(each.encode() if isinstance(each, str) else each) for name, each in files.items()}
+        digests = {name: digest_of(each.encode() if isinstance(each, str) else each) for name, each in files.items()}
         return replace(self, files=digests, code_bytes=code_bytes, about=_of_json(about or {}))
 
     def text(self) -> str:
@@ -138,10 +138,6 @@ def _of_json(about: Mapping[str, Any]) -> Mapping[str, Any]:
         return json.loads(json.dumps(dict(about), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise text_error(f"what a card says about a model is JSON, found {about!r:.60}: {error}") from error
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def code_bytes(data: bytes) -> int:
@@ -264,7 +260,7 @@ def checked_card(path: Path) -> ProgramCard:
     for name, digest in card.files.items():
         file = path.parent / name
         try:
-            found = _digest(read_regular(file))
+            found = digest_of(read_regular(file))
         except OSError as error:
             raise text_error(f"{file} is missing: {error.strerror or error}") from error
         if found != digest:

@@ -26,26 +26,22 @@ from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
-
-
-def _bounds(op: InsertSliceOp | ExtractSliceOp) -> list[list[int]]:
-    """The static offsets, sizes and strides of a slice."""
-    return [list(integer_list(each)) for each in (op.static_offsets, op.static_sizes, op.static_strides)]
+from qmlir.targets.cpu.scheduled.bufferization.slices import is_same_slice, is_static
 
 
 def _is_image(op: InsertSliceOp) -> bool:
     """Whether `op` puts all channels of an image, or of several, into a larger one, at a place that is known."""
-    if op.offsets or op.sizes or op.strides or len(shaped(op.source)[0]) != len(shaped(op.dest)[0]):
+    if not is_static(op) or len(shaped(op.source)[0]) != len(shaped(op.dest)[0]):
         return False
-    offsets, sizes, strides = _bounds(op)
-    return set(strides) == {1} and offsets[-1] == 0 and sizes[-1] == shaped(op.dest)[0][-1]
+    offsets, sizes = integer_list(op.static_offsets), integer_list(op.static_sizes)
+    return set(integer_list(op.static_strides)) == {1} and offsets[-1] == 0 and sizes[-1] == shaped(op.dest)[0][-1]
 
 
 def _border(op: InsertSliceOp) -> Attribute | None:
     """The constant that lies around what `op` inserts, `None` where it isn't a constant."""
     below = op.dest.owner
     if isinstance(below, InsertSliceOp):
-        return _border(below) if _bounds(below) == _bounds(op) else None
+        return _border(below) if is_same_slice(below, op) else None
     value = below.inputs[0].owner if isinstance(below, FillOp) else None
     return value.value if isinstance(value, ConstantOp) else None
 
@@ -67,7 +63,7 @@ def _read_there(op: InsertSliceOp) -> None:
         return
     if not all(map(_reads_rows, others)):
         return
-    offsets, sizes, strides = _bounds(op)
+    offsets, sizes, strides = map(integer_list, (op.static_offsets, op.static_sizes, op.static_strides))
     for use in others:
         view = ExtractSliceOp.from_static_parameters(op.result, offsets, sizes, strides)
         Rewriter.insert_op(view, InsertPoint.after(op))
@@ -93,7 +89,7 @@ def _bordered_before(op: InsertSliceOp, writer: Operation) -> InsertSliceOp | No
             continue
         if style is None or not style.may_overwrite(place, 0) or before.result.type != op.result.type:
             continue
-        if before.parent is not op.parent or _bounds(view) != _bounds(op) or _bounds(before) != _bounds(op):
+        if before.parent is not op.parent or not (is_same_slice(view, op) and is_same_slice(before, op)):
             continue
         ends = all(each is writer or each.is_before_in_block(writer) for each in _users(before.result))
         if ends and view.result.has_one_use() and _border(before) == _border(op):
@@ -132,8 +128,7 @@ class FillBorder(RewritePattern):
             return
         if OVERWRITTEN in fill.attributes or not op.dest.has_one_use():
             return
-        is_known = not (op.offsets or op.sizes or op.strides)
-        if not is_known or set(integer_list(op.static_strides)) != {1}:
+        if not is_static(op) or set(integer_list(op.static_strides)) != {1}:
             return
         place = integer_list(op.static_offsets), integer_list(op.static_sizes)
         if len(place[0]) != len(shaped(op.dest)[0]) or 0 in place[1]:
