@@ -18,9 +18,9 @@ from qmlir.dialects.target.description import Accepted, Description, Plain, Supp
 from qmlir.ir.diagnostics import nearest_name, text_error
 
 __all__ = [
-    "HOST", "INTERPRETER", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "Plain", "Running",
-    "Support", "Target", "find_target", "find_targets", "function_of_target", "installed_targets", "set_targets",
-    "target_names", "targets_of",
+    "HOST", "INTERPRETER", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "Plain", "Runnable",
+    "Running", "Support", "Target", "find_target", "find_targets", "function_of_target", "installed_targets",
+    "set_targets", "target_names", "targets_of",
 ]  # fmt: skip
 
 HOST = "cpu"
@@ -42,6 +42,10 @@ class Running:
     emitter: str = "numba"
 
 
+Runnable = Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]
+"""What runs a function: inputs by name or in order, outputs by name; quantized ones are arrays of stored integers."""
+
+
 class Execute(Protocol):
     """Makes something to call of a module of the quantized level: what runs its function `function`.
 
@@ -49,9 +53,7 @@ class Execute(Protocol):
     the interpreter has them: a quantized tensor is the array of its stored integers.
     """
 
-    def __call__(
-        self, module: ModuleOp, function: str, running: Running
-    ) -> Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]: ...
+    def __call__(self, module: ModuleOp, function: str, running: Running) -> Runnable: ...
 
 
 Emit = Callable[[ModuleOp], "str | bytes"]

@@ -20,9 +20,8 @@ from qmlir.interpreter.random_inputs import Draw, random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error
 from qmlir.ir.preservation import Preservation
-from qmlir.ir.signature import inputs_of
+from qmlir.ir.signature import MAIN, inputs_of
 
-MAIN = "main"
 EVERY_FUNCTION = "*"
 """Stands for every public function where functions are chosen by name."""
 

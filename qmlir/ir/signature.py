@@ -12,6 +12,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringA
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+MAIN = "main"
+"""The function that a model is: what programs begin with, unless another one is asked for."""
+
 NAME = "nn.name"
 DIMS = "nn.dims"
 ELEMENT = "nn.element"

@@ -1,10 +1,10 @@
 """The code of packages, in one word: other code makes other programs, and gives other answers."""
 
 import hashlib
+import os
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from weakref import WeakKeyDictionary
 
@@ -13,16 +13,27 @@ from qmlir.registry.package import UPSTREAM, Package, packages, plug_ins
 _SUFFIXES = (".py", ".mlir")
 
 
-def _sources(module: str) -> list[Path]:
+def _sources(module: str) -> list[str]:
     """The files of a package that takes part: Python, and the patterns that it ships."""
     spec = find_spec(module)
     if spec is None:
         return []
-    folders = [Path(each) for each in spec.submodule_search_locations or ()]
-    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in _SUFFIXES]
+    folders = list(spec.submodule_search_locations or ())
     if folders or spec.origin is None:
-        return sorted(files)
-    return [Path(spec.origin)]
+        return sorted(
+            os.path.join(folder, name)
+            for top in folders
+            for folder, _, names in os.walk(top)
+            for name in names
+            if name.endswith(_SUFFIXES)
+        )
+    return [spec.origin]
+
+
+def _read(path: str) -> bytes:
+    # Of hundreds of small files, buffers would take as long as reading.
+    with open(path, "rb", buffering=0) as file:
+        return file.readall()
 
 
 @lru_cache(16)
@@ -33,7 +44,7 @@ def code_digest(packages: tuple[Package, ...]) -> str:
         found.update(f"{package.name} {package.version}".encode())
         if package.name != UPSTREAM:  # a version of it is one code, what is developed here may be any
             for path in (path for module in sorted(package.modules) for path in _sources(module)):
-                found.update(path.read_bytes())
+                found.update(_read(path))
     return found.hexdigest()
 
 
@@ -64,7 +75,7 @@ def _loaded_code(name: str) -> str:
         return _imported[module]
     found = hashlib.sha256()
     for path in _sources(name):
-        found.update(path.read_bytes())
+        found.update(_read(path))
     if module is not None:
         _imported[module] = found.hexdigest()
     return found.hexdigest()

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from qmlir.registry.contribution import INTERFACE, Contribution
 
 DIALECTS: Mapping[str, str] = {
-    "calib": "qmlir.dialects.calib:Calib",
-    "check": "qmlir.dialects.check:Check",
-    "kernel": "qmlir.dialects.kernel:Kernel",
-    "nn": "qmlir.dialects.nn:Nn",
-    "quant": "qmlir.dialects.quant:Quant",
-    "simd": "qmlir.dialects.simd:Simd",
-    "target": "qmlir.dialects.target:Target",
-    "team": "qmlir.dialects.team:Team",
+    "calib": "qmlir.dialects.calib.dialect:Calib",
+    "check": "qmlir.dialects.check.dialect:Check",
+    "kernel": "qmlir.dialects.kernel.dialect:Kernel",
+    "nn": "qmlir.dialects.nn.dialect:Nn",
+    "quant": "qmlir.dialects.quant.dialect:Quant",
+    "simd": "qmlir.dialects.simd.dialect:Simd",
+    "target": "qmlir.dialects.target.dialect:Target",
+    "team": "qmlir.dialects.team.dialect:Team",
 }
 
 PASSES: Mapping[str, str] = {

@@ -1,1 +1,16 @@
-"""Targets: where programs run, and how modules of loops become programs."""
+"""Targets: where programs run, and how modules of loops become programs.
+
+What knows of several targets is loaded where a program has several.
+"""
+
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
+
+if TYPE_CHECKING:
+    from qmlir.targets.hybrid import compile_parts as compile_parts
+    from qmlir.targets.hybrid import load_parts as load_parts
+    from qmlir.targets.partitioning.dividing import partitioned as partitioned
+    from qmlir.targets.partitioning.dividing import with_islands_apart as with_islands_apart
+else:
+    __getattr__, __dir__ = attached(__name__)

@@ -2,79 +2,26 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.dialects.scf import IfOp
-from xdsl.ir import Operation
 
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
-from qmlir.ir.diagnostics import text_error, without_remarks
-from qmlir.passmanager.running import run_pipeline
-from qmlir.quantization.supports import why_not
-from qmlir.specialization.flow import depends_on_data
-from qmlir.target import HOST, INTERPRETER, TARGETS, Running, find_target, find_targets, set_targets
+from qmlir import targets
+from qmlir.ir.diagnostics import text_error
+from qmlir.target import HOST, INTERPRETER, Running, find_target, find_targets
 from qmlir.targets.cpu import compiler
-from qmlir.targets.cpu.any_length import Lengths
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.emission import has_parts, parts_of
-from qmlir.targets.hybrid import HybridProgram, compile_parts, load_parts
-from qmlir.targets.partitioning.partition import outline_branches, target_of
 
-PARTITION = "quant-partition"
-"""The pass that gives each operation to a target."""
-
-
-def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
-    """A clone of a quantized module in which `target` have parts of their own; the CPU computes what is left.
-
-    A module that is partitioned already stays as it is. Raises `DiagnosticError` for what is not a target, and where
-    the module was partitioned for others.
-    """
-    targets = find_targets(target)
-    clone = with_islands_apart(module).clone()
-    given = {name: owner for name, owner in parts_of(clone).items() if owner not in (INTERPRETER, HOST)}
-    if given:
-        known = {each.name for each in targets}
-        for name, owner in given.items():
-            if owner not in known:
-                raise text_error(f"the module has a part '{name}' of target '{owner}', which is not among those named")
-        return clone
-    set_targets(clone, (each.description for each in targets))
-    return run_pipeline(clone, PARTITION)
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.any_length import Lengths
+    from qmlir.targets.hybrid import HybridProgram
 
 
-def with_islands_apart(module: ModuleOp) -> ModuleOp:
-    """`module`, or a clone in which what has no compiled form is parts of the interpreter.
-
-    Other targets may have parts in it already, or get them afterwards. Where a branch of a choice has such an
-    operation, both branches are parts.
-    """
-    target = find_target(INTERPRETER)
-
-    def functions(module: ModuleOp) -> list[FuncOp]:
-        return [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
-
-    def is_apart(function: FuncOp, op: Operation) -> bool:
-        # Results whose sizes follow from shapes are known when a program is made for these.
-        return why_not(target, op) is None and (isinstance(op, OnnxIslandOp) or depends_on_data(function, op))
-
-    if not any(is_apart(function, op) for function in functions(module) for op in function.walk()):
-        return module
-    clone = module.clone()
-    for function in functions(clone):
-        for choice in [op for op in function.body.block.ops if isinstance(op, IfOp)]:
-            apart = [any(is_apart(function, op) for op in region.walk()) for region in choice.regions]
-            if any(apart):
-                outline_branches(clone, function, choice, [INTERPRETER if each else HOST for each in apart])
-    before = clone.attributes.pop(TARGETS, None)
-    set_targets(clone, (target.description, find_target(HOST).description))
-    with without_remarks():  # why the rest is elsewhere is no question
-        run_pipeline(clone, PARTITION)
-    del clone.attributes[TARGETS]
-    clone.attributes |= {} if before is None else {TARGETS: before}
-    return clone
+def _may_need_interpreter(module: ModuleOp) -> bool:
+    """Whether any operation is of a kind that has no compiled form in some cases."""
+    interpreter = find_target(INTERPRETER).description
+    return any(interpreter.why_not(op) is None for op in module.walk())
 
 
 def compile(
@@ -86,9 +33,9 @@ def compile(
     function: str = "main",
     progress: IO[str] | None = None,
     tuned: bool = True,
-    lengths: Lengths | None = None,
+    lengths: "Lengths | None" = None,
     emitter: str = "numba",
-) -> Program | HybridProgram:
+) -> "Program | HybridProgram":
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
@@ -103,7 +50,8 @@ def compile(
     Raises `DiagnosticError` for an unknown target, instruction set or emitter, for one that this processor
     lacks, and for what has no compiled form.
     """
-    module = with_islands_apart(module)
+    if _may_need_interpreter(module):
+        module = targets.with_islands_apart(module)
     names = [each.name for each in find_targets(target)] if target else []
     owners = dict.fromkeys((*names, *parts_of(module).values()))
     if not owners.keys() - {HOST}:
@@ -114,15 +62,15 @@ def compile(
     if lengths is not None:
         raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(owners)}")
     running = Running(threads, isa, tuned, progress, compiler.checked_emitter(emitter))
-    divided = partitioned(module, names) if set(names) - {HOST} else module
-    return compile_parts(divided, function, running)
+    divided = targets.partitioned(module, names) if set(names) - {HOST} else module
+    return targets.compile_parts(divided, function, running)
 
 
-def load_program(folder: str | PathLike[str]) -> Program | HybridProgram:
+def load_program(folder: str | PathLike[str]) -> "Program | HybridProgram":
     """The program that `Program.save` wrote, or that of several targets: call it as before.
 
     Raises `DiagnosticError` where there is none.
     """
     if has_parts(folder):
-        return load_parts(folder)
+        return targets.load_parts(folder)
     return compiler.load_program(folder)

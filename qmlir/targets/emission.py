@@ -8,8 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.diagnostics import nearest_name, text_error
-from qmlir.target import PART, Target
-from qmlir.targets.lowering import emit_for, lower_for
+from qmlir.target import PART
 from qmlir.text.files import read_json
 
 MANIFEST, FORMAT = "parts.json", "qmlir-parts"
@@ -36,11 +35,6 @@ def part_module(module: ModuleOp, name: str) -> ModuleOp:
             return alone
     names = parts_of(module)
     raise text_error(f"the module has no part '{name}'{nearest_name(name, names)}, it has {', '.join(names) or 'none'}")
-
-
-def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
-    """The module lowered by the pipeline of `target`, as what it emits; `values` are for the pipeline."""
-    return emit_for(target, lower_for(target, module, **values))
 
 
 def has_parts(folder: str | PathLike[str]) -> bool:

@@ -24,12 +24,12 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluate, evaluator_of, operand_layout
-from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
-from qmlir.target import HOST, Running, find_target
+from qmlir.target import HOST, Runnable, Running, find_target
 from qmlir.targets.cpu.any_batch import OpenBatch, Shapes, batch_plan
 from qmlir.targets.cpu.compiler import (
     Program,
@@ -42,8 +42,8 @@ from qmlir.targets.cpu.compiler import (
 )
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
-from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
-from qmlir.targets.lowering import Runnable, execute_for
+from qmlir.targets.emission import FORMAT, MANIFEST, part_module
+from qmlir.targets.lowering import emitted, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
@@ -52,8 +52,6 @@ from qmlir.text.tables import counted
 
 MODULE = "module.mlir"
 """The file of a saved program that has the partitioned module."""
-
-MAIN = "main"
 
 _FILE_NAME = re.compile(r"\w[\w.-]{0,199}")
 """What names a file inside a folder, and nothing outside of it."""

@@ -18,8 +18,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.evaluation import evaluate, not_computed
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.target import INTERPRETER, Running, Support, Target
-from qmlir.targets.lowering import Runnable
+from qmlir.target import INTERPRETER, Runnable, Running, Support, Target
 
 
 def execute(module: ModuleOp, function: str, running: Running) -> Runnable:

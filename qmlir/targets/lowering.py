@@ -5,22 +5,16 @@ device that is not here computes what it would compute.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import interpreter
-from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES
-from qmlir.target import Running, Target, function_of_target
-
-Runnable = Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]
-"""What runs a function: inputs by name or in order, outputs by name; quantized ones are arrays of stored integers."""
+from qmlir.target import Runnable, Running, Target, function_of_target
 
 _VALUE = re.compile(r"<([a-z_]+)>")
 
@@ -52,6 +46,11 @@ def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:
     if not isinstance(made, str | bytes):
         raise text_error(f"target '{target.name}' emits text or bytes, '{target.emit}' gave {type(made).__name__}")
     return made
+
+
+def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
+    """The module lowered by the pipeline of `target`, as what it emits; `values` are for the pipeline."""
+    return emit_for(target, lower_for(target, module, **values))
 
 
 def execute_for(target: Target, module: ModuleOp, function: str = "main", running: Running | None = None) -> Runnable:

@@ -22,8 +22,9 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
-from qmlir.targets.cpu.emitters.card import is_emitted
+from qmlir.targets.cpu.emitters.card import card_paths, is_emitted
 from qmlir.targets.cpu.package import is_program, is_saved
 from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of
@@ -215,3 +216,16 @@ def save_quantized(
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
         write_atomically(folder.summary, f"{text}\n")
     return QuantizedFolder(path, stem)
+
+
+def model_in(folder: Path) -> Path:
+    """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
+    if QuantizedFolder.holds(folder):
+        return QuantizedFolder.open(folder).module
+    if holds_program(folder):
+        raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
+    if card_paths(folder):
+        raise text_error(f"'{folder}' is a program without Python, and not the model: qmlir inspect {folder} shows it")
+    models = sorted(path for path in folder.iterdir() if path.suffix in (*ONNX_SUFFIXES, ".mlir"))
+    near = f": did you mean '{models[0]}'?" if models else ""
+    raise text_error(f"'{folder}' is a folder, and not one that qmlir quantize wrote{near}")

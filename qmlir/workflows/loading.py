@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAli
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import onnx
+from qmlir import onnx, workflows
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import IMPORT
 from qmlir.targets.cpu.compiler import CALLS
-from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.text.parsing import load_module
-from qmlir.workflows.folder import QuantizedFolder, holds_program
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -86,7 +83,7 @@ def load(
     if isinstance(source, str | PathLike):
         source = Path(source)
         if source.is_dir():
-            source = _in_folder(source)
+            source = workflows.model_in(source)
     elif not hasattr(source, "graph"):
         raise _no_model(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
@@ -99,7 +96,7 @@ def load(
             and not onnx.is_exported(model)
             and any(isinstance(op, CastOperation) for op in module.walk())
         ):
-            run_pipeline(module, IMPORT.text())
+            run_pipeline(module, workflows.IMPORT.text())
         return module
     if inputs is not None or outputs is not None:
         raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")
@@ -122,19 +119,6 @@ def _no_model(source: Any) -> DiagnosticError:
     if callable(source):
         return text_error(f"{what} can be called, as compiled programs can, and is no model: call it, program(inputs)")
     return text_error(f"{what} is not a model: the path of one is, or an ONNX ModelProto")
-
-
-def _in_folder(folder: Path) -> Path:
-    """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
-    if QuantizedFolder.holds(folder):
-        return QuantizedFolder.open(folder).module
-    if holds_program(folder):
-        raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
-    if card_paths(folder):
-        raise text_error(f"'{folder}' is a program without Python, and not the model: qmlir inspect {folder} shows it")
-    models = sorted(path for path in folder.iterdir() if path.suffix in (*ONNX_SUFFIXES, ".mlir"))
-    near = f": did you mean '{models[0]}'?" if models else ""
-    raise text_error(f"'{folder}' is a folder, and not one that qmlir quantize wrote{near}")
 
 
 def module_of(model: Model) -> ModuleOp:

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
 
 from qmlir import registry
-from qmlir.dialects.nn import Nn
+from qmlir.dialects.nn.dialect import Nn
 from qmlir.tools import qmlir_opt
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ PASSES = sorted(registry.PASSES)
 def test_dialect_row(name: str) -> None:
     dialect = registry.load(registry.DIALECTS[name])
     assert dialect.name == name
-    assert registry.DIALECTS[name].startswith(f"qmlir.dialects.{name}:")
+    assert registry.DIALECTS[name].startswith(f"qmlir.dialects.{name}.dialect:")
     assert all(operation.name.startswith(f"{name}.") for operation in dialect.operations)
     folder = FILECHECK / "dialects" / name
     assert (folder / "ops.mlir").exists()

@@ -1,11 +1,1 @@
 """The `kernel` dialect: the structured integer and float computations of the CPU target, everything in the open."""
-
-from xdsl.ir import Dialect
-
-from qmlir.dialects import operations_in
-from qmlir.dialects.kernel import by_rows, contraction, custom, ops, packed_ops, record, rows, winograd
-from qmlir.dialects.kernel.attributes import ATTRIBUTES
-
-Kernel = Dialect(
-    "kernel", operations_in(ops, contraction, winograd, packed_ops, custom, record, rows, by_rows), list(ATTRIBUTES)
-)

@@ -3,9 +3,9 @@
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
+from qmlir.ir.signature import MAIN
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of
-from qmlir.targets.cpu.emitters.program import MAIN
 
 
 def as_main(module: ModuleOp, name: str) -> ModuleOp:

@@ -10,10 +10,11 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.fingerprint import fingerprint
+from qmlir.ir.signature import MAIN
 from qmlir.targets.cpu.any_batch import batch_plan
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard, card_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.emitters.program import MAIN, program_of
+from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import host_text
 from qmlir.targets.cpu.lowered import constants_of, lowered
 from qmlir.targets.cpu.package import write_package

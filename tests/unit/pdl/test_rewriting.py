@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, String
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 
-from qmlir.dialects.nn import Nn
+from qmlir.dialects.nn.dialect import Nn
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.interfaces import InferResultTypes

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
 from xdsl.ir import Block
 
 import qmlir
-from qmlir.dialects.nn import Nn
 from qmlir.dialects.nn.base import Kind, NnOp
+from qmlir.dialects.nn.dialect import Nn
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, PowOp, UnaryOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.environment import default_environment

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects import operations_in
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
-from qmlir.dialects.nn import FAMILIES
 from qmlir.dialects.nn.decompose import DECOMPOSITIONS
 from qmlir.dialects.nn.decompose.recurrent import WALKS
+from qmlir.dialects.nn.dialect import FAMILIES
 from qmlir.dialects.nn.lower import (
     attention,
     constant,

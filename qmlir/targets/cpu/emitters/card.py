@@ -12,17 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import digest_of
-from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text, counted
+
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
 
 FORMAT, VERSION = "qmlir-program", 1
 PROGRAM_FORM = "program"
@@ -48,7 +50,7 @@ class CardPort:
     refuses_nan: bool = False
 
     @staticmethod
-    def of(port: MainPort) -> "CardPort":
+    def of(port: "MainPort") -> "CardPort":
         """What a card says of it."""
         return CardPort(port.name, port.dtype, tuple(port.shape), port.refuses_nan)
 
@@ -151,7 +153,7 @@ def with_digest(card: ProgramCard) -> Mapping[str, Any]:
 
 
 def card_of(
-    program: LoopProgram, name: str, form: str, emitter: str, target: str, model: str = "", threads: int = 1
+    program: "LoopProgram", name: str, form: str, emitter: str, target: str, model: str = "", threads: int = 1
 ) -> ProgramCard:
     """The card of a program whose files are not there yet."""
     return ProgramCard(

@@ -20,14 +20,11 @@ from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
+from qmlir.ir.signature import MAIN, REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfilled_bits
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import ALIGNMENT, InstructionSet
 from qmlir.text.elements import dense_array
-
-MAIN = "main"
-"""The function that a program begins with."""
 
 SLACK = 64
 """Bytes after the last buffer that vector loads may read."""

@@ -9,8 +9,8 @@ import pytest
 import qmlir
 from qmlir import registry
 from qmlir.dialects import operations_in
-from qmlir.dialects.nn import FAMILIES
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.dialect import FAMILIES
 from qmlir.dialects.nn.gradient import INTEGRAL, REFUSED
 from qmlir.dialects.nn.ops import activations, elementwise, pooling, reduction
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp

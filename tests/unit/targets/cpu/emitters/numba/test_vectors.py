@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects import arith
 
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.simd import Simd
+from qmlir.dialects.simd.dialect import Simd
 from qmlir.dialects.simd.lanes import Conversion
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager

@@ -1,0 +1,9 @@
+"""The `calib` dialect: what quantization needs to know of values, and what it learns."""
+
+from xdsl.ir import Dialect
+
+from qmlir.dialects import operations_in
+from qmlir.dialects.calib import ops
+from qmlir.dialects.calib.types import StatsAttr
+
+Calib = Dialect("calib", operations_in(ops), [StatsAttr])
