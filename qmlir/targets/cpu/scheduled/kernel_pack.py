@@ -24,6 +24,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
+from qmlir.analysis.block_sums import summed_over_blocks
 from qmlir.analysis.readings import is_movement
 from qmlir.analysis.short_sums import short_sums
 from qmlir.arithmetic.arrays import Array
@@ -40,7 +41,7 @@ from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.isa.conditions import centred_weights, has_signs, summed_over_blocks
+from qmlir.targets.cpu.isa.conditions import centred_weights, has_signs
 from qmlir.targets.cpu.scheduled.block_packing import PackWidened, packed_blocks
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
