@@ -2,9 +2,7 @@
 
 import math
 import tracemalloc
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,39 +12,28 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.dialects.quant.interpret import dequantize
-from qmlir.dialects.quant.interpret import quantize as to_codes
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
-from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passes.quantized import quant_round
-from qmlir.passes.quantized.repairs import LayerGain, RepairsWeights, mark_repaired, repairs_of
+from qmlir.passes.quantized.repairs import RepairsWeights
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import COMPILE, STORE
+from qmlir.pipelines import STORE
 from qmlir.quantization.choice import REPAIRS
-from qmlir.quantization.learned import float_constants
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.retyping import REPAIRED
-from qmlir.quantization.rounded_weights import RoundedWeight, bias_beside, rounded_weights
+from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from qmlir.workflows import validating
-from qmlir.workflows.comparison.compare import compare
-from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize, stages_of
 from qmlir.workflows.repairing import (
     EFFORTS,
-    EQUALIZE,
-    EQUALIZES,
     MOST,
     JudgesBeside,
     Repair,
@@ -55,6 +42,7 @@ from qmlir.workflows.repairing import (
     runs_to_repair,
 )
 from qmlir.workflows.validating import HELD_OUT, References, Share
+from tests.support.repairs import data_of, samples_of_four, two_layers
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 _W4: QuantizeSettings = {"weights": "i4"}
@@ -326,7 +314,7 @@ def test_a_bias_is_corrected_by_many_runs_in_the_memory_of_one() -> None:
     tracemalloc.stop()
     (weight,) = rounded_weights(function_of(decided, "main"))
     windows = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), (4, 4), axis=(2, 3))
-    data = _data(samples, weight)
+    data = data_of(samples, weight)
     given = np.lib.stride_tricks.sliding_window_view(data.astype(np.float64), (4, 4), axis=(2, 3))
     errors = (weight.rounded[:, 0] * given.mean((0, 2, 3)) - weight.unrounded[:, 0] * windows.mean((0, 2, 3))).sum(
         (1, 2)
@@ -334,13 +322,6 @@ def test_a_bias_is_corrected_by_many_runs_in_the_memory_of_one() -> None:
     assert weight.bias is not None
     np.testing.assert_allclose(weight.bias.array.reshape(-1), -errors, rtol=1e-3, atol=1e-7)
     assert peak < 64 * 2 * 169 * 16 * 4 / 2
-
-
-def _data(samples: Array, weight: RoundedWeight) -> Array:
-    """The data of a product as it is in the quantized program."""
-    element = quantized_type(weight.rows.data)
-    assert element is not None
-    return dequantize(to_codes(samples, element), element)
 
 
 _INF = math.inf
@@ -432,284 +413,11 @@ def test_the_repairs_that_recipes_know_are_those_there_are() -> None:
     assert known == {*REPAIRS, "quant-shorten-sums"}
 
 
-def _two_layers(bias: str = "b", last: str = "v") -> ModuleOp:
-    """Two layers of four; the second one may add the bias of the first, or read its weights."""
-    random = np.random.default_rng(5)
-    weights = [", ".join(f"{each:.4f}" for each in random.normal(size=16)) for _ in range(2)]
-    return qmlir.load(
-        parser.parse_model(f"""
-        <ir_version: 10, opset_import: ["": 21]>
-        g (float[1, 4] x) => (float[1, 4] y)
-        <float[4, 4] w = {{{weights[0]}}}, float[4, 4] v = {{{weights[1]}}}, float[4] b = {{0.1, 0.2, -0.3, 0.4}},
-         float[4] c = {{0.3, -0.2, 0.1, 0.5}}> {{
-            [first] h = Gemm (x, w, b)
-            [last] y = Gemm (h, {last}, {bias})
-        }}""")
-    )
-
-
-def _samples(count: int = 64) -> Array:
-    return (np.random.default_rng(6).normal(size=(count, 4)) + 1).astype(np.float32)
-
-
-def _codes(module: ModuleOp) -> list[Array]:
-    """The stored weights."""
-    constants = (op for op in module.walk() if isinstance(op, ConstantOp) and quantized_type(op.result) is not None)
-    return [each.array for each in constants if each.array.ndim == 2]
-
-
-@pytest.mark.parametrize("settings", [{"effort": 2}, {"effort": 3}, {"effort": 1, "short_sums": 1}, {"short_sums": 4}])
-def test_binary_weights_stay_binary(settings: dict[str, Any]) -> None:
-    made = quantize(_two_layers("c"), {"x": _samples()}, validate=False, weights="binary", **settings)
-    codes = _codes(made.module)
-    assert len(codes) == 2
-    assert all(np.isin(each, (-1, 1)).all() for each in codes)
-
-
-def test_restored_weights_are_those_that_were_rounded() -> None:
-    """Of every layer, and binary ones stay so."""
-    for weights in ("binary", "i3"):
-        settings: QuantizeSettings = {"weights": weights}
-        module = _two_layers("c")
-        run = stages_of(settings, module, repair="quant-gptq,quant-restore-weights")
-        plain = stages_of(settings, module, repair="quant-restore-weights")
-        found: list[ModuleOp] = []
-        for each in (run, plain):
-            lowered = module.clone()
-            each(lowered, "target", "lower")
-            each(lowered, "profile", "mask", "balance", taken=profile(lowered, {"x": _samples()}))
-            each(lowered, "decide", "propagate")
-            each(lowered, "repair", samples={"x": _samples()})
-            found.append(lowered)
-        for one, other in zip(*map(_codes, found), strict=True):
-            assert np.array_equal(one, other)
-
-
-def test_a_bias_of_several_layers_is_left_alone() -> None:
-    """What makes up for the error of one layer would be an error of the other."""
-    module, shared = _two_layers("c"), _two_layers("b")
-    for each, is_corrected in ((module, True), (shared, False)):
-        function = function_of(_decided_by(each), "main")
-        assert [weight.bias is not None for weight in rounded_weights(function)] == [is_corrected] * 2
-
-
-def _decided_by(model: ModuleOp, recipe: Sequence[Mapping[str, str]] = ()) -> ModuleOp:
-    settings: QuantizeSettings = {"weights": "i3", "recipe": {"rule": list(recipe)}} if recipe else {"weights": "i3"}
-    run = stages_of(settings, model, repair=EFFORTS[2])
-    module = model.clone()
-    run(module, "target", "lower")
-    run(module, "profile", "mask", "balance", taken=profile(module, {"x": _samples()}))
-    run(module, "decide", "propagate")
-    return module
-
-
-@pytest.mark.parametrize("node", ["first", "last"])
-def test_weights_of_two_layers_are_repaired_where_both_allow_it(node: str) -> None:
-    rule = {"node": node, "slot": "weight", "repair": "none"}
-    (weight,) = rounded_weights(function_of(_decided_by(_two_layers("c", "w"), [rule]), "main"))
-    assert not weight.may_be_repaired("quant-gptq")
-    (weight,) = rounded_weights(function_of(_decided_by(_two_layers("c", "w")), "main"))
-    assert weight.may_be_repaired("quant-gptq")
-
-
-def test_short_sums_are_no_repair_that_a_recipe_takes_away() -> None:
-    rule = {"slot": "weight", "repair": "none"}
-    for effort in (None, 0, 1, 2):
-        made = quantize(
-            _two_layers("c"), {"x": _samples()}, validate=False, effort=effort, short_sums=4, recipe={"rule": [rule]}
-        )
-        for codes in _codes(made.module):  # sums of two terms, of four here: those of one channel are a row or a column
-            pairs = [each.astype(np.int64).reshape(4, 2, 2) for each in (codes, codes.T)]
-            reach = [max(np.maximum(sign * each, 0).sum(2).max() for sign in (1, -1)) for each in pairs]
-            assert min(reach) <= 128
-
-
-def test_binary_weights_take_no_calibrator() -> None:
-    recipe = {"rule": [{"slot": "weight", "calibrator": "percentile"}]}
-    with pytest.raises(DiagnosticError, match="no calibrator 'percentile'"):
-        quantize(_two_layers("c"), {"x": _samples()}, weights="binary", recipe=recipe)
-
-
-def test_short_sums_that_stay_without_their_repair_are_named() -> None:
-    passes = "quant-shorten-sums,quant-correct-bias"
-    left = Repair(passes, 4, "held out", 20.0, 19.0, required="quant-shorten-sums")
-    what = f"{passes} by samples; quant-shorten-sums by the weights alone is kept"
-    assert left.text().startswith(f"not repaired, which would lose ({what}): 20.0 dB")
-    kept = Repair(passes, 4, "held out", 20.0, 21.0, required="quant-shorten-sums")
-    assert kept.text() == f"repaired ({passes}): 20.0 dB without, 21.0 dB with, 4 samples held out\n"
-
-
-@pytest.fixture(scope="module")
-def repaired() -> Quantized:
-    """A model with codes that GPTQ has chosen."""
-    return quantize(_two_layers("c"), {"x": _samples()}, validate=False, effort=2, weights="i3")
-
-
-def _marked(module: ModuleOp) -> dict[str, tuple[LayerGain, ...]]:
-    return {name: told for op in module.walk() if (told := repairs_of(op)) for name in told[0].nodes}
-
-
-def test_a_saved_module_says_what_repairs_did(repaired: Quantized, tmp_path: Path) -> None:
-    assert repaired.repair is not None
-    assert repaired.repair.is_kept
-    path = tmp_path / "repaired.mlir"
-    repaired.save(path)
-    found = _marked(qmlir.load(path))
-    assert set(found) == {"first", "last"}
-    for name, told in found.items():
-        wanted = [each for each in repaired.repair.layers if each.layer == name]
-        assert [each.repair for each in told] == [each.repair for each in wanted]
-        for one, other in zip(told, wanted, strict=True):
-            assert (one.before_db, one.after_db) == pytest.approx((other.before_db, other.after_db), abs=0.005)
-        assert told[0].gain_db is not None
-        assert told[0].gain_db > 0
-
-
-# The error of the sums without their mean, which the bias makes up for, by the rows that the layer read.
-def test_decibels_of_a_layer_are_those_of_its_sums() -> None:
-    model = _two_layers("c")
-    decided = _decided_by(model)
-    weight = next(rounded_weights(function_of(decided, "main")))
-    data = _data(_samples(), weight)
-    before = weight.rows.of_weights(weight.rounded)[0]
-    told: list[LayerGain] = []
-    run_pipeline(decided, "quant-gptq{floats_share=0}", samples={"x": _samples()}, gained=told.append)
-    after = weight.rows.of_weights(weight.rounded)[0]
-    exact = weight.rows.of_weights(weight.unrounded)[0]
-    (signal, *noises) = (np.var(data @ each.T, axis=0).sum() for each in (exact, before - exact, after - exact))
-    expected = [10 * np.log10(signal / noise) for noise in noises]
-    assert [told[0].before_db, told[0].after_db] == pytest.approx(expected, rel=1e-3)
-
-
-def test_an_error_of_which_nothing_is_left_reads_back() -> None:
-    module = _decided_by(_two_layers("c"))
-    mark_repaired(function_of(module, "main"), [LayerGain("quant-gptq", ("last",), 12.5, math.inf)])
-    again = parse_module(default_environment().new_context(), module_text(module), "again")
-    assert _marked(again) == {"last": (LayerGain("quant-gptq", ("last",), 12.5, math.inf),)}
-
-
-def test_what_repairs_did_is_no_part_of_the_program(repaired: Quantized) -> None:
-    bare = repaired.module.clone()
-    for op in bare.walk():
-        op.attributes.pop(REPAIRED, None)
-    assert "quant.repaired" in module_text(repaired.module)
-    programs: list[str] = []
-    for each in (repaired.module, bare):
-        lowered = each.clone()
-        run_pipeline(lowered, COMPILE.text(isa="generic", threads="1"))
-        programs.append(module_text(lowered))
-    assert "quant.repaired" not in programs[0]
-    assert programs[0] == programs[1]
-
-
-def test_what_repairs_did_is_not_said_of_codes_that_are_floats_again(repaired: Quantized) -> None:
-    module = repaired.module.clone()
-    float_constants(function_of(module, "main"))
-    assert not _marked(module)
-
-
-def _apart(activation: str = "Relu") -> ModuleOp:
-    """Two layers whose first one has channels of very different sizes, which the second one makes up for."""
-    random = np.random.default_rng(7)
-    sizes = 4.0 ** -np.arange(8)
-    first, last = random.normal(size=(4, 8)) * sizes, random.normal(size=(8, 4)) / sizes[:, None]
-    texts = [", ".join(f"{each:.6f}" for each in weights.reshape(-1)) for weights in (first, last)]
-    return qmlir.load(
-        parser.parse_model(f"""
-        <ir_version: 10, opset_import: ["": 21]>
-        g (float[1, 4] x) => (float[1, 4] y)
-        <float[4, 8] w = {{{texts[0]}}}, float[8, 4] v = {{{texts[1]}}}> {{
-            [first] m = MatMul (x, w)
-            [act] h = {activation} (m)
-            [last] y = MatMul (h, v)
-        }}""")
-    )
-
-
-# Channels of one scale differ 16,384 times in size: all but a few of them are lost without the factors.
-def test_an_effort_tries_the_equalized_model() -> None:
-    model = _apart()
-    made = quantize(model, {"x": _samples()}, effort=EQUALIZES, granularity="tensor")
-    repair = made.repair
-    assert repair is not None
-    assert repair.is_equalized
-    assert repair.passes == f"{EQUALIZE},{EFFORTS[EQUALIZES]}"
-    assert EFFORTS[EQUALIZES] in dict(repair.others)
-    assert repair.after_db > max(dict(repair.others).values()) + 10
-    assert repair.text().startswith(f"repaired ({repair.passes}): ")
-    # What it was made of is the equalized model, which computes the same: names, types and values fit together.
-    off = [_of_x(made.source, row) - _of_x(model, row) for row in _samples(8)]
-    assert np.abs(off).max() < 1e-4
-    subjects = ModuleSubject(made.source), ModuleSubject(made.module)
-    values = [each for each in compare(*subjects, {"x": _samples(8)}).values if not each.is_limited]
-    assert len(values) > 2
-    assert min(each.sqnr_db or 0 for each in values) > 20
-    again = stages_of(made.settings, made.source)
-    lowered = made.source.clone()
-    again(lowered, "target", "lower")
-    again(lowered, "profile", "mask", "balance", taken=made.profile)
-    assert module_text(lowered) == module_text(made.profiled)
-
-
 def test_a_profile_of_samples_some_of_which_are_held_out_reads_back() -> None:
     """The samples that rule a range have their numbers among all."""
-    samples = _samples(32) * np.linspace(1, 2, 32, dtype=np.float32)[:, None]
+    samples = samples_of_four(32) * np.linspace(1, 2, 32, dtype=np.float32)[:, None]
     samples[30] *= 2
-    made = quantize(_two_layers("c"), {"x": samples}, effort=1, validate=False)
+    made = quantize(two_layers("c"), {"x": samples}, effort=1, validate=False)
     assert made.profile.samples == 24
     assert 30 in made.profile.extreme_samples["x"]
     assert Profile.from_text(made.profile.to_text()) == made.profile
-
-
-def test_what_is_said_of_a_model_is_said_once() -> None:
-    said: list[str] = []
-    with diagnostic_handler(lambda each: said.append(str(each))):
-        made = quantize(_apart(), {"x": _samples()}, effort=EQUALIZES, granularity="tensor", validate=False)
-    assert made.repair is not None
-    assert made.repair.is_equalized
-    assert not any("is equalized with" in each for each in said)
-    assert len(set(said)) == len(said)
-
-
-def test_a_recipe_for_what_only_the_given_model_has_is_no_fault() -> None:
-    """One channel is far larger than all others, whose rounding a depthwise convolution amplifies till equalized."""
-    random = np.random.default_rng(8)
-    sizes = np.array([1000.0, 1.0, 1.0, 1.0])[:, None]
-    first, middle = random.uniform(0.5, 1, size=(4, 2)) * sizes, random.uniform(0.5, 1, size=(4, 9)) / sizes
-    last = random.normal(size=(2, 4))
-    texts = [", ".join(f"{each:.6f}" for each in weights.reshape(-1)) for weights in (first, middle, last)]
-    model = qmlir.load(
-        parser.parse_model(f"""
-        <ir_version: 10, opset_import: ["": 21]>
-        g (float[1, 2, 6, 6] x) => (float[1, 2, 4, 4] y)
-        <float[4, 2, 1, 1] w = {{{texts[0]}}}, float[4, 1, 3, 3] d = {{{texts[1]}}},
-         float[2, 4, 1, 1] v = {{{texts[2]}}}> {{
-            [first] a = Conv (x, w)
-            [relu] b = Relu (a)
-            [deep] c = Conv <group = 4> (b, d)
-            [last] y = Conv (c, v)
-        }}""")
-    )
-    samples = random.uniform(size=(32, 2, 6, 6)).astype(np.float32)
-    rule = {"amplified": True, "slot": "output", "storage": "i16"}
-    said: list[str] = []
-    with diagnostic_handler(lambda each: said.append(each.message)):
-        made = quantize(model, {"x": samples}, effort=EQUALIZES, recipe={"rule": [rule]}, validate=False)
-    assert made.repair is not None
-    assert not made.repair.is_equalized
-    assert (
-        sum("the equalized model is not tried: the recipe has rules that decide nothing" in each for each in said) == 1
-    )
-
-
-@pytest.mark.parametrize(("effort", "activation"), [(EQUALIZES - 1, "Relu"), (EQUALIZES, "Sigmoid")])
-def test_nothing_is_equalized_with_less_effort_or_where_nothing_can_be(effort: int, activation: str) -> None:
-    made = quantize(_apart(activation), {"x": _samples()}, effort=effort, granularity="tensor", validate=False)
-    assert made.repair is not None
-    tried = [made.repair.passes, *dict(made.repair.others)]
-    assert len(tried) == effort
-    assert not any(EQUALIZE in each for each in tried)
-
-
-def _of_x(module: ModuleOp, row: Array) -> Array:
-    return next(iter(interpret(module, {"x": row[None]}).values()))
