@@ -25,7 +25,7 @@ from benchmarks.growth import GROWTHS, growth_section, prepare_growth
 from benchmarks.layers import LAYERS, layer_section
 from benchmarks.machine import machine
 from benchmarks.models import BENCH_MODELS
-from benchmarks.narrow import narrow_section
+from benchmarks.narrow import narrow_section, stored_section
 from benchmarks.rows import FORMATS, Section
 from benchmarks.shifts import shift_section
 from benchmarks.starts import EMITTED, STARTED, emitters, starts
@@ -50,6 +50,7 @@ def _layers(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[
 
 def _narrow(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
     yield narrow_section(contest)
+    yield stored_section(contest)
 
 
 def _shifts(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:

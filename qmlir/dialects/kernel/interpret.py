@@ -235,7 +235,9 @@ def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array,
 def _blocks(
     frame: Any, op: PackedBlocksOp, x: Array, w: Array, scales: Array, epilogue: tuple[Array, ...], outs: Array | None
 ) -> Any:
-    weights = op.weights().unpack(w)[0].swapaxes(0, 1)
+    weights, format_ = op.weights().unpack(w)[0].swapaxes(0, 1), op.layout.variant.weight_float
+    if format_ is not None:
+        weights = format_.values(weights)
     if op.product_type == f32:
         sums = _by(x, weights.astype(np.float32), weights.shape[-1])  # [blocks, rows, channels]
     else:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerType
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.small_floats import PlainFloat
 
 SCALAR = "scalar"
 """What a schedule says of loops over scalars, on operands as they are."""
@@ -177,7 +178,10 @@ class Variant:
     """Whether loops sum blocks of terms by themselves, where each has a scale."""
 
     widens_weights: bool = False
-    """Whether weights that are held as integers are multiplied, in blocks, as floats."""
+    """Whether weights that are held in few bits are multiplied, in blocks, as floats of 32."""
+
+    weight_float: PlainFloat | None = None
+    """The floats whose codes such weights are; `None` where they are integers."""
 
     is_lanewise: bool = False
     """Whether each channel has a lane and weights of its own: a depthwise convolution."""

@@ -8,7 +8,7 @@ import pytest
 import qmlir
 from benchmarks.growth import exponent, growth_rows
 from benchmarks.layers import LAYERS, Convolution, Layer, Product
-from benchmarks.narrow import product
+from benchmarks.narrow import STORED, FloatProduct, Stored, product
 from benchmarks.peak import measure_peak
 from benchmarks.shifts import convolutions
 from qmlir.workflows.inspection.inspecting import inspect
@@ -62,6 +62,19 @@ def test_weights_of_4_and_8_bits_give_the_same_product() -> None:
     assert np.abs(output - np.clip(expected, -128, 127)).max() <= 0.5 + 1e-3
     assert any(op.name == "nn.matmul" for op in narrow.walk())
     assert not any(op.name == "quant.dcast" for op in narrow.walk())  # integers are multiplied
+
+
+@pytest.mark.parametrize("stored", STORED, ids=lambda stored: stored.name)
+@pytest.mark.parametrize("of", [FloatProduct(3, 64, 16), FloatProduct(1, 32, 8, image=5)], ids=lambda of: of.title)
+def test_weights_that_are_stored_in_few_bits_are_near_those_in_f32(of: FloatProduct, stored: Stored) -> None:
+    x = np.random.default_rng(1).standard_normal(of.input_shape).astype(np.float32)
+    floats, module = qmlir.load(of.model(None)), qmlir.load(of.model(stored))
+    assert inspect(module).multiply_adds == inspect(floats).multiply_adds
+    assert inspect(module).multiply_adds == of.multiply_adds
+    assert "quant.dcast" in {op.name for op in module.walk()}
+    wanted, found = (qmlir.interpret(each, {"x": x})["y"] for each in (floats, module))
+    # An error of at most half a step of the mantissa, of 1 bit for f4: a quarter of the weight.
+    assert np.abs(found - wanted).std() < (0.25 if stored.name == "MXFP4" else 0.15) * wanted.std()
 
 
 def test_growth_is_told_by_its_exponent_and_its_worst_steps() -> None:

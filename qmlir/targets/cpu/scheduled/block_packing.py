@@ -22,10 +22,13 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.scheduled.contraction_schedule import tile_rows
-from qmlir.targets.cpu.scheduled.dequantized import dequantized_weights
+from qmlir.targets.cpu.scheduled.dequantized import FUSED, HOLDING, OF_BYTES, alike, dequantized_weights
 
-FLOATS = "splat_fma"
-"""The loops of floats that are replaced."""
+MOST_ROWS = 8
+"""Rows up to which floats are made of weights for each tile of them, not once for all: e4m3 by 1024x1024 takes 96, 119
+and 237 us with 2, 4 and 8 rows, where f32 takes 175, 149 and 221; 16 rows by 512x512 take 113 us so, and 53 by f32.
+
+Several rows wait for what makes floats, not for memory: then weights of 4 bits are bytes, which take half the time."""
 
 _LEAST = 8
 """The terms of a block from which on a scale takes little of the memory, and of the time."""
@@ -91,23 +94,27 @@ class PackWidened(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
         schedule = op.schedule
-        if schedule is None or schedule.variant != FLOATS or op.result is None or shaped(op.x)[1] != f32:
+        if schedule is None or schedule.variant != FUSED or op.result is None or shaped(op.x)[1] != f32:
             return
-        weights = dequantized_weights(op.w) if op.accumulator_type == f32 else None
-        bits = None if weights is None else weights.bits
-        if weights is None or bits is None or weights.block < _LEAST or weights.block * bits % 8:
+        rows, is_matrix = math.prod(shaped(op.target)[0][:-1]), len(shaped(op.w)[0]) == 2
+        if rows > MOST_ROWS or not is_matrix or op.accumulator_type != f32:
+            return
+        weights = dequantized_weights(op.w)
+        held = None if weights is None else weights.held(HOLDING if rows == 1 else OF_BYTES)
+        block = 0 if held is None else alike(held.scales, 1)
+        if held is None or block < _LEAST or block % held.variant.parts:
             return
         at = Lowering(op, rewriter, integer_types())
         epilogue = _of_rows(op, at)
         if epilogue is None:
             return
-        channels, terms = weights.integers.shape
-        count, rows = terms // weights.block, math.prod(shaped(op.target)[0][:-1])
-        x = at.transpose(at.reshape(op.x, (rows, count, weights.block)), (1, 0, 2))
-        integers = weights.integers.reshape(channels, count, weights.block).astype(np.int8)
-        layout = LayoutAttr.of(f"f32s{bits}", schedule.vectors, schedule.lanes)
+        channels, terms = held.codes.shape
+        count = terms // block
+        x = at.transpose(at.reshape(op.x, (rows, count, block)), (1, 0, 2))
+        codes = held.codes.reshape(channels, count, block)
+        layout = LayoutAttr.of(held.variant.name, schedule.vectors, schedule.lanes)
         body, target, dequantized = op.detach_region(op.body), shaped(op.target)[0], op.w.owner
-        made = packed_blocks(at, (x, integers, weights.scales), layout, schedule, body, {}, epilogue)
+        made = packed_blocks(at, (x, codes, held.scales[:, ::block].T), layout, schedule, body, {}, epilogue)
         hand_on([op], made)
         rewriter.replace(op, [], [at.reshape(at.insert(made), target)])
         assert isinstance(dequantized, Operation)

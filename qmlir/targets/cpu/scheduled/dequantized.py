@@ -1,53 +1,103 @@
-"""Constant weights of a matrix that an operation dequantizes: the integers and the scales of what it computes."""
+"""Constant weights that an operation dequantizes: the numbers and the scales of what it computes, and their bits."""
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, f32
+from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from qmlir.analysis.readings import computes_only
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.lowering.lowering import constant_array
 from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.variants import variant_named
 from qmlir.ir.builtin_types import as_integer
-from qmlir.text.elements import integers_of
+from qmlir.ir.evaluation import evaluate
+from qmlir.targets.cpu.variants.widened import Widened
+from qmlir.text.elements import narrowed
 
-_BITS = (2, 4, 8)
-"""Of the weights that loops make floats of: `f32s2` and so on."""
+FUSED = "splat_fma"
+"""The loops of floats of processors that make floats of stored weights in a run.
+
+Others, of portable C and of WebAssembly, have none that read them as they are: their programs hold f32, as a
+microcontroller has more memory for constants than for what it computes.
+"""
+
+_WIDEST = 8
+"""The bits of codes whose numbers are looked up."""
+
+OF_BYTES = ("f32s8", "f32e4m3", "f32e5m2", "f32e3m4")
+"""Variants whose loops make floats of weights that have a byte each, the fastest first."""
+
+HOLDING = ("f32s2", "f32s4", "f32e2m1", *OF_BYTES)
+"""All of them, the fewest bits first."""
+
+
+@dataclass(frozen=True)
+class HeldWeights:
+    """Weights as the loops of a variant hold them: integers or codes, in int8, and scales that make up for it."""
+
+    variant: Widened
+    codes: Array
+    scales: Array
 
 
 @dataclass(frozen=True)
 class DequantizedWeights:
-    """Constant weights `[N, K]` that are integers times a scale for each block of `block` terms: `[blocks, N]`."""
+    """Constant weights that are numbers in f32, integers less zero points or floats of few bits, times their scales.
 
-    integers: Array
+    The scales are as many, or broadcast to them.
+    """
+
+    numbers: Array
     scales: Array
-    block: int
 
-    @property
-    def bits(self) -> int | None:
-        """The fewest bits that hold the integers, of those that loops take."""
-        low, high = int(self.integers.min()), int(self.integers.max())
-        fitting = (bits for bits in _BITS if integer_limits(bits)[0] <= low and high <= integer_limits(bits)[1])
-        return next(fitting, None)
+    def held(self, names: Sequence[str]) -> HeldWeights | None:
+        """What the first of these variants reads that holds each number exactly, where one does."""
+        variants = (variant_named(name) for name in names)
+        found = (self._held_by(each) for each in variants if isinstance(each, Widened))
+        return next(filter(None, found), None)
+
+    def _held_by(self, variant: Widened) -> HeldWeights | None:
+        if variant.weight_float is not None:
+            return self._as_floats(variant, variant.weight_float)
+        assert variant.weight_bits is not None
+        low, high = integer_limits(variant.weight_bits)
+        if not (self.numbers.min() >= low and self.numbers.max() <= high):  # nor where there is NaN
+            return None
+        codes = self.numbers.astype(np.int8)
+        return HeldWeights(variant, codes, self.scales) if np.array_equal(codes, self.numbers) else None
+
+    def _as_floats(self, variant: Widened, format_: PlainFloat) -> HeldWeights | None:
+        found = format_.scaled_codes(self.numbers)
+        if found is None:
+            return None
+        codes, power = found
+        scales = np.ldexp(self.scales, power)
+        is_exact = np.isfinite(scales).all() and np.array_equal(np.ldexp(scales, -power), self.scales)
+        return HeldWeights(variant, codes, scales) if is_exact else None
 
     def reals(self) -> Array:
         """The weights themselves in f32, each rounded once."""
-        scales = np.repeat(self.scales.T, self.block, axis=1)
-        return np.asarray(scales * self.integers.astype(np.float32), np.float32)
+        with np.errstate(all="ignore"):  # infinities and NaN are weights, too
+            return np.asarray(self.scales * self.numbers, np.float32)
 
 
 def _constant(value: SSAValue) -> Array | None:
     return constant_array(value.owner) if isinstance(value.owner, Operation) else None
 
 
-def _read(op: GenericOp, place: int) -> Array | None:
+def read_elements(op: GenericOp, place: int) -> Array | None:
     """The elements of a constant input as `op` reads them for each element of its result; `None` for another input."""
     known, shape = _constant(op.inputs[place]), shaped(op.results[0])[0]
     dims = [each.position for each in op.indexing_maps.data[place].data.results if isinstance(each, AffineDimExpr)]
@@ -57,65 +107,83 @@ def _read(op: GenericOp, place: int) -> Array | None:
     return np.broadcast_to(known.transpose(np.argsort(dims)).reshape(sizes), shape)
 
 
-def _zero_points(op: GenericOp, step: Operation, value: SSAValue) -> Array | None:
-    """What `step` takes off `value`: one constant, or one for each weight."""
-    if not isinstance(step, arith.SubiOp) or step.lhs is not value:
+def elementwise_owner(value: SSAValue) -> GenericOp | None:
+    """The operation that computes each element of `value` from one of each input, and nothing else, where one does."""
+    op = value.owner
+    if not isinstance(op, GenericOp) or len(op.results) != 1:
         return None
-    if len(op.inputs) == 3:
-        return _read(op, 1) if step.rhs is op.body.block.args[1] else None
-    number = step.rhs.owner.value if isinstance(step.rhs.owner, arith.ConstantOp) else None
-    return np.array(number.value.data) if isinstance(number, IntegerAttr) else None
+    is_parallel = all(kind.data is IteratorType.PARALLEL for kind in op.iterator_types)
+    is_in_order = op.indexing_maps.data[-1].data == AffineMap.identity(len(op.iterator_types))
+    return op if is_parallel and is_in_order else None
 
 
-def _integers(op: GenericOp) -> Array | None:
-    """The integers of a body `scale * f32(extended - zero)`, without their zero point."""
-    block = op.body.block
-    first, *steps = (each for each in block.ops if not isinstance(each, arith.ConstantOp))
-    known, element = _read(op, 0), as_integer(shaped(op.inputs[0])[1])
-    if (
-        known is None
-        or element is None
-        or not known.size
-        or not first.operands
-        or first.operands[0] is not block.args[0]
-    ):
-        return None
-    value = block.args[0]
-    if isinstance(first, arith.ExtUIOp | arith.ExtSIOp):
-        value = first.results[0]
-    else:
-        steps = [first, *steps]
-    zero_points = np.array(0)
-    if len(steps) == 4:
-        found = _zero_points(op, steps[0], value)
-        if found is None:
+@dataclass(frozen=True)
+class _Product:
+    """The body `scale * number` of an operation: the scales as it reads them, and what computes the number."""
+
+    scales: Array
+    scale: SSAValue
+    number: SSAValue
+
+    def numbers(self, op: GenericOp) -> Array | None:
+        """The numbers in f32, `None` where they are not of constants; bytes are looked up in a table of all codes."""
+        block = op.body.block
+        sources = [each for each in block.args[: len(op.inputs)] if each is not self.scale]
+        arrays = [read_elements(op, each.index) for each in sources]
+        known = [array for array in arrays if array is not None and array.size]
+        element = as_integer(sources[0].type) if len(sources) == len(known) > 0 else None
+        if element is None:
             return None
-        zero_points, value, steps = found, steps[0].results[0], steps[1:]
-    if len(steps) != 3 or not isinstance(steps[2], YieldOp):
+        if len(sources) > 1 or element.width.data > _WIDEST:
+            return self._computed(block, dict(zip(sources, known, strict=True)))
+        codes = np.arange(1 << element.width.data)
+        table = self._computed(block, {sources[0]: narrowed(codes.astype(np.uint8).view(np.int8), element)})
+        return None if table is None else table[known[0].astype(np.int64) & codes[-1]]
+
+    def _computed(self, block: Block, values: dict[SSAValue, Any]) -> Array | None:
+        """The numbers of what the sources are."""
+        for op in block.ops:
+            if self.number in values:
+                break
+            if isinstance(op, IndexOp) or not computes_only(op) or any(each not in values for each in op.operands):
+                return None
+            with np.errstate(all="ignore"):  # among all codes are some that no weight has
+                results = evaluate(op, [values[each] for each in op.operands])
+            if results is None:
+                return None
+            values.update(zip(op.results, results, strict=True))
+        return np.asarray(values[self.number], np.float32) if self.number in values else None
+
+
+def _product(op: GenericOp) -> _Product | None:
+    block = op.body.block
+    last = block.last_op
+    product = last.operands[0].owner if last is not None else None
+    if not isinstance(product, arith.MulfOp) or product.result.type != f32:
         return None
-    number, product, last = steps
-    is_real = isinstance(number, arith.SIToFPOp) and number.input is value and isinstance(product, arith.MulfOp)
-    if not is_real or set(product.operands) != {block.args[len(op.inputs) - 1], *number.results}:
-        return None
-    if last.operands[0] is not product.results[0] or product.results[0].type != f32:
-        return None
-    wide = integers_of(known, element, is_unsigned=isinstance(first, arith.ExtUIOp))
-    return wide - zero_points.astype(np.int64)
+    for scale, number in itertools.permutations(product.operands):
+        if isinstance(scale, BlockArgument) and scale.block is block and 0 < scale.index < len(op.inputs):
+            scales = read_elements(op, scale.index)
+        else:
+            found = scale.owner.value if isinstance(scale.owner, arith.ConstantOp) else None
+            is_one = isinstance(found, FloatAttr)
+            scales = np.full(shaped(op.results[0])[0], found.value.data, np.float32) if is_one else None
+        if scales is not None:
+            return _Product(scales, scale, number)
+    return None
 
 
 def dequantized_weights(value: SSAValue) -> DequantizedWeights | None:
     """What `value` is dequantized from, where it is that."""
-    op = value.owner
-    if not isinstance(op, GenericOp) or len(op.inputs) not in (2, 3) or len(shaped(value)[0]) != 2:
-        return None
-    if op.indexing_maps.data[-1].data != AffineMap.identity(2):
-        return None
-    if any(kind.data is not IteratorType.PARALLEL for kind in op.iterator_types):
-        return None
-    scales = _read(op, len(op.inputs) - 1)
-    integers = None if scales is None else _integers(op)
-    if scales is None or integers is None:
-        return None
-    changes = np.flatnonzero((scales[:, 1:] != scales[:, :-1]).any(axis=0)) + 1
-    block = math.gcd(scales.shape[1], *changes.tolist())
-    return DequantizedWeights(integers, np.ascontiguousarray(scales[:, ::block].T, np.float32), block)
+    op = elementwise_owner(value)
+    product = None if op is None else _product(op)
+    numbers = None if op is None or product is None else product.numbers(op)
+    return None if product is None or numbers is None else DequantizedWeights(numbers, product.scales)
+
+
+def alike(array: Array, axis: int) -> int:
+    """How many neighbours along an axis are always alike, from the first one on: its size where all are."""
+    size = array.shape[axis]
+    moved = np.moveaxis(array, axis, 0).reshape(size, -1)
+    changes = np.flatnonzero((moved[1:] != moved[:-1]).any(axis=1)) + 1
+    return math.gcd(size, *changes.tolist())

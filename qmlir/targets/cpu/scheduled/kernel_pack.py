@@ -25,7 +25,6 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.block_sums import summed_over_blocks
-from qmlir.analysis.readings import is_movement
 from qmlir.analysis.short_sums import short_sums
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
@@ -368,9 +367,9 @@ class PackContraction(RewritePattern):
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w
         rewriter.replace(op, _replacement(op, x, packed, epilogue, packed_by, schedule.of_packed()))
-        while isinstance(movement := moved.owner, GenericOp) and is_movement(movement) and not moved.uses:
-            moved = movement.inputs[0]  # packing has read where that was moved from
-            rewriter.erase(movement)
+        while isinstance(source := moved.owner, GenericOp) and not moved.uses:  # packing has read what it reads
+            moved = source.inputs[0]
+            rewriter.erase(source)
 
 
 class PackBlocks(RewritePattern):

@@ -28,7 +28,8 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.isa.conditions import has_offset_bytes
-from qmlir.targets.cpu.scheduled.dequantized import dequantized_weights
+from qmlir.targets.cpu.scheduled.dequantized import FUSED, dequantized_weights
+from qmlir.targets.cpu.scheduled.expansion import expanded_weights
 from qmlir.text.elements import integers_of
 
 _DTYPES: dict[Attribute, type[np.generic]] = {
@@ -37,7 +38,13 @@ _DTYPES: dict[Attribute, type[np.generic]] = {
 
 
 def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
-    """Weights that nobody knows yet, packed by operations; where these were only moved, from there."""
+    """Weights that are computed in a run, packed by operations.
+
+    Those that were only moved are read from there; those that are computed of constants come packed.
+    """
+    expanded = expanded_weights(at, weights, layout)
+    if expanded is not None:
+        return expanded
     if layout.padded == layout.unpadded and layout.variant.parts == 1:
         packed = _packed_from_source(layout, at, weights)
         if packed is not None:
@@ -144,8 +151,9 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
     known = at.known(op.w)
-    if known is None and isinstance(source, AnyFloat) and (stored := dequantized_weights(op.w)) is not None:
-        known = stored.reals()
+    if known is None and element == f32 == source and (op.schedule is None or op.schedule.variant != FUSED):
+        stored = dequantized_weights(op.w)
+        known = None if stored is None else stored.reals()
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
         if isinstance(source, AnyFloat):
