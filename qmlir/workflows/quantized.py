@@ -12,6 +12,7 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.stored_floats import quantized_anew
 from qmlir.quantization.tables import stored_tables
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.readable import Readable
@@ -76,6 +77,7 @@ class Quantized(HoldsModule, Readable):
             self.repair,
             tuple(stored_tables(self.module)),
             self.widened,
+            quantized_anew(self.source),
         )
 
     def save(self, path: str | PathLike[str], *, stem: str = "model") -> None:

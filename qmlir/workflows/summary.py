@@ -1,7 +1,7 @@
 """What came out of quantizing, in numbers: coverage, bytes of weights, samples, and what was asked for."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +13,7 @@ from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import Coverage, WidenedValues
 from qmlir.quantization.tables import StoredTable
 from qmlir.text.readable import Readable
-from qmlir.text.tables import bytes_text
+from qmlir.text.tables import bytes_text, counted
 from qmlir.workflows.inspection.values import bytes_of
 from qmlir.workflows.repairing import Repair
 from qmlir.workflows.validating import Validation
@@ -21,11 +21,16 @@ from qmlir.workflows.validating import Validation
 _IN_FLOAT_LISTED = 100
 """Places left in float that the summary lists; a module with more of them is hardly quantized."""
 
+_WEIGHTS = (Kind.FLOAT, Kind.QUANTIZED, Kind.SMALL_FLOAT)
+
 
 def weight_bytes(module: ModuleOp) -> int:
-    """The bytes of all constants of floats or quantized values, those below 8 bits packed; parameters are not in it."""
+    """The bytes of all constants of floats, small ones too, or of quantized values; parameters are not in it.
+
+    Those below 8 bits are packed.
+    """
     constants = (op.result for op in module.walk() if isinstance(op, ConstantOp))
-    return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in (Kind.FLOAT, Kind.QUANTIZED))
+    return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in _WEIGHTS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,6 +52,9 @@ class QuantizationSummary(Readable):
     widened: tuple[WidenedValues, ...] = ()
     """What has more bits than the others by built-in rules."""
 
+    anew: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many constants of the model were stored in small floats that no integers are, by format: rounded again."""
+
     def text(self) -> str:
         """For a reader: what is wrong first, then the shares, what is left in float, the sizes."""
         before, after = self.float_weight_bytes, self.quantized_weight_bytes
@@ -54,11 +62,15 @@ class QuantizationSummary(Readable):
         verdict = "" if self.validation is None else self.validation.text()
         tables = "".join(f"embedding table: {table.text()}\n" for table in self.tables)
         wide = "".join(f"{each.text()}\n" for each in self.widened)
+        anew = "".join(
+            f"{counted(number, 'constant')} stored as {format_}: rounded again where quantized, otherwise f32\n"
+            for format_, number in self.anew.items()
+        )
         is_fault = self.validation is not None and bool(self.validation.fault)
         return (
             f"{verdict if is_fault else ''}{self.coverage.text()}{wide}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
-            f"{tables}"
+            f"{anew}{tables}"
             f"{'' if self.repair is None else self.repair.text()}"
             f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
             f"{'' if is_fault else verdict}"
@@ -73,6 +85,7 @@ class QuantizationSummary(Readable):
             "data": self.data,
             "samples": self.samples,
             "weights": {"float_bytes": self.float_weight_bytes, "quantized_bytes": self.quantized_weight_bytes},
+            "rounded_again": dict(self.anew),
             "tables": [asdict(table) for table in self.tables],
             "coverage": {
                 "operations": found.operations,

@@ -13,7 +13,6 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.integers import same_integers
 from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp
@@ -23,6 +22,7 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.statistics import count
+from qmlir.quantization.stored_floats import stored_float
 
 
 def _integers(array: Array, below: int) -> Array:
@@ -74,17 +74,17 @@ class QuantExpandFloats(ModulePass):
                 continue
             floats = Counter[str]()
             for cast in list(function.walk()):
-                if isinstance(cast, DequantizeCastOp) and isinstance(cast.input.owner, ConstantOp):
-                    self._expand(cast, cast.input.owner, floats)
+                type_ = stored_float(cast)
+                if type_ is not None and isinstance(cast, DequantizeCastOp):
+                    self._expand(cast, type_, floats)
             for format_, number in sorted(floats.items()):
                 are = "constants that are" if number > 1 else "constant that is"
                 emit_remark(function, f"has {number} {are} stored as {format_}: to be quantized anew as f32")
 
-    def _expand(self, cast: DequantizeCastOp, constant: ConstantOp, floats: Counter[str]) -> None:
+    def _expand(self, cast: DequantizeCastOp, type_: UniformFloatType, floats: Counter[str]) -> None:
         """Put integers or floats in the place of `cast`; `floats` counts these by what was stored."""
-        type_ = element_type(cast.input.type)
-        if not isinstance(type_, UniformFloatType):
-            return
+        constant = cast.input.owner
+        assert isinstance(constant, ConstantOp)
         found, shape = same_integers(type_), shape_of(cast.input)
         if found is not None:
             held = ConstantOp.of(_integers(constant.array, found[1]), TensorType(found[0], shape))
