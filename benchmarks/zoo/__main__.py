@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="also run what has a result")
     parser.add_argument("--times", action="store_true", help="take times instead, of what came through")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of all results there")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="a scheduler of Dask, whose workers calibrate")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="a scheduler of Dask, whose workers calibrate and judge")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     results = arguments.results or arguments.folder.parent / f"{arguments.folder.name}-results"

@@ -2,9 +2,13 @@
 
 A stage that fails ends the way of the model there; its cause is kept, and goes onto the page. The quantized module
 stays in the folder of results, so that times may be taken again alone.
+
+Workers of a cluster run the samples that calibrate, and those that are judged, for ours and for ONNX Runtime. Where a
+state goes from one sample to the next, and for OpenVINO, whose version workers need not share, they are judged here.
 """
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +24,8 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.zoo.made import Feeds, ZooModel
 from benchmarks.zoo.metrics import decibels, score
+from qmlir.interpreter.jobs.job import Workers
+from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
 from qmlir.quantization.report import coverage
@@ -30,6 +36,9 @@ from qmlir.targets.peers.packages import TITLES, is_installed
 from qmlir.targets.peers.quantizers import FORMS, modern
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.workflows.cluster.opening import Cluster, workers_of
+from qmlir.workflows.outputs import ModuleRun, PeerRun, outputs_by
+from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.timing import interleaved
 
@@ -126,8 +135,13 @@ class _Way:
     model: ZooModel
     folder: Path
     result: Result
-    cluster: str | None = None
-    """Whose workers run the samples that calibrate."""
+    cluster: "Cluster | None" = None
+    """Whose workers run samples."""
+
+    @property
+    def parts(self) -> Path | None:
+        """The folder that keeps what workers answer, till the model came through; none without them."""
+        return None if self.cluster is None else self.folder / "parts"
 
     @property
     def module_file(self) -> Path:
@@ -144,13 +158,17 @@ class _Way:
         """Import and quantize; kept as text."""
         stage, result = partial(_timed, self.result), self.result
         module = stage("import", self.loaded)
-        made = stage("quantize", lambda: quantize(module, self.model.calibrating, validate=False, cluster=self.cluster))
+        made = stage("quantize", lambda: self._quantized(module))
         found = coverage(made.module, made.float_reasons)
         result.integer_share = found.integer_share if found.multiply_adds else None
         result.cost_share = found.integer_cost_share
         result.in_float = [f"{_first(row.key)} ({row.name}): {row.reason}" for row in found.left_in_float[:_REASONS]]
         save_module(made.module, self.module_file, PrintOptions(weights=Weights.SIDECAR))
         return made.module
+
+    def _quantized(self, module: ModuleOp) -> Quantized:
+        given = self.model.calibrating
+        return quantize(module, given, validate=False, cluster=self.cluster, resume=self.parts)
 
     def take(self) -> None:
         """All stages but times."""
@@ -159,7 +177,9 @@ class _Way:
         program = stage("compile", lambda: qmlir.compile(module))
         expected = stage("compare", lambda: self._compared(module, program, samples))
         result.exported = stage("export", lambda: self._exported(module, samples, expected))
-        stage("judge", lambda: self.judge(program))
+        stage("judge", lambda: self.judge(program, module))
+        if self.parts is not None:
+            shutil.rmtree(self.parts, ignore_errors=True)
 
     @staticmethod
     def _compared(module: ModuleOp, program: Run, samples: Sequence[Feeds]) -> list[Mapping[str, Array]]:
@@ -210,15 +230,33 @@ class _Way:
             except DiagnosticError as error:
                 self.result.causes[name] = _cause(error, self.folder, self.model.folder)
 
-    def judge(self, program: Run) -> None:
+    def judge(self, program: Run, module: ModuleOp) -> None:
         """Ours and the peers on the judged samples; the interpreter stands for a float model that no peer runs."""
-        model, result = self.model, self.result
+        with workers_of(self.cluster, self.parts) as workers:
+            self._judge(program, module, workers)
+
+    def _shipped(self, name: str, module: ModuleOp) -> ModuleRun | PeerRun | None:
+        """What workers run in place of a run here, where they do."""
+        if name == OURS:
+            return ModuleRun(ShippedModule.of(module), is_compiled=True)
+        return None if name == OPENVINO else PeerRun(self._peer_file(name).read_bytes(), is_deterministic=False)
+
+    def _judge(self, program: Run, module: ModuleOp, workers: Workers | None) -> None:
+        model, result, states = self.model, self.result, self.model.about.states
+
+        def judged(run: Run, shipped: Callable[[], ModuleRun | PeerRun | None]) -> list[Mapping[str, Array]]:
+            sent = None if workers is None or states else shipped()
+            if workers is None or sent is None:
+                return _all(run, model.judged, states)
+            return outputs_by(workers, sent, model.judged)
+
         exact: list[Mapping[str, Array]] = []
         for name, run in (*self.open_peers(), (OURS, program)):
             try:
                 if not exact and name != FLOAT:
-                    exact = _all(partial(qmlir.interpret, self.loaded()), model.judged, model.about.states)
-                found = _all(run, model.judged, model.about.states)
+                    floats = self.loaded()
+                    exact = judged(partial(qmlir.interpret, floats), partial(_interpreted, floats))
+                found = judged(run, partial(self._shipped, name, module))
             except DiagnosticError as error:
                 result.causes[name] = _cause(error, self.folder, self.model.folder)
                 continue
@@ -247,6 +285,10 @@ def _timed(result: Result, stage: str, action: Callable[[], _T]) -> _T:
     return found
 
 
+def _interpreted(module: ModuleOp) -> ModuleRun:
+    return ModuleRun(ShippedModule.of(module), is_compiled=False)
+
+
 def _first(key: str) -> str:
     """The first node that an operation stands for."""
     first, _, others = key.partition("+")
@@ -264,8 +306,8 @@ def _cause(error: Exception, *folders: Path) -> str:
     return text if isinstance(error, DiagnosticError | AssertionError) else f"{type(error).__name__}: {text}"
 
 
-def run_model(model: ZooModel, folder: Path, cluster: str | None = None) -> Result:
-    """Take a model through, and write what came out; the workers of a `cluster` calibrate it."""
+def run_model(model: ZooModel, folder: Path, cluster: "Cluster | None" = None) -> Result:
+    """Take a model through, and write what came out; the workers of a `cluster` calibrate it, and judge it."""
     about = model.about
     nodes = len(_read(model.path).graph.node)
     result = Result(model.name, about.source, about.metric, nodes)

@@ -1,0 +1,134 @@
+"""What a model gives for many samples, by workers: a compiled program, the interpreter, or ONNX Runtime.
+
+The model goes to a worker once, samples go in tasks of a size that does not depend on how many workers there are, and
+outputs come back in the order of the samples: they are those that one process computes.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.interpreter.jobs.job import Begun, Job, Workers
+from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.ir.diagnostics import text_error, without_remarks
+from qmlir.targets.cpu.compiler import compile_module
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.workflows.running import interpret
+
+Feeds = Mapping[str, Array]
+"""One sample: its arrays by name."""
+
+RunOne = Callable[[Feeds], Mapping[str, Array]]
+"""What computes the outputs of a sample, by name."""
+
+_TASK_BYTES, _TASK_SAMPLES = 1 << 22, 16
+"""The most that a task has, unless one sample is more: a large model takes seconds for each."""
+
+
+@dataclass(frozen=True)
+class ModuleRun:
+    """A module, and whether it is compiled, for one thread, or interpreted."""
+
+    module: ShippedModule
+    is_compiled: bool
+
+    def opened(self) -> RunOne:
+        """What runs it here. Raises `DiagnosticError`."""
+        module = self.module.module()
+        if not self.is_compiled:
+            return lambda feeds: interpret(module, feeds)
+        program = compile_module(module)
+        return lambda feeds: program(feeds)
+
+
+@dataclass(frozen=True)
+class PeerRun:
+    """The bytes of an ONNX model, which ONNX Runtime runs on one thread."""
+
+    model: bytes
+    is_deterministic: bool = True
+
+    def opened(self) -> RunOne:
+        """What runs it here. Raises `DiagnosticError`."""
+        return OrtSession(self.model, OrtOptions(is_deterministic=self.is_deterministic))
+
+
+def outputs_by(workers: Workers, run: ModuleRun | PeerRun, samples: Iterable[Feeds]) -> list[Mapping[str, Array]]:
+    """The outputs of each sample, in order. Raises `DiagnosticError` where one of them cannot be computed."""
+    answers = workers.map(Job(_begin_running, run, fits=_is_answer), _tasks(samples))
+    return [outputs for answer in answers for outputs in _unpacked(answer)]
+
+
+def _tasks(samples: Iterable[Feeds]) -> Iterator[tuple[Feeds, ...]]:
+    task: list[Feeds] = []
+    size = 0
+    for feeds in samples:
+        more = sum(array.nbytes for array in feeds.values())
+        if task and (len(task) == _TASK_SAMPLES or size + more > _TASK_BYTES):
+            yield tuple(task)
+            task, size = [], 0
+        task.append(feeds)
+        size += more
+    if task:
+        yield tuple(task)
+
+
+def _begin_running(run: ModuleRun | PeerRun) -> Begun:
+    """Answers samples with their outputs."""
+    with without_remarks():
+        opened = run.opened()
+
+    def answer(task: Sequence[Feeds]) -> bytes:
+        with without_remarks():
+            return _packed([opened(feeds) for feeds in task])
+
+    return answer
+
+
+# Arrays as bytes: a line that says which there are, and their elements one after the other.
+
+
+def _packed(outputs: Sequence[Mapping[str, Array]]) -> bytes:
+    ports: list[list[tuple[str, str, tuple[int, ...]]]] = []
+    parts: list[bytes] = []
+    for each in outputs:
+        arrays = {name: np.asarray(array) for name, array in each.items()}
+        for name, array in arrays.items():
+            if array.dtype.hasobject or array.dtype.kind in "SU":
+                raise text_error(f"output '{name}' is of text, which workers do not send: run it without a cluster")
+        ports.append([(name, array.dtype.name, array.shape) for name, array in arrays.items()])
+        parts += [np.ascontiguousarray(array).tobytes() for array in arrays.values()]
+    return json.dumps(ports).encode() + b"\n" + b"".join(parts)
+
+
+def _ports(content: bytes) -> tuple[list[list[tuple[str, np.dtype[Any], tuple[int, ...]]]], bytes]:
+    head, _, data = content.partition(b"\n")
+    ports = [[(name, np.dtype(dtype), tuple(shape)) for name, dtype, shape in each] for each in json.loads(head)]
+    return ports, data
+
+
+def _unpacked(content: bytes) -> Iterator[dict[str, Array]]:
+    ports, data = _ports(content)
+    start = 0
+    for each in ports:
+        outputs: dict[str, Array] = {}
+        for name, dtype, shape in each:
+            count = math.prod(shape)
+            outputs[name] = np.frombuffer(data, dtype, count, start).reshape(shape)
+            start += count * dtype.itemsize
+        yield outputs
+
+
+def _is_answer(task: Sequence[Feeds], content: bytes) -> bool:
+    """Whether bytes may be the outputs of the samples."""
+    try:
+        ports, data = _ports(content)
+        sizes = [math.prod(shape) * dtype.itemsize for each in ports for _, dtype, shape in each]
+    except (TypeError, ValueError):
+        return False
+    return len(ports) == len(task) and min(sizes, default=0) >= 0 and sum(sizes) == len(data)
