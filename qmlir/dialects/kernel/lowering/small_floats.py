@@ -4,10 +4,12 @@ Both directions are shifts, one exact product or sum of f32, and selections, for
 (`FloatSemantics`): nothing is looked up, so that loops work on whole registers.
 """
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float8E8M0FNUType, IntegerType, f32, i32
+from xdsl.ir import SSAValue
 
-from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.arithmetic.small_floats import PlainFloat, PowerRounding
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.ir.small_floats import Codes, SmallFloat
 
 _MANTISSA, _BIAS, _INFINITY, _NAN = 23, 127, 0x7F800000, 0x7FC00000
@@ -38,6 +40,41 @@ def decoded(code: Scalar, format_: SmallFloat) -> Scalar:
     if codes.sign:
         found = found | ((bits & codes.sign) << (31 - semantics.sign_shift))
     return found.bitcast(f32)
+
+
+_FEW_SUBNORMAL = 4
+"""Bits of exponents from which on few weights are subnormal: numbers of less than `2^-14` of the largest one."""
+
+
+def plain_place(format_: PlainFloat) -> int:
+    """The bit of an f32 where the lowest bit of a code lies, whose exponent and mantissa are those of the f32."""
+    return _MANTISSA - format_.mantissa_bits
+
+
+def plain_decoded(emit: ArithBuilder, moved: SSAValue, format_: PlainFloat) -> SSAValue:
+    """The f32, on scalars or lanes, that codes stand for: exact. They lie at their place in i32, with their sign above.
+
+    As an f32 they are `2^n` times too small, as that has a larger bias: a product makes up for it, for subnormal values
+    too. They are subnormal in f32 before, and many processors take a hundred cycles for a product of such. Codes are
+    chosen with the largest number at the top (`PlainFloat.scaled_codes`), so that 4 bits of exponent leave one weight
+    in thousands to that. With fewer they are many: the exponents are made up for by a sum of integers, and what has
+    the exponent 0, which then stands for a power of two more than it should, loses that by a difference.
+    """
+    magnitude = ((1 << format_.bits - 1) - 1) << plain_place(format_)
+    bits = emit.binary(arith.AndIOp, moved, emit.constant(magnitude | ~_MAGNITUDE, i32))
+    if format_.exponent_bits >= _FEW_SUBNORMAL:
+        factor = emit.constant(2.0 ** (_BIAS - format_.bias), f32)
+        return emit.binary(arith.MulfOp, emit.convert(arith.BitcastOp, bits, f32), factor)
+    more = _BIAS - format_.bias
+    normal, above = (
+        emit.binary(arith.AddiOp, bits, emit.constant(each << _MANTISSA, i32)) for each in (more, more + 1)
+    )
+    sign = emit.binary(arith.AndIOp, bits, emit.constant(~_MAGNITUDE, i32))
+    one = emit.binary(arith.OrIOp, sign, emit.constant((more + 1) << _MANTISSA, i32))
+    less = emit.binary(arith.SubfOp, *(emit.convert(arith.BitcastOp, each, f32) for each in (above, one)))
+    exponent = emit.constant(magnitude >> _MANTISSA << _MANTISSA, i32)
+    is_subnormal = emit.compare("eq", emit.binary(arith.AndIOp, bits, exponent), emit.constant(0, i32))
+    return emit.select(is_subnormal, less, emit.convert(arith.BitcastOp, normal, f32))
 
 
 def encoded(

@@ -20,10 +20,9 @@ from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.lowering.lowering import constant_array
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.variants import variant_named
+from qmlir.dialects.kernel.variants import Variant, variant_named
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.evaluation import evaluate
-from qmlir.targets.cpu.variants.widened import Widened
 from qmlir.text.elements import narrowed
 
 FUSED = "splat_fma"
@@ -47,7 +46,7 @@ HOLDING = ("f32s2", "f32s4", "f32e2m1", *OF_BYTES)
 class HeldWeights:
     """Weights as the loops of a variant hold them: integers or codes, in int8, and scales that make up for it."""
 
-    variant: Widened
+    variant: Variant
     codes: Array
     scales: Array
 
@@ -64,11 +63,9 @@ class DequantizedWeights:
 
     def held(self, names: Sequence[str]) -> HeldWeights | None:
         """What the first of these variants reads that holds each number exactly, where one does."""
-        variants = (variant_named(name) for name in names)
-        found = (self._held_by(each) for each in variants if isinstance(each, Widened))
-        return next(filter(None, found), None)
+        return next(filter(None, (self._held_by(variant_named(name)) for name in names)), None)
 
-    def _held_by(self, variant: Widened) -> HeldWeights | None:
+    def _held_by(self, variant: Variant) -> HeldWeights | None:
         if variant.weight_float is not None:
             return self._as_floats(variant, variant.weight_float)
         assert variant.weight_bits is not None
@@ -78,7 +75,7 @@ class DequantizedWeights:
         codes = self.numbers.astype(np.int8)
         return HeldWeights(variant, codes, self.scales) if np.array_equal(codes, self.numbers) else None
 
-    def _as_floats(self, variant: Widened, format_: PlainFloat) -> HeldWeights | None:
+    def _as_floats(self, variant: Variant, format_: PlainFloat) -> HeldWeights | None:
         found = format_.scaled_codes(self.numbers)
         if found is None:
             return None

@@ -18,6 +18,7 @@ from qmlir.analysis.readings import computes_only
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.small_floats import plain_decoded, plain_place
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.targets.cpu.scheduled.dequantized import (
@@ -66,10 +67,14 @@ def _inputs(op: GenericOp) -> list[Array] | None:
 
 def _of_codes(held: HeldWeights) -> Body:
     """What makes a weight of its code and its scale."""
+    format_ = held.variant.weight_float
 
     def body(code: Scalar, scale: Scalar) -> Scalar:
-        wide, builder = code.to(i32), code.builder
-        return scale * Scalar(held.variant.as_float(builder, wide.value, 0), builder)
+        wide = code.to(i32)
+        if format_ is None:
+            return scale * wide.to(f32)
+        moved = wide << plain_place(format_)
+        return scale * Scalar(plain_decoded(wide.builder, moved.value, format_), wide.builder)
 
     return body
 
