@@ -21,7 +21,7 @@ _FEWEST = 4096
 """Weights of small floats from which on they stay for other products than those of one row.
 
 As f32, 16 KB, fewer take no more than the code that makes floats of them: 144 windows of 3x3 take 156 us so, and 197 in
-f8E4M3 (28x28, Sapphire Rapids).
+f8E4M3 (28x28, a Xeon with AVX512-VNNI).
 """
 
 

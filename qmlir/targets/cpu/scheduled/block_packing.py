@@ -1,8 +1,8 @@
-"""Products by weights that have a scale for each block of terms, packed; those of floats by integers among them.
+"""Products by weights that have a scale for each block of terms, packed; floats by stored weights among them.
 
 A model whose weights alone are quantized multiplies floats by weights that an operation dequantizes in each run. They
 are constants, so loops can hold their bits and make floats of them in registers. A product is that of each block of
-terms by integers, times its scale: the same numbers, rounded in another order.
+terms by integers, or by small floats, times its scale: the same numbers, rounded in another order.
 """
 
 import math
@@ -89,7 +89,7 @@ def _of_rows(op: MatMulOp, at: Lowering) -> list[tuple[SSAValue, AffineMap]] | N
 
 
 class PackWidened(RewritePattern):
-    """Let loops multiply by the integers that weights are dequantized from, block by block."""
+    """Let loops multiply by the numbers that weights are dequantized from, block by block."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:

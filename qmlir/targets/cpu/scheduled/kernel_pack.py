@@ -414,8 +414,10 @@ class KernelPack(ModulePass):
     become a part of the bias. Where bytes don't hold weights without their zero point, they keep it, and the product of
     the zero point with the sum of each row of the input is taken off the sums. Constants are packed at once, computed
     weights by operations of their own. An input that loops read in groups past its end is copied where it does not lie
-    in the arena: an argument, a result, a constant. Of weights of 4 and of 2 bits, whose sums are 16 and 64 times too
-    large, a bias and a scale of each channel take up the factor where that is exact.
+    in the arena: an argument, a result, a constant. Weights in f32 that an operation dequantizes from constants stay
+    what they are stored as: a few rows are multiplied by blocks of them, and loops make floats of them in registers;
+    more rows, and convolutions, get floats that are made of packed constants in a run. Of weights of 4 and of 2 bits,
+    whose sums are 16 and 64 times too large, a bias and a scale of each channel take up the factor where that is exact.
 
     Before:
 

@@ -4,6 +4,7 @@ An input of ones and zeros shows each weight itself, so that every bit of it is 
 """
 
 import math
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -14,11 +15,13 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import TensorType, f32
 
 import qmlir
+from benchmarks.emitted import BUILDS, run_c
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.environment import default_environment
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
+from qmlir.targets.cpu.scheduled import contraction_schedule
 from qmlir.text.parsing import parse_module
 
 KINDS = ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2")
@@ -152,6 +155,25 @@ def test_packed_weights_and_loops_are_interpreted(kind: str, rows: int, isa: str
         module = run_pipeline(module, COMPILE.text(*stages, isa=isa, threads="1"))
         (found,) = qmlir.interpret(module, [x]).values()
         np.testing.assert_array_equal(found, reals_of(codes, scales_of("block")[0])[40 : 40 + rows])
+
+
+@pytest.mark.parametrize("rows", [1, 12])
+@pytest.mark.parametrize("kind", ["FLOAT8E5M2", "FLOAT4E2M1"])
+def test_other_emitters_and_threads(kind: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM by one thread and by two, and portable C, whose weights are f32."""
+    monkeypatch.setattr(contraction_schedule, "THREADED_MICROSECONDS", 0)
+    monkeypatch.setattr(contraction_schedule, "THREADED_ELEMENTS", 0)
+    codes = codes_of(kind, (TERMS, CHANNELS))
+    module = qmlir.load(product(rows, codes, "block"))
+    x = {"x": np.eye(TERMS, dtype=np.float32)[40 : 40 + rows]}
+    wanted = reals_of(codes, scales_of("block")[0])[40 : 40 + rows]
+    for emitter, threads in (("llvm", 1), ("llvm", 2), ("numba", 2)):
+        np.testing.assert_array_equal(qmlir.compile(module, threads=threads, emitter=emitter)(x)["y"], wanted)
+    build = next(each for each in BUILDS if each.name == "gcc -O2")
+    if build.is_installed():
+        ended, found = run_c(qmlir.emit(module), build, x, {"y": wanted}, tmp_path)
+        assert ended == 0
+        np.testing.assert_array_equal(found["y"], wanted)
 
 
 @pytest.mark.parametrize("rows", [1, 12])
