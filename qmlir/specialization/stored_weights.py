@@ -41,8 +41,9 @@ def stays_stored(op: Operation) -> bool:
     if isinstance(type_, UniformFloatType):
         is_large = math.prod(shape) >= _FEWEST
         return all((is_large and _is_weight(use)) or _is_row(use, type_, shape) for use in op.result.uses)
-    is_held = isinstance(type_, UniformQuantizedType) and _is_byte(type_)
-    return is_held and all(_is_row(use, type_, shape) for use in op.result.uses)
+    if not isinstance(type_, UniformQuantizedType) or not _is_byte(type_):
+        return False
+    return all(_is_row(use, type_, shape) for use in op.result.uses)
 
 
 def _is_byte(type_: UniformQuantizedType) -> bool:
