@@ -1,7 +1,7 @@
-"""Programs without Python against the interpreter, bit for bit: `python -m benchmarks.emitted [--models DIR]`.
+"""Programs in C against the interpreter, bit for bit: `python -m benchmarks.emitted`; options narrow it.
 
 Each model is quantized, emitted, built by each compiler that is installed, with sanitizers and for other processors
-(run by qemu), and run on inputs of its own. It ends with 1 where a bit differs. `--time` measures a run at -O3.
+(run by qemu), and run on samples. It ends with 1 where a bit differs. `--time` measures a run at -O3.
 """
 
 import argparse
@@ -17,11 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.accuracy import MODELS
-from benchmarks.subjects import INT8, Array, prepare
+from benchmarks.compared import ComparedModel, add_models, compared_models, differing_elements, outputs_in
+from qmlir.arithmetic.arrays import Array
 from qmlir.targets.cpu.emitters.ahead import Emitted
 
 NAME = "model"
@@ -88,42 +87,30 @@ def main_text(name: str, inputs: Sequence[Array], outputs: Sequence[Array]) -> s
     return f"{head}\nint main(void) {{\n  int wrong;\n  for (;;) {{\n    {body}\n  }}\n}}\n"
 
 
-def outputs_in(data: bytes, outputs: Sequence[Array]) -> Iterator[list[Array]]:
-    """The outputs of each run of such a program, of the types and shapes of `outputs`."""
-    start = 0
-    while start < len(data):
-        found: list[Array] = []
-        for array in outputs:
-            found.append(np.frombuffer(data[start : start + array.nbytes], array.dtype).reshape(array.shape))
-            start += array.nbytes
-        yield found
+def outputs_of_c(
+    emitted: Emitted, build: Build, samples: Sequence[Sequence[Array]], outputs: Sequence[Array], folder: Path
+) -> tuple[int, list[list[Array]]]:
+    """How a program ends that was emitted as C by the name `model`, built and run in `folder`, and what it gives.
+
+    Those are the outputs of each sample that it has run, of the types and shapes of `outputs`. Raises
+    `CalledProcessError` where it can't be built.
+    """
+    emitted.save(folder)
+    (folder / "main.c").write_text(main_text(NAME, samples[0], outputs))
+    program = folder / "program"
+    sources = [str(folder / f"{NAME}.c"), str(folder / "main.c")]
+    subprocess.run([build.compiler, *WARNINGS, *build.options, *sources, "-o", str(program)], check=True)
+    data = b"".join(np.ascontiguousarray(each).tobytes() for sample in samples for each in sample)
+    done = subprocess.run([*build.runner, str(program)], input=data, stdout=subprocess.PIPE, check=False)
+    return done.returncode, [] if done.returncode else list(outputs_in(done.stdout, outputs))
 
 
 def run_c(
     emitted: Emitted, build: Build, inputs: Mapping[str, Array], outputs: Mapping[str, Array], folder: Path
 ) -> tuple[int, dict[str, Array]]:
-    """What a program gives that was emitted as C by the name `model`, and how it ends: built and run in `folder`.
-
-    `outputs` are arrays of the types and shapes of its outputs. Raises `CalledProcessError` where it can't be built.
-    """
-    emitted.save(folder)
-    (folder / "main.c").write_text(main_text(NAME, list(inputs.values()), list(outputs.values())))
-    program = folder / "program"
-    sources = [str(folder / f"{NAME}.c"), str(folder / "main.c")]
-    subprocess.run([build.compiler, *WARNINGS, *build.options, *sources, "-o", str(program)], check=True)
-    data = b"".join(np.ascontiguousarray(each).tobytes() for each in inputs.values())
-    done = subprocess.run([*build.runner, str(program)], input=data, stdout=subprocess.PIPE, check=False)
-    if done.returncode:
-        return done.returncode, {}
-    (found,) = outputs_in(done.stdout, list(outputs.values()))
-    return 0, dict(zip(outputs, found, strict=True))
-
-
-def differing_elements(found: Sequence[Sequence[Array]], wanted: Sequence[Sequence[Array]]) -> tuple[int, int]:
-    """How many elements of the outputs of some samples have other bits, and of how many."""
-    pairs = [pair for rows in zip(found, wanted, strict=True) for pair in zip(*rows, strict=True)]
-    wrong = (a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}") for a, b in pairs)
-    return sum(int(np.count_nonzero(each)) for each in wrong), sum(array.size for _, array in pairs)
+    """How such a program ends on one sample, and its outputs by name."""
+    ended, found = outputs_of_c(emitted, build, [list(inputs.values())], list(outputs.values()), folder)
+    return ended, {} if ended else dict(zip(outputs, found[0], strict=True))
 
 
 def differing_bits(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> int:
@@ -137,29 +124,6 @@ def differing_bits(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> i
             same |= np.isnan(array) & np.isnan(other)
         count += int(np.count_nonzero(~same))
     return count
-
-
-def _resnet(folder: Path, models: Path) -> tuple[ModuleOp, Mapping[str, Array]]:
-    images = (np.load(models / "cifar10_small.npz")["x_train"][:65] / 255 - 0.5) / 0.25
-    images = images.astype(np.float32)
-    module = qmlir.load(models / "resnet8_cifar.onnx", shapes={"image": (1, 3, 32, 32)})
-    samples = [{"image": images[place : place + 1]} for place in range(64)]
-    return qmlir.quantize(module, samples).module, {"image": images[64:]}
-
-
-def _digits(name: str) -> Callable[[Path, Path], tuple[ModuleOp, Mapping[str, Array]]]:
-    def made(folder: Path, models: Path) -> tuple[ModuleOp, Mapping[str, Array]]:
-        subject = prepare(name, folder, models, lambda text: print(text, file=sys.stderr))
-        return subject.module(INT8), subject.inputs
-
-    return made
-
-
-SUBJECTS: Mapping[str, Callable[[Path, Path], tuple[ModuleOp, Mapping[str, Array]]]] = {
-    **{name: _digits(name) for name in ("digits_cnn", "digits_mlp", "digits_lstm", "digits_gru")},
-    "resnet8_cifar": _resnet,
-}
-"""What is compared, and how it is made in a folder of models."""
 
 
 def _shortest(run: Callable[[], object], rounds: int = 200) -> float:
@@ -183,14 +147,13 @@ def _timed(emitted: Emitted, build: Build, arrays: Sequence[Array], folder: Path
     return _shortest(lambda: function(*pointers))
 
 
-def _times(module: ModuleOp, emitted: Emitted, inputs: Mapping[str, Array], folder: Path) -> Iterator[str]:
-    wanted = qmlir.interpret(module, inputs)
-    arrays = [np.ascontiguousarray(each) for each in (*inputs.values(), *wanted.values())]
+def _times(model: ComparedModel, emitted: Emitted, folder: Path) -> Iterator[str]:
+    arrays = [np.ascontiguousarray(each) for each in (*model.inputs[0], *model.wanted[0])]
     for build in (each for each in BUILDS if "-O3" in each.name and not each.runner and each.is_installed()):
         yield f"{build.name} {1e6 * _timed(emitted, build, arrays, folder):.1f} us"
     for isa in ("generic", "host"):
-        program = qmlir.compile(module, isa=isa)
-        given = dict(inputs)
+        program = qmlir.compile(model.module, isa=isa)
+        given = dict(model.samples[0])
         program(given)
         yield f"numba {isa} {1e6 * _shortest(lambda run=program, given=given: run(given)):.1f} us"
 
@@ -198,27 +161,30 @@ def _times(module: ModuleOp, emitted: Emitted, inputs: Mapping[str, Array], fold
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row for each model and build; how the command ends."""
     parser = argparse.ArgumentParser("python -m benchmarks.emitted", description=__doc__)
-    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
-    parser.add_argument("--model", action="append", choices=SUBJECTS, help="this one alone; may be repeated")
+    add_models(parser)
+    names = [each.name for each in BUILDS]
+    parser.add_argument("--build", action="append", choices=names, help="this one alone; may be repeated")
     parser.add_argument("--time", action="store_true", help="measure runs, too")
     given = parser.parse_args(arguments)
+    chosen = [each for each in BUILDS if each.name in (given.build or names)]
+    for build in chosen:
+        if not build.is_installed():
+            print(f"{build.name}: not run, missing: {build.compiler} or what runs its programs", flush=True)
     differing = 0
-    with TemporaryDirectory(prefix="qmlir-emitted-") as folder:
-        for name in given.model or SUBJECTS:
-            module, inputs = SUBJECTS[name](Path(folder), given.models)
-            emitted = qmlir.emit(module, name=NAME)
-            wanted = qmlir.interpret(module, inputs)
-            source = str(emitted.files[f"{NAME}.c"])
-            lines = source.count("\n", 0, source.index("_run(", source.index("_run_in("))) + 4
-            integers = sum(array.size for array in wanted.values())
-            print(f"{name}: {lines} lines without weights, {integers} elements", flush=True)
-            for build in filter(Build.is_installed, BUILDS):
-                ended, found = run_c(emitted, build, inputs, wanted, Path(folder) / "c")
-                wrong = integers if ended else differing_bits(wanted, found)
+    for model in compared_models(given):
+        emitted = qmlir.emit(model.module, name=NAME)
+        source = str(emitted.files[f"{NAME}.c"])
+        lines = source.count("\n", 0, source.index("_run(", source.index("_run_in("))) + 4
+        elements = sum(array.size for row in model.wanted for array in row)
+        print(f"{model.name}: {lines} lines without weights, {elements} elements", flush=True)
+        with TemporaryDirectory(prefix="qmlir-emitted-") as folder:
+            for build in filter(Build.is_installed, chosen):
+                ended, found = outputs_of_c(emitted, build, model.inputs, model.wanted[0], Path(folder))
+                wrong = elements if ended else differing_elements(found, model.wanted)[0]
                 differing += wrong
                 print(f"  {build.name}: {wrong} differ{f', ended with {ended}' if ended else ''}", flush=True)
             if given.time:
-                for row in _times(module, emitted, inputs, Path(folder) / "c"):
+                for row in _times(model, emitted, Path(folder)):
                     print(f"  {row}", flush=True)
     print(f"{differing} elements differ")
     return int(differing > 0)

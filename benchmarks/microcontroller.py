@@ -25,7 +25,8 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.rewriter import Rewriter
 
 import qmlir
-from benchmarks.emitted import differing_elements, memory_of, outputs_in
+from benchmarks.compared import differing_elements, outputs_in
+from benchmarks.emitted import memory_of
 from benchmarks.rows import BenchRow
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,19 +24,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.accuracy import MODELS, NAMES, Digits
-from benchmarks.emitted import differing_elements, main_text, outputs_in
+from benchmarks.compared import COMPARED, ComparedModel, add_models, compared_models, differing_elements, outputs_in
+from benchmarks.emitted import main_text
 from benchmarks.layers import Convolution
 from benchmarks.microcontroller import TINY_MODELS, microcontroller_rows
 from benchmarks.rows import BenchRow, print_rows
-from benchmarks.subjects import batch_axis
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.signature import inputs_of
-from qmlir.specialization.inputs import function_of
-
-CALIBRATING, SAMPLES = 16, 4
-RESNET = "resnet8_cifar"
-SUBJECTS = (*NAMES, RESNET)
+from qmlir.targets.cpu.emitters.machine import HOST
 
 
 @dataclass(frozen=True)
@@ -83,6 +77,7 @@ def _arm(cpu: str) -> OtherMachine:
 
 
 MACHINES: Mapping[str, OtherMachine] = {
+    "this computer": OtherMachine("", HOST),
     "x86-64": OtherMachine("x86_64-linux-gnu", "x86-64"),
     "AArch64, Cortex-A53": _arm64("cortex-a53"),
     "AArch64, Cortex-A76": _arm64("cortex-a76"),
@@ -127,38 +122,17 @@ def differing(machine: OtherMachine, module: ModuleOp, samples: Sequence[Sequenc
     return differing_elements(outputs_on(machine, module, samples, wanted[0]), wanted)
 
 
-def images_of(name: str, models: Path) -> tuple[list[Array], list[Array]]:
-    """Images that calibrate a model, and images of its test."""
-    if name == RESNET:
-        data = np.load(models / "cifar10_small.npz")
-        calibrating, test = (
-            ((data[key][:count] / 255 - 0.5) / 0.25).astype(np.float32)
-            for key, count in (("x_train", CALIBRATING), ("x_test", SAMPLES))
-        )
-        return [image[None] for image in calibrating], [image[None] for image in test]
-    digits, axis = Digits.of(name, models), batch_axis(name)
-    calibrating, test = (
-        [np.ascontiguousarray(images.take([place], axis)) for place in range(count)]
-        for images, count in ((digits.calibration, CALIBRATING), (digits.test, SAMPLES))
-    )
-    return calibrating, test
-
-
-def machine_rows(models: Path, names: Sequence[str], machines: Sequence[str]) -> Iterator[BenchRow]:
+def machine_rows(models: Iterable[ComparedModel], machines: Sequence[str]) -> Iterator[BenchRow]:
     """Of each model and machine, how many elements differ."""
-    for name in names:
-        calibrating, test = images_of(name, models)
-        path = models / f"{name}.onnx"
-        (port,) = inputs_of(function_of(qmlir.load(path), "main"))
-        module = qmlir.load(path, shapes={port.name: test[0].shape})
-        quantized = qmlir.quantize(module, [{port.name: image} for image in calibrating]).module
+    for model in models:
         for title in machines:
-            machine = MACHINES[title]
+            machine, subject = MACHINES[title], f"{model.name}, {title}"
             if machine.missing:
-                yield BenchRow(f"not run, missing: {machine.missing}", 0, None, "elements", subject=f"{name}, {title}")
+                yield BenchRow(f"not run, missing: {machine.missing}", 0, None, "elements", subject=subject)
                 continue
-            wrong, count = differing(machine, quantized, [[image] for image in test])
-            yield BenchRow("other bits", wrong, 0, f"of {count} elements", subject=f"{name}, {title}")
+            found = outputs_on(machine, model.module, model.inputs, model.wanted[0])
+            wrong, count = differing_elements(found, model.wanted)
+            yield BenchRow("other bits", wrong, 0, f"of {count} elements", subject=subject)
 
 
 LAYERS = Convolution(28, 128, 128, 3), Convolution(28, 128, 128)
@@ -218,10 +192,7 @@ def instruction_rows(cpu: str = "cortex-a76") -> Iterator[BenchRow]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the rows; how the command ends."""
     parser = argparse.ArgumentParser("python -m benchmarks.objects", description=__doc__)
-    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
-    parser.add_argument(
-        "--model", action="append", choices=(*SUBJECTS, *TINY_MODELS), help="this one alone; may be repeated"
-    )
+    add_models(parser, [name for name in TINY_MODELS if name not in COMPARED])
     parser.add_argument("--machine", action="append", choices=list(MACHINES), help="this one alone; may be repeated")
     parser.add_argument("--instructions", action="store_true", help="count instructions of inner loops instead")
     parser.add_argument("--microcontroller", action="store_true", help="flash and RAM of C on a Cortex-M4 instead")
@@ -232,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif given.microcontroller:
         made = microcontroller_rows(given.models, [name for name in given.model or TINY_MODELS if name in TINY_MODELS])
     else:
-        made = machine_rows(given.models, given.model or SUBJECTS, given.machine or list(MACHINES))
+        made = machine_rows(compared_models(given), given.machine or list(MACHINES))
     rows: list[BenchRow] = []
     for row in made:
         print(f"{row.title}: {row.figure:g} {row.unit}", file=sys.stderr, flush=True)

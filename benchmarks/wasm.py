@@ -1,61 +1,94 @@
-"""WebAssembly in node: `python -m benchmarks.wasm`; `--model` narrows it, `--models DIR` says where the models are.
+"""WebAssembly in node and Chromium: `python -m benchmarks.wasm`, `--model` narrows it.
 
-Quantized models are emitted as npm packages and run by node. Elements of outputs whose bits are not those of the
-interpreter are counted; it ends with 1 where there are any. `--time` measures runs in turns with `onnxruntime-web`, on
-one thread, which npm installs, or which lies in the folder `--peer`.
+Quantized models are emitted as npm packages and run by node, and in a page of Chromium where that is installed.
+Elements of outputs whose bits are not those of the interpreter are counted; it ends with 1 where there are any.
+`--time` measures runs in node in turns with `onnxruntime-web`, on one thread, which npm installs, or which lies in the
+folder `--peer`.
 """
 
 import argparse
+import base64
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.accuracy import MODELS, NAMES
-from benchmarks.emitted import differing_elements, outputs_in
-from benchmarks.objects import RESNET, images_of
+from benchmarks.browser import HAS_CHROMIUM, chromium, served
+from benchmarks.compared import (
+    MOBILENET,
+    RESNET,
+    ComparedModel,
+    add_models,
+    compared_models,
+    differing_elements,
+    outputs_in,
+)
 from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
-from benchmarks.subjects import Array, prepare
-from qmlir.ir.signature import inputs_of
-from qmlir.specialization.inputs import function_of
+from qmlir.arithmetic.arrays import Array
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
-from qmlir.targets.peers.quantizers import FORMS
+from qmlir.targets.peers.quantizers import FORMS, modern
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
 from qmlir.workflows.timing import Times
 
-MOBILENET = "mobilenetv2"
-SUBJECTS = (*NAMES, RESNET, MOBILENET)
 TIMED = (RESNET, MOBILENET)
 PEER = "onnxruntime-web"
 PEER_FORMS = ("f32", "u8s8", "u8u8")
+SECONDS_IN_BROWSER = 300
 BAR = 0.8
 """Of our time over that of the fastest int8 of the peer."""
 
 ROUNDS, SECONDS = 15, 0.3
 """Turns, and how long one takes about."""
 
-_RUN = """
-import { readFileSync, writeFileSync } from "node:fs";
-const program = await (await import(process.argv.at(-1))).load();
-const data = readFileSync(0), written = [];
-for (let place = 0; place < data.length;) {
-  const inputs = {};
-  for (const port of program.inputs) {
-    const size = port.elements * globalThis[port.type].BYTES_PER_ELEMENT;
-    inputs[port.name] = new globalThis[port.type](new Uint8Array(data.subarray(place, place + size)).buffer);
-    place += size;
+_OUTPUTS = """
+function outputsOf(program, data) {
+  const written = [];
+  for (let place = 0; place < data.length;) {
+    const inputs = {};
+    for (const port of program.inputs) {
+      const size = port.elements * globalThis[port.type].BYTES_PER_ELEMENT;
+      inputs[port.name] = new globalThis[port.type](data.slice(place, place + size).buffer);
+      place += size;
+    }
+    for (const array of Object.values(program.run(inputs))) written.push(...new Uint8Array(array.buffer));
   }
-  for (const array of Object.values(program.run(inputs))) written.push(Buffer.from(array.buffer));
+  return new Uint8Array(written);
 }
-writeFileSync(1, Buffer.concat(written));
 """
-"""What runs a program on all that it reads, and writes its outputs."""
+"""What a program gives for the inputs of all samples, as bytes."""
+
+_IN_NODE = f"""
+import {{ readFileSync, writeFileSync }} from "node:fs";
+{_OUTPUTS}
+const program = await (await import(process.argv.at(-1))).load();
+writeFileSync(1, outputsOf(program, new Uint8Array(readFileSync(0))));
+"""
+
+_PAGE = f"""<!doctype html>
+<link rel="icon" href="data:,">
+<script type="module">
+import {{ load }} from "./small.js";
+{_OUTPUTS}
+async function run() {{
+  const data = new Uint8Array(await (await fetch("./samples.bin")).arrayBuffer());
+  const bytes = outputsOf(await load(), data);
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}}
+window.running = run();
+</script>
+"""
+"""The page that runs a program."""
+
+_WAIT = """
+const done = arguments[0];
+window.running.then((text) => done({ text }), (error) => done({ error: String(error) }));
+"""
 
 _TIME = """
 import { readFileSync } from "node:fs";
@@ -112,70 +145,71 @@ def outputs_in_node(
     """
     with TemporaryDirectory(prefix="qmlir-wasm-") as name:
         qmlir.emit(module, form="wasm", name="small").save(name)
-        given = b"".join(array.tobytes() for sample in samples for array in sample)
-        return list(outputs_in(_node(_RUN, f"{name}/small.js", Path(name), given), outputs))
+        return list(outputs_in(_node(_IN_NODE, f"{name}/small.js", Path(name), _bytes_of(samples)), outputs))
 
 
-def differing_in_node(module: ModuleOp, samples: Sequence[Sequence[Array]]) -> tuple[int, int]:
-    """How many elements have other bits than those of the interpreter, and of how many."""
-    wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
-    return differing_elements(outputs_in_node(module, samples, wanted[0]), wanted)
+def _bytes_of(samples: Sequence[Sequence[Array]]) -> bytes:
+    return b"".join(array.tobytes() for sample in samples for array in sample)
 
 
-class WasmSubject:
-    """A model in int8, with images, and as the peer has it."""
-
-    def __init__(self, name: str, models: Path, folder: Path) -> None:
-        self.name = name
-        self.folder = folder
-        if name == MOBILENET:
-            subject = prepare(name, folder, models, lambda text: print(text, file=sys.stderr))
-            self.onnx, self.module = subject.onnx, subject.module("qmlir int8, exact")
-            self.calibrating = self.test = [*subject.inputs.values()]
-            return
-        self.calibrating, self.test = images_of(name, models)
-        self.onnx = models / f"{name}.onnx"
-        module = qmlir.load(self.onnx, shapes={self.input: self.test[0].shape})
-        self.module = qmlir.quantize(module, self._samples).module
-
-    @property
-    def input(self) -> str:
-        """The name of the only input."""
-        (port,) = inputs_of(function_of(qmlir.load(self.onnx), "main"))
-        return port.name
-
-    @property
-    def _samples(self) -> list[Mapping[str, Array]]:
-        return [{self.input: image} for image in self.calibrating]
-
-    def peer_files(self) -> dict[str, str]:
-        """The model in the forms of the peer."""
-        files: dict[str, str] = {}
-        for form in (FORMS[name] for name in PEER_FORMS):
-            path = self.folder / f"{self.name}.{form.name}.onnx" if form.activations else self.onnx
-            if form.activations:
-                quantize_by_peer(self.onnx, path, form, self._samples)
-            files[f"{PEER} {form.name}"] = str(path.resolve())
-        return files
+def outputs_in_chromium(
+    module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequence[Array]
+) -> list[list[Array]]:
+    """The same in a page of Chromium. Raises `RuntimeError` where the page fails, or says anything."""
+    with TemporaryDirectory(prefix="qmlir-wasm-") as name:
+        folder = Path(name)
+        qmlir.emit(module, form="wasm", name="small").save(folder)
+        (folder / "samples.bin").write_bytes(_bytes_of(samples))
+        (folder / "index.html").write_text(_PAGE)
+        with served(folder) as address, chromium() as browser:
+            browser.get(f"{address}/index.html")
+            browser.set_script_timeout(SECONDS_IN_BROWSER)
+            found = browser.execute_async_script(_WAIT)
+            log = browser.get_log("browser")
+    if "text" not in found or log:
+        raise RuntimeError(f"the page says: {found.get('error', '')} {log}")
+    return list(outputs_in(base64.b64decode(found["text"]), outputs))
 
 
-def differing_row(subject: WasmSubject) -> BenchRow:
-    """How many elements differ in node."""
-    wrong, count = differing_in_node(subject.module, [[image] for image in subject.test])
-    return BenchRow("other bits", wrong, 0, f"of {count} elements", subject=subject.name)
+RUNNERS: Mapping[str, Callable[[ModuleOp, Sequence[Sequence[Array]], Sequence[Array]], list[list[Array]]]] = {
+    "node": outputs_in_node,
+    **({"Chromium": outputs_in_chromium} if HAS_CHROMIUM else {}),
+}
+"""What runs packages, if it is here."""
 
 
-def time_rows(subject: WasmSubject, peer: Path) -> Iterator[BenchRow]:
-    """The times of a run, in turns, and ours over that of the fastest int8 of the peer."""
-    qmlir.emit(subject.module, form="wasm", name="small").save(subject.folder / "net")
-    data = subject.folder / "image.bin"
-    data.write_bytes(subject.test[0].tobytes())
+def peer_files(model: ComparedModel, folder: Path) -> dict[str, str]:
+    """The model in the forms of the peer, made in a folder."""
+    files: dict[str, str] = {}
+    onnx = folder / f"{model.name}.onnx"
+    onnx.write_bytes(modern(model.onnx).SerializeToString())
+    for form in (FORMS[name] for name in PEER_FORMS):
+        path = folder / f"{model.name}.{form.name}.onnx" if form.activations else onnx
+        if form.activations:
+            quantize_by_peer(onnx, path, form, model.calibrating)
+        files[f"{PEER} {form.name}"] = str(path.resolve())
+    return files
+
+
+def differing_rows(model: ComparedModel) -> Iterator[BenchRow]:
+    """How many elements differ in node, and in Chromium."""
+    for title, run in RUNNERS.items():
+        wrong, count = differing_elements(run(model.module, model.inputs, model.wanted[0]), model.wanted)
+        yield BenchRow("other bits", wrong, 0, f"of {count} elements", subject=f"{model.name}, {title}")
+
+
+def time_rows(model: ComparedModel, folder: Path, peer: Path) -> Iterator[BenchRow]:
+    """The times of a run, in turns, and ours over that of the fastest int8 of the peer; files are made in `folder`."""
+    qmlir.emit(model.module, form="wasm", name="small").save(folder / "net")
+    ((name, image),) = model.samples[0].items()
+    data = folder / "image.bin"
+    data.write_bytes(image.tobytes())
     asked = {
-        "package": str((subject.folder / "net" / "small.js").resolve()),
-        "input": subject.input,
-        "shape": subject.test[0].shape,
+        "package": str((folder / "net" / "small.js").resolve()),
+        "input": name,
+        "shape": image.shape,
         "data": str(data.resolve()),
-        "files": subject.peer_files(),
+        "files": peer_files(model, folder),
         "rounds": ROUNDS,
         "seconds": SECONDS,
     }
@@ -183,16 +217,15 @@ def time_rows(subject: WasmSubject, peer: Path) -> Iterator[BenchRow]:
     times = {title: Times.of(rounds) for title, rounds in found.items()}
     scale, unit = readable(times["qmlir"].median)
     for title, each in times.items():
-        yield row_of(each, title, scale, unit, subject.name)
+        yield row_of(each, title, scale, unit, model.name)
     rivals = [times[f"{PEER} {form}"] for form in PEER_FORMS if form != "f32"]
-    yield ratio_row(subject.name, f"int8 over {PEER}", times["qmlir"], rivals, BAR)
+    yield ratio_row(model.name, f"int8 over {PEER}", times["qmlir"], rivals, BAR)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the rows; how the command ends."""
     parser = argparse.ArgumentParser("python -m benchmarks.wasm", description=__doc__)
-    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the models are")
-    parser.add_argument("--model", action="append", choices=SUBJECTS, help="this one alone; may be repeated")
+    add_models(parser)
     parser.add_argument("--time", action="store_true", help=f"measure {', '.join(TIMED)}, too")
     parser.add_argument("--peer", type=Path, metavar="DIR", help=f"a folder where npm has installed {PEER}")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
@@ -200,6 +233,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if absent := missing():
         print(f"not run, missing: {absent}", file=sys.stderr)
         return 1
+    if len(RUNNERS) == 1:
+        print("in node alone, missing: chromium, chromedriver or selenium", file=sys.stderr)
     rows: list[BenchRow] = []
     with TemporaryDirectory(prefix="qmlir-wasm-") as name:
         folder = Path(name)
@@ -207,12 +242,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             subprocess.run(
                 ["npm", "install", "--no-fund", "--no-audit", PEER], cwd=folder, check=True, stdout=sys.stderr
             )
-        for each in given.model or SUBJECTS:
-            subject = WasmSubject(each, given.models, folder)
-            rows.append(differing_row(subject))
-            if given.time and each in TIMED:
-                rows += time_rows(subject, given.peer or folder)
-            print(f"{rows[-1].title}: {rows[-1].figure:g} {rows[-1].unit}", file=sys.stderr, flush=True)
+        for model in compared_models(given):
+            made = [*differing_rows(model)]
+            if given.time and model.name in TIMED:
+                made += time_rows(model, folder, given.peer or folder)
+            for row in made:
+                print(f"{row.title}: {row.figure:g} {row.unit}", file=sys.stderr, flush=True)
+            rows += made
     print_rows(rows, as_json=given.json)
     return int(any(row.figure for row in rows if row.what == "other bits"))
 

@@ -10,10 +10,12 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from benchmarks.browser import chromium, served
 from examples.digits import __main__ as digits
 from examples.digits.__main__ import EXAMPLES, quantized, write
 from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
+from tests.support.chromium import needs_chromium
 
 IMAGES = 40
 
@@ -112,16 +114,14 @@ return [Number(document.getElementById("digit").value), [...window.image()]];
 
 
 @pytest.mark.referee
+@needs_chromium
 @pytest.mark.skipif(all(each("wasm32") is None for each in WASM_LINKERS.values()), reason="no wasm-ld, no ziglang")
 def test_the_page(module: ModuleOp, images: np.ndarray, tmp_path: Path) -> None:
     """Images are painted in the squares of the drawing, and one is drawn by hand."""
-    browsers = pytest.importorskip("tests.support.chromium")
-    if browsers.CHROMIUM is None or browsers.DRIVER is None:
-        pytest.skip("no chromium and chromedriver in the PATH")
     chains = pytest.importorskip("selenium.webdriver.common.action_chains")
     waits = pytest.importorskip("selenium.webdriver.support.wait")
     write(module, "wasm", tmp_path)
-    with browsers.served(tmp_path) as address, browsers.chromium() as browser:
+    with served(tmp_path) as address, chromium() as browser:
         browser.get(f"{address}/index.html")
         waits.WebDriverWait(browser, 30).until(lambda page: page.execute_script("return window.ready"))
         found: list[int] = []
