@@ -48,6 +48,7 @@ from qmlir.targets.cpu.any_length import (
     read_lengths,
     write_lengths,
 )
+from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
@@ -434,8 +435,10 @@ def _umask() -> int:
 def checked_isa(isa: str, threads: int) -> str:
     """The instruction set `isa`, or this processor's, for so many threads.
 
-    Raises `DiagnosticError` for an unknown one, for one that this processor lacks, and for `threads < 1`.
+    Raises `DiagnosticError` for an unknown one, for one that this processor lacks, for `threads < 1`, and for a
+    processor in the environment that LLVM does not know.
     """
+    check_named_processor()
     wanted = resolved_isa(isa)
     if not runs_here(wanted):
         raise text_error(f"this processor lacks {wanted}: it has {host_isa()}")

@@ -6,18 +6,18 @@ from qmlir.targets.cpu.emitters.llvm.archive import archive
 from qmlir.targets.cpu.emitters.llvm.linkers import shared_library
 from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 
 
 def object_of(entry: EntryPoint) -> bytes:
-    """The object of a program. Raises `DiagnosticError` where the processor lacks what its loops use."""
+    """The object of a program. Raises `DiagnosticError` where the processor lacks what its loops use, or LLVM makes
+    none."""
     target, isa = code_target(entry.machine), entry.program.isa
     missing = sorted(isa.needs - target.processor.features)
     if missing:
         found = f"{target.triple} {target.cpu or 'generic'}"
         raise op_error(entry.program.main, f"is made for {isa.name}, and {found} lacks {', '.join(missing)}")
-    return compiled(standalone_text(entry, target.processor), target.machine())
+    return target.compiled(standalone_text(entry, target.processor))
 
 
 def write_object(entry: EntryPoint) -> WrittenFiles:

@@ -7,9 +7,8 @@ callee. So a function that asks for one feature more is inlined exactly where th
 # llvmlite has no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,10 +16,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.targets.cpu.emitters.llvm.aside import PROBE, compiled_aside, machine_of, reason_in, target_of
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.machine import HOST, AheadMachine
-from qmlir.targets.cpu.emitters.numba.runtime.processor import feature_text, processor_name
+from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled
+from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, NAME, feature_text, processor_name
 
 ASKED: Mapping[str, Sequence[str]] = {
     "x86": ("sse2", "avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
@@ -30,13 +31,6 @@ ASKED: Mapping[str, Sequence[str]] = {
     "wasm": ("simd128",),
 }  # fmt: skip
 """The features that instruction sets and emissions ask for, by the beginning of LLVM's name of the architecture."""
-
-
-@cache
-def _initialize() -> None:
-    """Every target that LLVM was built with: one of them is not this machine's."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
 
 
 _SYSTEMS = ("linux", "windows", "wasi", "freebsd", "netbsd", "openbsd", "darwin", "macos")
@@ -65,24 +59,32 @@ class CodeTarget:
     cpu: str = ""
     features: str = ""
 
-    @cached_property
-    def _target(self) -> Any:
-        _initialize()
-        try:
-            return llvm.Target.from_triple(with_every_part(self.triple))
-        except RuntimeError as error:
-            raise text_error(f"LLVM has no target for the triple '{self.triple}'") from error
+    is_named: bool = False
+    """Whether somebody has named a machine that LLVM may end the process for."""
 
     def machine(self) -> Any:
-        """LLVM's machine. Raises `DiagnosticError` for a triple that LLVM doesn't have."""
-        return self._target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="default"
-        )
+        """LLVM's machine, of which it is known that there is one."""
+        return machine_of(with_every_part(self.triple), self.cpu, self.features)
+
+    def compiled(self, text: str) -> bytes:
+        """The object of a module of LLVM IR. Raises `DiagnosticError` where LLVM makes none."""
+        if not self.is_named:
+            return compiled(text, self.machine())
+        data, said = compiled_aside(text, with_every_part(self.triple), self.cpu, self.features)
+        if data is None:
+            raise self.no_code(said)
+        return data
+
+    def no_code(self, said: str) -> DiagnosticError:
+        """The error where LLVM has ended, and said this."""
+        wanted = " ".join(each for each in (self.cpu, self.features) if each)
+        of = f"'{wanted}' of the triple" if wanted else "the triple"
+        return text_error(f"LLVM makes no code for {of} '{self.triple}': {reason_in(said)}")
 
     @cached_property
     def processor(self) -> Processor:
         """What emission asks of it."""
-        name = str(self._target.name)
+        name = str(target_of(with_every_part(self.triple)).name)
         asked = next((features for start, features in ASKED.items() if name.startswith(start)), ())
         return Processor(self.triple, frozenset(each for each in asked if self._has(each)))
 
@@ -104,36 +106,29 @@ _SYNTAX: Mapping[str, re.Pattern[str]] = {
 }
 """How what is asked for is written: it is put into text of LLVM."""
 
-_OF_FORMS = ("", "+simd128")
-"""Features that nobody has asked for, which are known."""
+_OF_FORMS, _OF_WASM = ("", "+simd128"), "wasm32-unknown-unknown"
+"""Features and a triple that nobody has asked for, which are known."""
 
 _UNKNOWN = re.compile(r"'([^']*)' is not a recognized (processor|feature)")
+_NO_TARGET = "No available targets are compatible"
 
 
-def _check_names(machine: AheadMachine, triple: str) -> None:
-    """Raise `DiagnosticError` for a triple, processor or feature that LLVM does not know.
+def _check(target: CodeTarget) -> None:
+    """Raise `DiagnosticError` for a triple, processor or feature that LLVM does not know, or makes no code for.
 
     LLVM says so on standard error and goes on, or ends the process: it is asked in another one.
     """
-    for name, pattern in _SYNTAX.items():
-        if not pattern.fullmatch(found := getattr(machine, name)):
-            raise text_error(f"{found!r:.60} is not written as the {name} of a machine is: {_EXAMPLES[name]}")
-    CodeTarget(triple).machine()
-    cpu = "" if machine.cpu == HOST else machine.cpu
-    names = [each[1:] for each in machine.features.split(",") if each]
-    if not cpu and machine.features in _OF_FORMS:  # a process takes a moment
-        return
-    command = [sys.executable, "-c", _PROBED, with_every_part(triple), cpu, machine.features]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    unknown = [(name.lstrip("+-"), kind) for name, kind in _UNKNOWN.findall(done.stderr)]
-    unknown += [("help", "name") for each in (cpu, *names) if each == "help"]  # LLVM would list all
+    names = [each[1:] for each in target.features.split(",") if each]
+    data, said = compiled_aside(PROBE, with_every_part(target.triple), target.cpu, target.features)
+    if _NO_TARGET in said:
+        raise text_error(f"LLVM has no target for the triple '{target.triple}'")
+    unknown = [(name.lstrip("+-"), kind) for name, kind in _UNKNOWN.findall(said)]
+    unknown += [("help", "name") for each in (target.cpu, *names) if each == "help"]  # LLVM would list all
     if unknown:
         name, kind = unknown[0]
-        raise text_error(f"LLVM knows no {kind} '{name}' for the triple '{triple}'")
-    if done.returncode:
-        said = " ".join(done.stderr.split()[-20:])
-        wanted = " ".join(each for each in (machine.cpu, machine.features) if each)
-        raise text_error(f"LLVM makes no code for '{wanted}' of the triple '{triple}': {said[:200]}")
+        raise text_error(f"LLVM knows no {kind} '{name}' for the triple '{target.triple}'")
+    if data is None:
+        raise target.no_code(said)
 
 
 _EXAMPLES: Mapping[str, str] = {
@@ -142,30 +137,37 @@ _EXAMPLES: Mapping[str, str] = {
     "features": "+dotprod,-fullfp16",
 }
 
-_PROBED = """
-import sys
-import llvmlite.binding as llvm
-llvm.initialize_all_targets()
-llvm.initialize_all_asmprinters()
-triple, cpu, features = sys.argv[1:]
-machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3)
-module = llvm.parse_assembly("define double @f(double %x) {\\n %y = fadd double %x, %x\\n ret double %y\\n}")
-module.triple, module.data_layout = machine.triple, str(machine.target_data)
-machine.emit_object(module)
-"""
-
 
 @cache
 def code_target(machine: AheadMachine) -> CodeTarget:
     """What LLVM compiles for a machine. Raises `DiagnosticError` for a processor or features that LLVM doesn't know."""
-    triple = machine.triple or llvm.get_process_triple()
-    _check_names(machine, triple)
-    if machine.cpu != HOST:
-        return CodeTarget(triple, machine.cpu, machine.features)
+    for name, pattern in _SYNTAX.items():
+        if not pattern.fullmatch(found := getattr(machine, name)):
+            raise text_error(f"{found!r:.60} is not written as the {name} of a machine is: {_EXAMPLES[name]}")
+    triple, own = machine.triple or llvm.get_process_triple(), llvm.get_process_triple()
+    is_host = machine.cpu == HOST
+    is_named = bool(machine.cpu and not is_host) or machine.features not in _OF_FORMS or triple not in (own, _OF_WASM)
+    target = CodeTarget(triple, "" if is_host else machine.cpu, machine.features, is_named)
+    if is_named:  # a process takes a moment
+        _check(target)
+    if not is_host:
+        return target
     if machine.triple:
         raise text_error(f"the processor '{HOST}' is this computer's, found the triple '{machine.triple}' beside it")
+    check_named_processor()
     features = ",".join(each for each in (feature_text(), machine.features) if each)
-    return CodeTarget(triple, processor_name(), features)
+    return CodeTarget(triple, processor_name(), features, is_named)
+
+
+@cache
+def check_named_processor() -> None:
+    """Raise `DiagnosticError` where the environment names a processor or features that LLVM makes no code for."""
+    named = [name for name in (NAME, FEATURES) if os.environ.get(name)]
+    if named:
+        try:
+            _check(CodeTarget(llvm.get_process_triple(), processor_name(), feature_text()))
+        except DiagnosticError as error:
+            raise text_error(f"{' and '.join(named)}: {error.diagnostic.message}") from error
 
 
 _PROBE = """

@@ -267,6 +267,8 @@ def _table(name: str, rows: Sequence[str]) -> str:
 
 def _instruction_lines(tables: Tables) -> Iterator[str]:
     """What gives the instructions of the set that kernels call, by LLVM's names: the runtime has none of its own."""
+    if tables.instructions:
+        yield f"requires({', '.join(map(_quoted, sorted(tables.isa.needs)))})"
     for name in sorted(tables.instructions):
         rows = ", ".join(f"({bits}, {_quoted(row)})" for bits, row in tables.isa.instructions[name].items())
         yield f"{name} = by_intrinsics({_quoted(name)}, {rows})"
@@ -291,7 +293,7 @@ def emit_module(module: ModuleOp) -> str:
     steps = writer.text()
     parts.tables.imported.add("addresses")
     if parts.tables.instructions:
-        parts.tables.imported.add("by_intrinsics")
+        parts.tables.imported.update(("by_intrinsics", "requires"))
     head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
     if parts.tables.lanes:
         head.append("import numpy as np")

@@ -12,6 +12,7 @@ from numba import types
 
 from .arithmetic import FLOATS, INTEGERS, instruction, suffix
 from .declare import Emission, Lowering, operation
+from .errors import DamagedError
 from .memory import mask_below, splatted, written
 from .processor import processor_features
 from .registers import Register, as_register, splat_constant
@@ -69,6 +70,17 @@ BY_INTRINSICS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 @cache
+def requires(*features: str) -> None:
+    """Raise `DamagedError` where the processor lacks a feature that instructions of the emitted module are of.
+
+    LLVM would end the process where it finds such an instruction.
+    """
+    there = processor_features()
+    missing = [name for name in features if not there.get(name, False)]
+    if missing:
+        raise DamagedError(f"the program is for processors with {', '.join(missing)}, which this one lacks")
+
+
 def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
     """The operation `name` by LLVM's intrinsics, each with the bits of its registers."""
     typed, lower = BY_INTRINSICS[name]

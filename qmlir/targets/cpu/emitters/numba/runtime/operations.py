@@ -20,6 +20,7 @@ _KNOWN: dict[str, Any] = {
     "by_intrinsics": lanes.by_intrinsics,
     "holds": arithmetic.holds,
     "kernel": kernels.kernel,
+    "requires": lanes.requires,
 }
 
 _NARROWING = re.compile(r"narrow_([iu])(\d+)")

@@ -81,6 +81,7 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: load_group_splat,
 // CHECK-NEXT: maxsi,
 // CHECK-NEXT: narrow_i8,
+// CHECK-NEXT: requires,
 // CHECK-NEXT: round_to_int,
 // CHECK-NEXT: splat,
 // CHECK-NEXT: store,
@@ -107,6 +108,7 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: ("relu", []),
 // CHECK-NEXT: ]
 // CHECK-NEXT: ARENA_BYTES = 1088
+// CHECK-NEXT: requires("avx512bw", "avx512dq", "avx512f", "avx512vl", "avx512vnni")
 // CHECK-NEXT: dot_us = by_intrinsics("dot_us", (128, "llvm.x86.avx512.vpdpbusd.128"), (256, "llvm.x86.avx512.vpdpbusd.256"), (512, "llvm.x86.avx512.vpdpbusd.512"))
 // CHECK-NEXT: LANES_0 = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], np.int32)
 // CHECK: @kernel("const int8", "const int8", "const int32", "int8")

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from qmlir.targets.cpu.emitters.llvm.archive import archive
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
-from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, code_target, with_every_part
+from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, check_named_processor, code_target, with_every_part
 from qmlir.targets.cpu.emitters.machine import AheadMachine
+from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, NAME
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import best_isa
@@ -311,6 +313,12 @@ def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.C
         ("x86_64-linux-gnu", "help", "", "LLVM knows no name 'help' for the triple"),
         ("x86_64-linux-gnu", "haswel", "+avx2", "LLVM knows no processor 'haswel' for the triple"),
         ("x86_64-linux-gnu", "i386", "", "LLVM makes no code for 'i386' of the triple 'x86_64-linux-gnu': LLVM ERROR"),
+        ("x86_64-linux-gnu", "", "+soft-float", "LLVM makes no code for '+soft-float' of the triple"),
+        ("aarch64-linux-gnu", "", "+sve,-neon", "'aarch64-linux-gnu': Don't know how to custom expand this"),
+        ("armv7-linux-gnueabihf", "", "+soft-float", "'armv7-linux-gnueabihf': LLVM ERROR: Do not know how to soften"),
+        ("riscv64-linux-gnu", "generic-rv32", "", "LLVM ERROR: RV64 target requires an RV64 CPU"),
+        ("x86_64-linux-gnu-coff", "", "", "LLVM makes no code for the triple 'x86_64-linux-gnu-coff': Assertion"),
+        ("nvptx64-nvidia-cuda", "", "", "LLVM makes no code for the triple 'nvptx64-nvidia-cuda': "),
         ("x86_64-linux-gnu", "", "avx2", "'avx2' is not written as the features of a machine is: +dotprod,-fullfp16"),
         ("x86_64-linux-gnu", "", "+avx2,", "'+avx2,' is not written as"),
         ("x86_64-linux-gnu", "", '+avx2" "x"="', "is not written as the features of a machine is"),
@@ -323,6 +331,26 @@ def test_machines_that_are_not_there(triple: str, cpu: str, features: str, messa
         qmlir.emit(quantized(2), form="object", triple=triple, cpu=cpu, features=features)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (NAME, "foo", "NUMBA_CPU_NAME: LLVM knows no processor 'foo' for the triple"),
+        (FEATURES, "+sse2,+nonsense", "NUMBA_CPU_FEATURES: LLVM knows no feature 'nonsense' for the triple"),
+    ],
+)
+def test_a_processor_of_the_environment(name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What numba and LLVM would end the process for, in programs for Python, too."""
+    monkeypatch.setenv(name, value)
+    check_named_processor.cache_clear()
+    for make in (partial(qmlir.compile, emitter="llvm"), qmlir.compile, partial(qmlir.emit, form="object", cpu="host")):
+        code_target.cache_clear()
+        with pytest.raises(DiagnosticError, match=message):
+            make(quantized(2))
+    monkeypatch.undo()
+    check_named_processor.cache_clear()
+    check_named_processor()
 
 
 COPIED = """
