@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from qmlir.registry.code import code_digest, plugged_code
+from qmlir.registry.code import code_digest, plugged_code, sources_digest
 from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
 from qmlir.registry.faults import PackageError, one_line
 from qmlir.registry.package import (
@@ -43,7 +43,7 @@ __all__ = [
     "PackageError", "code_digest", "continue_with", "decompositions", "evaluators", "gradients", "in_package",
     "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters",
     "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged",
-    "plugged_code", "plugin", "table",
+    "plugged_code", "plugin", "sources_digest", "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.util import find_spec
 from types import ModuleType
@@ -45,6 +46,16 @@ def code_digest(packages: tuple[Package, ...]) -> str:
         if package.name != UPSTREAM:  # a version of it is one code, what is developed here may be any
             for path in (path for module in sorted(package.modules) for path in _sources(module)):
                 found.update(_read(path))
+    return found.hexdigest()
+
+
+def sources_digest(modules: Iterable[str]) -> str:
+    """A digest of the sources of these modules, of packages those of everything in them; what is not there has none."""
+    found = hashlib.sha256()
+    for module in sorted({*modules}):
+        found.update(f"{module} ".encode())
+        for path in _sources(module):
+            found.update(path.read_bytes())
     return found.hexdigest()
 
 

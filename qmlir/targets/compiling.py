@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +12,9 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.target import HOST, INTERPRETER, Running, find_target, find_targets
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.emission import has_parts, parts_of
+from qmlir.targets.cpu.emitters.card import PARTS_FORM
+from qmlir.targets.cpu.saved import checked_program
+from qmlir.targets.emission import parts_of
 
 if TYPE_CHECKING:
     from qmlir.targets.cpu.any_length import Lengths
@@ -71,6 +74,6 @@ def load_program(folder: str | PathLike[str]) -> "Program | HybridProgram":
 
     Raises `DiagnosticError` where there is none.
     """
-    if has_parts(folder):
-        return targets.load_parts(folder)
-    return compiler.load_program(folder)
+    path = Path(folder).resolve()
+    card = checked_program(path)
+    return targets.load_parts(path, card) if card.form == PARTS_FORM else compiler.load_checked(path, card)

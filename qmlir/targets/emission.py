@@ -1,18 +1,10 @@
 """What a target emits of a module: of the whole of it, or of the parts that were given to the target."""
 
-from os import PathLike
-from pathlib import Path
-from typing import Any, cast
-
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.target import PART
-from qmlir.text.files import read_json
-
-MANIFEST, FORMAT = "parts.json", "qmlir-parts"
-"""The file of a saved program of several targets that says which parts it has, and what its `format` is."""
 
 
 def parts_of(module: ModuleOp) -> dict[str, str]:
@@ -37,7 +29,3 @@ def part_module(module: ModuleOp, name: str) -> ModuleOp:
     raise text_error(f"the module has no part '{name}'{nearest_name(name, names)}, it has {', '.join(names) or 'none'}")
 
 
-def has_parts(folder: str | PathLike[str]) -> bool:
-    """Whether `folder` is a saved program of several targets."""
-    found = read_json(Path(folder) / MANIFEST)
-    return isinstance(found, dict) and cast(dict[str, Any], found).get("format") == FORMAT

@@ -4,7 +4,6 @@ What goes from part to part are arrays as the interpreter has them: of a quantiz
 program computes is what the interpreter computes on the module, bit for bit.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluate, evaluator_of, operand_layout
+from qmlir.ir.fingerprint import fingerprint
+from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of, signature_text
@@ -34,15 +35,20 @@ from qmlir.targets.cpu.any_batch import OpenBatch, Shapes, batch_plan
 from qmlir.targets.cpu.compiler import (
     Program,
     Runs,
+    checked_emitter,
     load_program,
     module_bytes,
     module_of_bytes,
     open_port,
     saved_whole,
 )
+from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
-from qmlir.targets.emission import FORMAT, MANIFEST, part_module
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.package import CARD
+from qmlir.targets.cpu.saved import MODULE, saved_parts, seal_parts
+from qmlir.targets.emission import part_module
 from qmlir.targets.lowering import emitted, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.text.files import is_file_name
@@ -50,8 +56,8 @@ from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.tables import counted
 
-MODULE = "module.mlir"
-"""The file of a saved program that has the partitioned module."""
+_FILES = (MODULE, Path(MODULE).with_suffix(".safetensors").name, CARD)
+"""Those of a saved program beside what targets emit and the folders of parts."""
 
 _FILE_NAME = re.compile(r"\w[\w.-]{0,199}")
 """What names a file inside a folder, and nothing outside of it."""
@@ -220,6 +226,16 @@ class HybridProgram(Runs):
         return _again, (module_bytes(self._module), self._name, replace(running, progress=None))
 
     @property
+    def inputs(self) -> tuple[runtime.ArrayPort, ...]:
+        """What it takes, in order, as programs for one target say it."""
+        return tuple(self._ports)
+
+    @property
+    def outputs(self) -> tuple[runtime.ArrayPort, ...]:
+        """What it gives, in order."""
+        return tuple(open_port(self._function, port) for port in outputs_of(self._function))
+
+    @property
     def steps(self) -> tuple[PartCall, ...]:
         """The parts in the order in which they run. Raises `DiagnosticError` where sizes are open."""
         return self._fixed().steps
@@ -320,24 +336,32 @@ class HybridProgram(Runs):
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
         chain, files = self._fixed(), self.emitted()
         for name in (*files, *(step.name for step in chain.steps)):
-            if not is_file_name(name):
+            if not is_file_name(name) or name in _FILES:
                 raise text_error(f"no file or folder can be named {name[:50]!r}: rename the part of the module")
         folder.mkdir()
-        self._write(chain, files, folder, about)
-
-    @staticmethod
-    def _write(
-        chain: StaticProgram, files: Mapping[str, str | bytes], path: Path, about: Mapping[str, Any] | None
-    ) -> None:
-        save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
+        save_module(chain.module, folder / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
             if isinstance(step.run, Program) and step.run.is_fixed:  # others are made for the sizes of a run
-                step.run.write(path / step.name, about)
-        rows = [{"part": step.name, "target": step.target} for step in chain.steps]
-        text = json.dumps({"format": FORMAT, "parts": rows, "files": list(files)}, indent=2)
-        (path / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+                step.run.write(folder / step.name, about)
         for name, made in files.items():
-            (path / name).write_bytes(made.encode() if isinstance(made, str) else made)
+            (folder / name).write_bytes(made.encode() if isinstance(made, str) else made)
+        seal_parts(folder, self._card(chain), about)
+
+    def _card(self, chain: StaticProgram) -> ProgramCard:
+        """The card, as far as it is not that of files and parts."""
+        parts = {step.name: step.target for step in chain.steps}
+        sides = inputs_of(chain.function), outputs_of(chain.function)
+        inputs, outputs = (tuple(_card_port(open_port(chain.function, port)) for port in side) for side in sides)
+        nodes = (origin.name for op in chain.module.walk() for origin in origins_of(op))
+        return ProgramCard(
+            self._name, PARTS_FORM, self._running.emitter, ", ".join(dict.fromkeys(parts.values())),
+            resolved_isa(self.isa), self.threads, fingerprint(chain.module), tuple(dict.fromkeys(nodes)),
+            0, 0, 0, 0, inputs, outputs, parts=parts,
+        )  # fmt: skip
+
+
+def _card_port(port: runtime.ArrayPort) -> CardPort:
+    return CardPort(port.name, str(port.dtype), tuple(port.shape))
 
 
 def _part(module: ModuleOp, name: str, target: str, running: Running) -> Runnable:
@@ -374,14 +398,16 @@ def _check_calls(module: ModuleOp, function: FuncOp) -> None:
             )
 
 
-def load_parts(folder: str | PathLike[str], running: Running | None = None) -> HybridProgram:
-    """The program that `HybridProgram.save` wrote. Raises `DiagnosticError`."""
-    path, how = Path(folder), running or Running()
+def load_parts(path: Path, card: ProgramCard) -> HybridProgram:
+    """The program that `HybridProgram.save` wrote, all of whose files have been checked by its card.
+
+    Raises `DiagnosticError`.
+    """
+    how, saved = Running(card.threads, emitter=checked_emitter(card.emitter)), saved_parts(card)
     module = load_module(default_environment().new_context(), path / MODULE)
 
     def make(module: ModuleOp, name: str, target: str) -> Runnable:
-        is_saved = is_file_name(name) and (path / name).is_dir()
-        return load_program(path / name) if is_saved else _part(module, name, target, how)
+        return load_program(path / name) if name in saved else _part(module, name, target, how)
 
     functions = [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
     if len(functions) != 1:

@@ -26,7 +26,7 @@ from qmlir.onnx.reading import read_model
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
-from qmlir.targets.cpu.package import is_program
+from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.peers.quantizers import is_quantized, modern
 from qmlir.targets.peers.sessions import peer_of, peer_runs
 from qmlir.tools.sizes import with_one_sample

@@ -34,8 +34,9 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
-from qmlir.targets.cpu.compiler import load_program
-from qmlir.targets.cpu.package import is_program
+from qmlir.targets.compiling import load_program
+from qmlir.targets.cpu.saved import is_program
+from qmlir.targets.hybrid import HybridProgram
 from qmlir.targets.peers.onnx_runtime import OrtOptions
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
@@ -137,6 +138,9 @@ def _port(port: Any) -> Port:
 
 def _program_subject(program: Any, name: str) -> Subject:
     """A saved program, which says what it takes and gives."""
+    if isinstance(program, HybridProgram):
+        given = {port.name: port.type for port in outputs_of(program.signature)}
+        return ProgramSubject(program, name, outputs=given, signature=program.signature)
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
     signature = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in inputs], []))
     set_ports(signature, inputs, [])

@@ -25,8 +25,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.emitters.card import card_paths, is_emitted
-from qmlir.targets.cpu.package import is_program, is_saved
-from qmlir.targets.emission import has_parts
+from qmlir.targets.cpu.saved import is_program, is_saved
 from qmlir.text.files import is_file_name, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
@@ -120,13 +119,8 @@ class FolderKind:
 
 
 QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
-PROGRAM = FolderKind("compile", lambda path: has_parts(path) or is_saved(path))
+PROGRAM = FolderKind("compile", is_saved)
 EMITTED = FolderKind("compile --emit", is_emitted)
-
-
-def holds_program(path: Path) -> bool:
-    """Whether a folder is meant as a program for Python: who reads it says what is wrong with it."""
-    return has_parts(path) or is_program(path)
 
 
 _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
@@ -222,7 +216,7 @@ def model_in(folder: Path) -> Path:
     """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
     if QuantizedFolder.holds(folder):
         return QuantizedFolder.open(folder).module
-    if holds_program(folder):
+    if is_program(folder):
         raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
     if card_paths(folder):
         raise text_error(f"'{folder}' is a program without Python, and not the model: qmlir inspect {folder} shows it")

@@ -8,7 +8,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,11 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.specialization.padding.extents import Extent, Factor, Quotient
 from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
 from qmlir.specialization.padding.walk import Axes
+from qmlir.target import HOST
+from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, PaddedPorts, described
-from qmlir.targets.cpu.package import INIT, LENGTHS, part_name, seal, seal_parts
+from qmlir.targets.cpu.package import CARD, INIT
+from qmlir.targets.cpu.saved import LENGTHS, part_name, seal, seal_parts
 
 SMALLEST = 16
 """The smallest capacity that is chosen by default: below, a program is no longer shorter for fewer rows."""
@@ -120,12 +123,14 @@ def write_lengths(
 ) -> None:
     """Write a program of any length: a package with one for each capacity, the folders `parts`."""
     folder.mkdir()
-    for place, part in enumerate(parts):
-        shutil.copytree(part, folder / part_name(place), ignore=ignore)
-        seal(folder / part_name(place), about)
+    names = [*map(part_name, range(len(parts)))]
+    for name, part in zip(names, parts, strict=True):
+        shutil.copytree(part, folder / name, ignore=ignore)
+        seal(folder / name, about)
     (folder / LENGTHS).write_text(json.dumps(program.description()), encoding="utf-8")
     (folder / INIT).write_text(_INIT, encoding="utf-8")
-    seal_parts(folder, [*map(part_name, range(len(parts)))])
+    largest = read_card(folder / names[-1] / CARD)
+    seal_parts(folder, replace(largest, parts=dict.fromkeys(names, HOST)), about)
 
 
 def read_lengths(folder: Path, loaded: Callable[[Path], Any]) -> AnyLength:

@@ -3,6 +3,7 @@
 What a program computes is what the interpreter computes on the module that it was made of, bit for bit.
 """
 
+import compileall
 import hashlib
 import os
 import secrets
@@ -48,26 +49,25 @@ from qmlir.targets.cpu.any_length import (
     read_lengths,
     write_lengths,
 )
+from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import source_of
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import IR, is_for_here
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
-from qmlir.targets.cpu.key import program_key
+from qmlir.targets.cpu.key import program_key, saved_key
 from qmlir.targets.cpu.package import (
-    INIT,
-    LENGTHS,
+    KERNELS,
     SAVED,
     OnKernel,
-    checked_program,
     forget,
     load_package,
     numba_caches_beside_the_source,
-    seal,
 )
 from qmlir.targets.cpu.parallel import helper_count, process_limit
+from qmlir.targets.cpu.saved import LENGTHS, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
 from qmlir.text.elements import dense_dtype
@@ -392,7 +392,7 @@ class Program(Runs):
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
-        ignored = shutil.ignore_patterns("*.pyc", cache.MANIFEST)
+        ignored = shutil.ignore_patterns("__pycache__", cache.MANIFEST)
         if self._only is not None:
             shutil.copytree(self._only.folder, folder, ignore=ignored)
             seal(folder, about)
@@ -497,18 +497,45 @@ def compile_module(
 def load_program(folder: str | PathLike[str]) -> Any:
     """The program that `Program.save` wrote: call it as before. Raises `DiagnosticError` where there is none."""
     path = Path(folder).resolve()
-    if LENGTHS in checked_program(path).files:
+    return load_checked(path, checked_program(path))
+
+
+def load_checked(path: Path, card: ProgramCard) -> Any:
+    """The program in a folder of which all files have been checked by its `card`. Raises `DiagnosticError`."""
+    if card.form != PROGRAM_FORM:
+        raise text_error(f"{path} holds a program of the form '{card.form}', and Python loads '{PROGRAM_FORM}'")
+    if LENGTHS in card.files:
         program = read_lengths(path, load_program)
-        program.again = (load_program, (str(path),))
-        return program
-    name = f"{SAVED}{hashlib.sha256(_identity(path).encode()).hexdigest()[:24]}"
-    with _LOADING:
-        package: Any = sys.modules.get(name) or load_package(path, name, is_checked=True)
-    package.program.again = (load_program, (str(path),))
-    return package.program
+    else:
+        name = f"{SAVED}{hashlib.sha256(f'{path} {card.digest}'.encode()).hexdigest()[:24]}"
+        with _LOADING:
+            package: Any = sys.modules.get(name) or _saved_package(path, card, name)
+        program = package.program
+    program.again = (load_program, (str(path),))
+    return program
 
 
-def _identity(folder: Path) -> str:
-    """The path of a saved program, and what tells it from one that lay there before."""
-    files = [path for path in (source_of(folder), folder / INIT) if path.is_file()]
-    return " ".join([str(folder), *(f"{cache.digest_of(path)}" for path in files)])
+def _saved_package(path: Path, card: ProgramCard, name: str) -> Any:
+    """The package of a saved program: where it has no machine code for here, out of a copy in the cache.
+
+    What numba has compiled lies beside the source, and numba reads it as pickles. In a saved folder, which may be
+    anybody's, it is neither read nor written; an entry of the cache is the user's own, and has the digest of each file.
+    """
+    if (path / IR).is_file() or is_for_here(path):
+        return load_package(path, name, is_checked=True)
+    source = (path / KERNELS).read_text(encoding="utf-8")
+    try:
+        key = saved_key(card.digest, source)
+    except SyntaxError as error:
+        raise text_error(f"{path / KERNELS} is damaged: line {error.lineno} is not Python") from error
+    limit = process_limit()
+
+    def build(folder: Path) -> None:
+        copy_program(path, card, folder)
+        with rare_collection(COLLECTED):
+            load_package(folder, name, None, helper_count(source, limit), is_checked=True)
+        forget(name)  # the folder moves
+        compileall.compile_dir(folder, quiet=1)
+
+    entry = cache.entry(key, build, _warn)
+    return load_package(entry.folder, name, is_checked=True)

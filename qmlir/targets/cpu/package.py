@@ -30,18 +30,10 @@ from typing import Any
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, checked_card, code_bytes, read_card
+from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import (
-    FILE,
-    IR,
-    SOURCE,
-    digest_of,
-    is_for_here,
-    read_objects,
-    source_of,
-)
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import IR, SOURCE, digest_of, is_for_here, source_of
 from qmlir.targets.cpu.parallel import helped
 
 INIT = "__init__.py"
@@ -49,8 +41,6 @@ KERNELS = SOURCE
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
 CARD = "program.json"
-LENGTHS = "lengths.json"
-"""What a program of any length says of itself: it is a package of several."""
 
 _RUNTIME_PACKAGE = "qmlir.targets.cpu.emitters.numba.runtime"
 
@@ -126,11 +116,6 @@ PYTHON, IR_PROGRAM = PackageForm(SOURCE, _NUMBA_INIT), PackageForm(IR, _LLVM_INI
 """Those of the emitters `numba` and `llvm`."""
 
 
-def is_program(folder: Path) -> bool:
-    """Whether `folder` is a saved program for the CPU."""
-    return (folder / LENGTHS).is_file() or (source_of(folder).is_file() and (folder / RUNTIME).is_dir())
-
-
 _LINE = 64
 """Bytes of a cache line: a vector that lies in two of them is read twice."""
 
@@ -182,85 +167,6 @@ def write_package(
     (folder / INIT).write_text(text, encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
-
-
-def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
-    """Write down in the card of a package the size of its machine code, the digest of each file, and `about`."""
-    path = folder / CARD
-    if not path.is_file():
-        return
-    code = None
-    if (folder / FILE).is_file():
-        header, objects = read_objects(folder / FILE)
-        ends = list(itertools.accumulate(header["sizes"], initial=0))
-        code = sum(code_bytes(objects[start:end]) for start, end in itertools.pairwise(ends))
-    files = {name: (folder / name).read_bytes() for name in _names_in(folder) if name != CARD}
-    path.write_text(read_card(path).sealed(files, code, about).json(), encoding="utf-8")
-
-
-def seal_parts(folder: Path, parts: Sequence[str]) -> None:
-    """Write the card of a package of several: it is that of the first, and has the digests of the cards of all."""
-    names = [*(path.name for path in folder.iterdir() if path.is_file()), *(f"{part}/{CARD}" for part in parts)]
-    first = read_card(folder / parts[0] / CARD)
-    files = {name: (folder / name).read_bytes() for name in sorted(names)}
-    (folder / CARD).write_text(first.sealed(files, None).json(), encoding="utf-8")
-
-
-def _names_in(folder: Path) -> list[str]:
-    """The files in a package, but for the caches of Python and numba, which are not read from a saved program."""
-    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
-    return [path.as_posix() for path in paths if "__pycache__" not in path.parts]
-
-
-def checked_program(folder: Path) -> ProgramCard:
-    """The card of a saved program, whose files are those that were written, and no others.
-
-    Those of the parts of one for any length have cards of their own, which are not read here. Raises `DiagnosticError`.
-    """
-    path = folder / CARD
-    if not path.is_file():
-        if is_program(folder):
-            raise text_error(f"{folder} has no card, {CARD}: it was changed, or saved by an earlier qmlir")
-        raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
-    card = checked_card(path)
-    parts = _parts_of(card)
-    for name in _names_in(folder):
-        if name != CARD and name not in card.files and name.partition("/")[0] not in parts:
-            raise text_error(f"{folder / name} was not written with the program: its card does not name it")
-    return card
-
-
-def _parts_of(card: ProgramCard) -> set[str]:
-    """The folders of the programs of one for any length."""
-    return {name.removesuffix(f"/{CARD}") for name in card.files if name.endswith(f"/{CARD}")}
-
-
-def is_saved(folder: Path) -> bool:
-    """Whether `folder` has a program that was saved, as it was written, and nothing else."""
-    try:
-        return (folder / CARD).is_file() and bool(cards_in(folder))
-    except DiagnosticError:
-        return False
-
-
-def cards_in(folder: Path) -> list[ProgramCard]:
-    """The checked cards of the programs in a folder: its own, or those of its parts.
-
-    Raises `DiagnosticError` where files are not those that were written.
-    """
-    if (folder / CARD).is_file() or is_program(folder):
-        card = checked_program(folder)
-        if LENGTHS not in card.files:
-            return [card]
-        return [checked_program(folder / part_name(place)) for place in range(len(_parts_of(card)))]
-    if found := card_paths(folder):
-        return [*map(checked_card, found)]
-    return [card for path in sorted(folder.iterdir()) if path.is_dir() for card in cards_in(path)]
-
-
-def part_name(place: int) -> str:
-    """The folder of the program of one capacity."""
-    return f"part{place}"
 
 
 OnKernel = Callable[[str, int, int], None]

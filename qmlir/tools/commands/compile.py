@@ -6,7 +6,7 @@ has a program that runs without Python: C, say.
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.compiler import EMITTERS
 from qmlir.targets.cpu.emitters.ahead import FORMS, form_named, machine_forms
+from qmlir.targets.cpu.emitters.card import PARTS_FORM, ProgramCard, read_card, with_digest
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
-from qmlir.targets.cpu.emitters.card import ProgramCard, with_digest
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.emitting import emit
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.package import cards_in
-from qmlir.targets.emission import has_parts
+from qmlir.targets.cpu.package import CARD
+from qmlir.targets.cpu.saved import saved_parts
+from qmlir.targets.hybrid import HybridProgram
 from qmlir.text.tables import bytes_text, counted
 from qmlir.tools.arguments import (
     IMPORT,
@@ -57,19 +58,26 @@ def _about(model: str) -> Mapping[str, Any]:
     return {"model": Path(model).name}
 
 
-def _check_sizes(arguments: argparse.Namespace, cards: Sequence[ProgramCard]) -> None:
-    """Raise `DiagnosticError` where programs together are larger than is allowed, or their size is not known."""
-    if not cards and any(value_of(arguments, option) is not None for option in _LIMITS):
-        raise text_error(f"sizes are those of programs for '{HOST}', and this one has no part of it")
-    for option, what in _LIMITS.items():
-        most = value_of(arguments, option)
-        sizes = [getattr(card, f"{option[6:]}_bytes") for card in cards]
-        if most is None:
-            continue
-        if None in sizes:
+def _check_sizes(arguments: argparse.Namespace, card: ProgramCard) -> None:
+    """Raise `DiagnosticError` where a program is larger than is allowed, or its size is not known."""
+    limits = {option: most for option in _LIMITS if (most := value_of(arguments, option)) is not None}
+    if limits and card.form == PARTS_FORM:
+        _check_known(card)
+    for option, most in limits.items():
+        size = getattr(card, f"{option[6:]}_bytes")
+        if size is None:
             raise text_error(f"{option} is for machine code, and its size is not known before a compiler has made it")
-        if sum(sizes) > most:
-            raise text_error(f"{what} is {sum(sizes)} bytes, {option} allows {most}")
+        if size > most:
+            raise text_error(f"{_LIMITS[option]} is {size} bytes, {option} allows {most}")
+
+
+def _check_known(card: ProgramCard) -> None:
+    """Raise `DiagnosticError` where sizes of a program of several targets are not those of its parts for the CPU."""
+    own = [part for part, target in card.parts.items() if target == HOST]
+    if not own:
+        raise text_error(f"sizes are those of programs for '{HOST}', and this one has no part of it")
+    if unknown := [part for part in own if part not in saved_parts(card)]:
+        raise text_error(f"sizes of the part '{unknown[0]}' are not known: it is compiled for the sizes of a run")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +142,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
         program.write(aside, _about(arguments.model))
-        _check_sizes(arguments, cards_in(aside))
+        _check_sizes(arguments, read_card(aside / CARD))
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
@@ -147,7 +155,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         "bytes": size,
     }
     lines = [f"{output}: a program for {isa}, {threads}, {bytes_text(size)}, made in {seconds:.1f} s"]
-    if has_parts(output):
+    if isinstance(program, HybridProgram):
         steps = [{"part": step.name, "target": step.target} for step in program.steps]
         result["parts"] = steps
         lines += [f"  {step['part']}: {step['target']}" for step in steps]
@@ -195,7 +203,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
         triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
     )  # fmt: skip
-    _check_sizes(arguments, [emitted.card])
+    _check_sizes(arguments, emitted.card)
     with written_whole(output, EMITTED) as aside:
         emitted.write(aside)
     seconds = time.perf_counter() - started

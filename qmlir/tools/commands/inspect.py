@@ -6,13 +6,11 @@ from pathlib import Path
 
 from qmlir import inspect
 from qmlir.ir.diagnostics import text_error
-from qmlir.target import HOST
 from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, with_digest
-from qmlir.targets.cpu.package import cards_in
+from qmlir.targets.cpu.saved import cards_in, is_program
 from qmlir.text.plain import plain
 from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model, value_of
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.folder import holds_program
 from qmlir.workflows.inspection.layers import SORTS
 
 
@@ -25,11 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _programs(path: Path) -> list[ProgramCard]:
     """The cards of the programs in a folder, if it is one of those."""
-    if not path.is_dir() or not (card_paths(path) or holds_program(path)):
+    if not path.is_dir() or not (card_paths(path) or is_program(path)):
         return []
-    if not (cards := cards_in(path)):
-        raise text_error(f"'{path}' is a program without a card: qmlir compile writes one with each part for '{HOST}'")
-    return cards
+    return cards_in(path)
 
 
 _OF_MODELS = (*IMPORT, "--keep-casts", "--sort")
@@ -42,8 +38,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         for option in _OF_MODELS:
             if value_of(arguments, option):
                 raise text_error(f"{option} is for models, and '{arguments.model}' is a program")
-        parts = [with_digest(card) for card in cards]
-        value = parts[0] if len(parts) == 1 else {"parts": parts}
+        first, *others = map(with_digest, cards)
+        several = {**first, "programs": others} if cards[0].parts else {"programs": [first, *others]}
+        value = several if others else first
         session.emit(value, lambda: "\n\n".join(card.text() for card in cards))
         return 0
     found = inspect(load_model(arguments.model, session, **import_settings(arguments)))

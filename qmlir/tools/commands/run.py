@@ -20,11 +20,11 @@ from qmlir.ir.diagnostics import nearest_name, printable, text_error
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
+from qmlir.targets.cpu.saved import is_program
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-from qmlir.workflows.folder import holds_program
 
 ENGINES = ("interpreter", "compiled")
 """The engines that can run a module."""
@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         raise UsageError("qmlir run: error: --target is for programs, the interpreter runs a module as it is\n")
     named = read_inputs(arguments.input)
     inputs = [named[""]] if "" in named else named
-    if holds_program(Path(arguments.model)):
+    if is_program(Path(arguments.model)):
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import qmlir
 from qmlir.environment import plugins
-from qmlir.targets.emission import has_parts
+from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.tools import qmlir_cli
 
 _PLUGIN = ("--load-plugin", "tests.support.targets:CONTRIBUTION")
@@ -75,10 +75,10 @@ def test_programs_are_written_and_read(quantized: Path, tmp_path: Path) -> None:
     for _ in range(2):  # the second one takes the place of the first
         said = _run("compile", quantized, "--target", "toy,cpu", "-o", folder)
         assert "main_toy_0: toy" in said
-    assert has_parts(folder)
+    card = read_card(folder / "program.json")
+    assert (card.form, card.parts["main_toy_0"]) == ("parts", "toy")
     assert (folder / "main_toy_0.toy").read_text().startswith("main_toy_0: ")
     assert np.array_equal(qmlir.load_program(folder)(inputs)["y"], expected)
     np.savez(tmp_path / "x.npz", **inputs)
     _run("run", folder, "--input", tmp_path / "x.npz", "-o", tmp_path / "y.npz")
     assert np.array_equal(np.load(tmp_path / "y.npz")["y"], expected)
-    assert not has_parts(tmp_path)

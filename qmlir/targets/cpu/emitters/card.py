@@ -26,9 +26,11 @@ from qmlir.text.tables import bytes_text, counted
 if TYPE_CHECKING:
     from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
 
-FORMAT, VERSION = "qmlir-program", 1
-PROGRAM_FORM = "program"
-"""The form that needs Python."""
+FORMAT, VERSION = "qmlir-program", 2
+PROGRAM_FORM, PARTS_FORM = "program", "parts"
+"""The forms that need Python: a package, and a program of several targets, which needs qmlir, too."""
+
+PYTHON_FORMS = PROGRAM_FORM, PARTS_FORM
 
 Contents = str | bytes
 
@@ -66,7 +68,7 @@ class ProgramCard(Readable):
 
     name: str
     form: str
-    """One of `FORMS`, or `program`, a Python package."""
+    """One of `FORMS`, or `program`, a Python package, or `parts`, the program of several targets."""
 
     emitter: str
     target: str
@@ -90,6 +92,9 @@ class ProgramCard(Readable):
     outputs: tuple[CardPort, ...]
     code_bytes: int | None = None
     """Of machine code; of C and of what numba compiles later they are not known."""
+
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The parts of a program of several, in order, each with its target; those that are programs are folders."""
 
     by: str = field(default_factory=lambda: f"qmlir {version('qmlir')}")
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -127,6 +132,7 @@ class ProgramCard(Readable):
             ("stack", f"{bytes_text(self.stack_bytes)} of arrays, without registers"),
             *(("input", port.text()) for port in self.inputs),
             *(("output", port.text()) for port in self.outputs),
+            *(("part", f"{name}: {target}") for name, target in self.parts.items()),
             ("model", self.model),
             *((f"  {key}", f"{found}") for key, found in self.about.items() if isinstance(found, str | int | float)),
             ("digest", self.digest),
@@ -191,6 +197,13 @@ def _is_files(value: Any) -> bool:
     return all(map(_is_text, files.values())) and all(is_file_name(part) for name in files for part in name.split("/"))
 
 
+def _is_parts(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    parts = cast(dict[str, Any], value)
+    return all(map(_is_text, parts.values())) and all(map(is_file_name, parts))
+
+
 _is_port = _has_fields(
     {
         "name": _is_text,
@@ -209,6 +222,7 @@ _is_card = _has_fields(
         "inputs": _is_list(_is_port),
         "outputs": _is_list(_is_port),
         "about": lambda value: isinstance(value, dict),
+        "parts": _is_parts,
         "files": _is_files,
     }
 )
@@ -226,6 +240,12 @@ def _content(path: Path) -> dict[str, Any] | None:
         return None
     content = cast(dict[str, Any], found)
     return content if content.get("format") == FORMAT else None
+
+
+def named_form(path: Path) -> str:
+    """The form that the file of a card says, whether it is whole or not; empty where it says none."""
+    form = (_content(path) or {}).get("form")
+    return form if isinstance(form, str) else ""
 
 
 def _ports(rows: Sequence[Mapping[str, Any]]) -> tuple[CardPort, ...]:
@@ -260,14 +280,19 @@ def checked_card(path: Path) -> ProgramCard:
     """
     card = read_card(path)
     for name, digest in card.files.items():
-        file = path.parent / name
-        try:
-            found = digest_of(read_regular(file))
-        except OSError as error:
-            raise text_error(f"{file} is missing: {error.strerror or error}") from error
-        if found != digest:
-            raise _damaged(file)
+        checked_file(path.parent / name, digest)
     return card
+
+
+def checked_file(path: Path, digest: str) -> bytes:
+    """The bytes of a file that has a digest. Raises `DiagnosticError` where it is missing, or another one."""
+    try:
+        data = read_regular(path)
+    except OSError as error:
+        raise text_error(f"{path} is missing: {error.strerror or error}") from error
+    if digest_of(data) != digest:
+        raise _damaged(path)
+    return data
 
 
 def is_emitted(folder: Path) -> bool:
@@ -277,10 +302,13 @@ def is_emitted(folder: Path) -> bool:
     """
     try:
         (path,) = card_paths(folder)
-        names = {path.name, *checked_card(path).files}
+        card = checked_card(path)
     except (ValueError, DiagnosticError):
         return False
-    return names == {each.name if _is_regular(each) else "" for each in folder.iterdir()}
+    names = {path.name, *card.files}
+    return card.form not in PYTHON_FORMS and names == {
+        each.name if _is_regular(each) else "" for each in folder.iterdir()
+    }
 
 
 def _is_regular(path: Path) -> bool:

@@ -16,7 +16,8 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.compiler import Program, compile_module
-from qmlir.targets.cpu.package import KERNELS, seal
+from qmlir.targets.cpu.package import KERNELS
+from qmlir.targets.cpu.saved import seal
 from qmlir.text.parsing import parse_module
 
 

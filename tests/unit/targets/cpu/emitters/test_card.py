@@ -95,9 +95,12 @@ def test_a_program_of_any_length(made: Path, tmp_path: Path) -> None:
     command = ["qmlir", "compile", str(made / "net.mlir"), "--length", "batch=1x4", "-o", str(tmp_path / "any")]
     assert run_command(command, "").code == 0
     found = json.loads(run_command(["qmlir", "inspect", str(tmp_path / "any"), "--json"], "").stdout)
-    assert [each["inputs"][0]["shape"] for each in found["parts"]] == [[1, 4], [4, 4]]
+    assert [each["inputs"][0]["shape"] for each in found["programs"]] == [[1, 4], [4, 4]]
+    assert found["parts"] == {"part0": "cpu", "part1": "cpu"}
+    for size in ("kernels", "arena_bytes", "weights_bytes", "code_bytes"):
+        assert found[size] == sum(each[size] for each in found["programs"]) > 0
     text = run_command(["qmlir", "inspect", str(tmp_path / "any")], "").stdout
-    assert [each["digest"] in text for each in found["parts"]] == [True, True]
+    assert [each["digest"] in text for each in (found, *found["programs"])] == [True] * 3
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +190,7 @@ DAMAGES: Mapping[str, Any] = {
                [{"name": "x", "dtype": "float32", "shape": 5, "refuses_nan": False}]),
     "outputs": (None, [{"name": "x", "dtype": "float32", "shape": ["a"], "refuses_nan": False}]),
     "about": (["a"], None, "a"),
+    "parts": (["a"], None, {"a": 5}, {"../a": "cpu"}, {"": "cpu"}, {"a/b": "cpu"}),
     "files": (["a"], None, {"a": 5}, {"../a": "0"}, {"/a": "0"}, {"a/../../b": "0"}, {"": "0"}, {"a\\b": "0"}),
 }  # fmt: skip
 """Values that a field of a card cannot have."""
@@ -207,11 +211,11 @@ def test_fields_of_a_card(name: str, tmp_path: Path) -> None:
 def test_another_version(tmp_path: Path) -> None:
     emitted = emit_ahead(loops(), "c", "net")
     emitted.save(tmp_path)
-    for version in (2, None, "1", [1] * 100):
+    for version in (1, 3, None, "2", [1] * 100):
         (tmp_path / "net.json").write_text(json.dumps({**json.loads(emitted.card.json()), "version": version}))
         done = run_command(["qmlir", "inspect", str(tmp_path)], "")
         assert (done.code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-        assert "and this qmlir reads 1" in done.stderr
+        assert "and this qmlir reads 2" in done.stderr
         assert len(done.stderr) < len(str(tmp_path)) + 100
 
 
@@ -235,7 +239,7 @@ def test_two_programs_in_a_folder(tmp_path: Path) -> None:
     for each in emitted:
         each.save(tmp_path)
     found = json.loads(run_command(["qmlir", "inspect", str(tmp_path), "--json"], "").stdout)
-    assert [part["digest"] for part in found["parts"]] == [each.card.digest for each in emitted]
+    assert [part["digest"] for part in found["programs"]] == [each.card.digest for each in emitted]
     (tmp_path / "second.c").write_text("")
     done = run_command(["qmlir", "inspect", str(tmp_path)], "")
     assert done.stderr == f"error: {tmp_path}/second.c is damaged: it is not what was written with the program\n"
@@ -280,7 +284,7 @@ KEPT: Mapping[str, Callable[[Path], None]] = {
     "a folder more": emitted_and(lambda folder: (folder / "src").mkdir()),
     "another program": emitted_and(lambda folder: emit_ahead(loops(), "c", "other").save(folder)),
     "a card of another version": emitted_and(
-        lambda folder: (folder / "net.json").write_text('{"format": "qmlir-program", "version": 2}')
+        lambda folder: (folder / "net.json").write_text('{"format": "qmlir-program", "version": 3}')
     ),
 }
 

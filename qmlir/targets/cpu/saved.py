@@ -1,0 +1,147 @@
+"""Folders of saved programs and their cards: sealed when they are written, checked before anything of them is run.
+
+Nothing is read but what the card names, by its digest. A program of several has a folder for each part, with a card of
+its own, of which the card of the whole has the digest. Only what Python and numba keep in `__pycache__` may lie beside:
+it comes from who imports the package, and is not read here.
+"""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.targets.cpu.emitters.card import (
+    PYTHON_FORMS,
+    ProgramCard,
+    card_paths,
+    checked_card,
+    checked_file,
+    code_bytes,
+    named_form,
+    read_card,
+)
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, SOURCE, read_objects, source_of
+from qmlir.targets.cpu.package import CARD, RUNTIME
+
+LENGTHS = "lengths.json"
+"""What a program of any length says of itself: it is a package of several."""
+
+MODULE = "module.mlir"
+"""The partitioned module of a program of several targets."""
+
+_PYCACHE, _KEPT_CODE = "__pycache__", (".pyc", ".nbi", ".nbc")
+"""Where Python and numba keep what they have compiled, and how the names of such files end."""
+
+
+def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
+    """Write down in the card of a package the size of its machine code, the digest of each file, and `about`."""
+    path = folder / CARD
+    if not path.is_file():
+        return
+    code = None
+    if (folder / FILE).is_file():
+        header, objects = read_objects(folder / FILE)
+        ends = list(itertools.accumulate(header["sizes"], initial=0))
+        code = sum(code_bytes(objects[start:end]) for start, end in itertools.pairwise(ends))
+    files = {name: (folder / name).read_bytes() for name in _names_in(folder) if name != CARD}
+    path.write_text(read_card(path).sealed(files, code, about).json(), encoding="utf-8")
+
+
+def seal_parts(folder: Path, card: ProgramCard, about: Mapping[str, Any] | None = None) -> None:
+    """Write the card of a program of several: it has the digests of its files and of the cards of `card.parts`.
+
+    Its sizes are those of all parts that have a card: they are in memory together, and run one after the other.
+    """
+    names = [path.name for path in folder.iterdir() if path.is_file()]
+    cards = {
+        f"{part}/{CARD}": read_card(folder / part / CARD) for part in card.parts if (folder / part / CARD).is_file()
+    }
+    files = {name: (folder / name).read_bytes() for name in sorted([*names, *cards])}
+    codes = [each.code_bytes for each in cards.values()]
+    known = [code for code in codes if code is not None]
+    card = replace(
+        card,
+        kernels=sum(each.kernels for each in cards.values()),
+        arena_bytes=sum(each.arena_bytes for each in cards.values()),
+        weights_bytes=sum(each.weights_bytes for each in cards.values()),
+        stack_bytes=max((each.stack_bytes for each in cards.values()), default=0),
+    )
+    code = sum(known) if known and len(known) == len(codes) else None
+    (folder / CARD).write_text(card.sealed(files, code, about).json(), encoding="utf-8")
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The files in a package, but for what Python and numba keep beside it, which is not read from a saved program."""
+    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
+    return [path.as_posix() for path in paths if path.parent.name != _PYCACHE or path.suffix not in _KEPT_CODE]
+
+
+def is_program(folder: Path) -> bool:
+    """Whether `folder` is meant as a saved program: who reads it says what is wrong with it."""
+    if (folder / LENGTHS).is_file() or (source_of(folder).is_file() and (folder / RUNTIME).is_dir()):
+        return True
+    return (folder / CARD).is_file() and (named_form(folder / CARD) in PYTHON_FORMS or (folder / MODULE).is_file())
+
+
+def checked_program(folder: Path) -> ProgramCard:
+    """The card of a saved program, whose files are those that were written, and no others.
+
+    Those of its parts have cards of their own, which are not read here. Raises `DiagnosticError`.
+    """
+    path = folder / CARD
+    if not path.is_file():
+        if is_program(folder):
+            raise text_error(f"{folder} has no card, {CARD}: it was changed, or saved by an earlier qmlir")
+        raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
+    card = checked_card(path)
+    parts = saved_parts(card)
+    for name in _names_in(folder):
+        if name != CARD and name not in card.files and name.partition("/")[0] not in parts:
+            raise text_error(f"{folder / name} was not written with the program: its card does not name it")
+    return card
+
+
+def saved_parts(card: ProgramCard) -> list[str]:
+    """The parts of a program that are folders with a card of their own."""
+    return [part for part in card.parts if f"{part}/{CARD}" in card.files]
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether `folder` has a program that was saved, as it was written, and nothing else."""
+    try:
+        return (folder / CARD).is_file() and cards_in(folder)[0].form in PYTHON_FORMS
+    except DiagnosticError:
+        return False
+
+
+def cards_in(folder: Path) -> list[ProgramCard]:
+    """The checked cards of the programs in a folder: of a saved one its own, then those of its parts.
+
+    Raises `DiagnosticError` where files are not those that were written.
+    """
+    if (folder / CARD).is_file() or is_program(folder):
+        card = checked_program(folder)
+        return [card, *(_checked_part(folder / part) for part in saved_parts(card))]
+    return [*map(checked_card, card_paths(folder))]
+
+
+def _checked_part(folder: Path) -> ProgramCard:
+    card = checked_program(folder)
+    if card.parts:
+        raise text_error(f"{folder} is a part of a program, and has parts itself: no program is written so")
+    return card
+
+
+def copy_program(folder: Path, card: ProgramCard, target: Path) -> None:
+    """Copy the files that a card names into another folder. Raises `DiagnosticError` for one that is another by now."""
+    for name, digest in card.files.items():
+        file = target / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(checked_file(folder / name, digest))
+
+
+def part_name(place: int) -> str:
+    """The folder of the program of one capacity."""
+    return f"part{place}"
