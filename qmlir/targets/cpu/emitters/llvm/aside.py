@@ -57,8 +57,14 @@ def machine_of(triple: str, cpu: str, features: str) -> Any:
 
 
 def main(*machine: str) -> None:
-    """Compile the module on standard input, and write the object to standard output."""
-    sys.stdout.buffer.write(compiled(sys.stdin.read(), machine_of(*machine)))
+    """Compile the module on standard input, and write the object to standard output.
+
+    Its sections are read once: for some triples LLVM writes what it ends the process for when it reads it.
+    """
+    data = compiled(sys.stdin.read(), machine_of(*machine))
+    for section in llvm.ObjectFileRef.from_data(data).sections():
+        section.size()
+    sys.stdout.buffer.write(data)
 
 
 def compiled_aside(text: str, triple: str, cpu: str, features: str) -> tuple[bytes | None, str]:
@@ -72,4 +78,4 @@ def reason_in(said: str) -> str:
     """The part of what LLVM has said that tells why it has ended, cut off where it is long."""
     found = _REASON.search(said)
     lines = [line for line in said.splitlines() if line.strip()]
-    return " ".join((found[0] if found else lines[-1] if lines else "it says nothing").split())[:200]
+    return " ".join((found[0] if found else lines[-1] if lines else "it ends without a word").split())[:200]

@@ -318,6 +318,7 @@ def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.C
         ("armv7-linux-gnueabihf", "", "+soft-float", "'armv7-linux-gnueabihf': LLVM ERROR: Do not know how to soften"),
         ("riscv64-linux-gnu", "generic-rv32", "", "LLVM ERROR: RV64 target requires an RV64 CPU"),
         ("x86_64-linux-gnu-coff", "", "", "LLVM makes no code for the triple 'x86_64-linux-gnu-coff': Assertion"),
+        ("spirv64", "", "", "LLVM makes no code for the triple 'spirv64': "),
         ("nvptx64-nvidia-cuda", "", "", "LLVM makes no code for the triple 'nvptx64-nvidia-cuda': "),
         ("x86_64-linux-gnu", "", "avx2", "'avx2' is not written as the features of a machine is: +dotprod,-fullfp16"),
         ("x86_64-linux-gnu", "", "+avx2,", "'+avx2,' is not written as"),
