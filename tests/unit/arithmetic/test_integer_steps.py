@@ -1,0 +1,164 @@
+"""Products and shifts in the place of requantizations: the reference functions at every step and beside it, at random
+places and, for 16 bits, everywhere; and wrong numbers are found out."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.integer_steps import IntegerSteps, StepPlaces, apply_steps, fit_steps, steps_of, steps_on_grid
+from qmlir.arithmetic.requantization import requantize_f32, requantize_qlinear, requantize_single_round
+
+LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
+
+WAYS: dict[str, Callable[..., Array]] = {"f32": requantize_f32, "qlinear": requantize_qlinear}
+
+
+def _requantization(way: str, multipliers: Array, zero_point: int, bits: int = 8) -> Callable[[Array], Array]:
+    factors = multipliers.astype(np.float32)[:, None]
+    return lambda accumulators: WAYS[way](accumulators, factors, zero_point, LIMITS[bits])
+
+
+def _ends(range_: tuple[int, int], channels: int) -> tuple[Any, Any]:
+    return np.full(channels, range_[0]), np.full(channels, range_[1])
+
+
+def _around(steps: StepPlaces, range_: tuple[int, int]) -> Array:
+    """The steps and what is next to them."""
+    places = np.concatenate([steps.reached[0] + move for move in (-1, 0, 1)], axis=1)
+    return np.clip(places, *range_)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_found_is_the_reference_everywhere(way: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    found = 0
+    for _ in range(8):
+        channels = int(rng.choice([1, 3, 16]))
+        range_ = -int(2 ** rng.uniform(3, 19)), int(2 ** rng.uniform(3, 19))
+        multipliers = 2.0 ** rng.uniform(-2, 2, channels) * 256 / (range_[1] - range_[0]) * rng.choice([1, -1])
+        function = _requantization(way, multipliers, int(rng.integers(-128, 128)))
+        sign = int(np.sign(multipliers[0]))
+        ends = sorted((range_[0] * sign, range_[1] * sign))
+        steps = steps_of(lambda places, f=function, s=sign: f(places * s), *_ends((ends[0], ends[1]), channels))
+        if steps is None or (fitted := fit_steps(steps)) is None:
+            continue
+        found += 1
+        for places in (_around(steps, (ends[0], ends[1])), rng.integers(ends[0], ends[1] + 1, (channels, 5000))):
+            np.testing.assert_array_equal(apply_steps(fitted, places), function(places * sign))
+    assert found >= 3  # of 8; the others have ties that no sum and shift has
+
+
+def test_every_accumulator_of_16_bits() -> None:
+    rng = np.random.default_rng(0)
+    everything = np.arange(-(1 << 15), 1 << 15)[None]
+    checked = 0
+    for bits, shortest in ((8, -12), (16, -2)):
+        for _ in range(12):
+            multipliers = 2.0 ** rng.uniform(shortest, shortest + 4, 2)
+            function = _requantization("f32", multipliers, int(rng.integers(-20, 20)), bits)
+            steps = steps_of(function, *_ends((-(1 << 15), (1 << 15) - 1), 2))
+            assert steps is not None
+            if (fitted := fit_steps(steps)) is not None:
+                checked += 1
+                np.testing.assert_array_equal(apply_steps(fitted, everything), function(np.repeat(everything, 2, 0)))
+    assert checked >= 12
+
+
+def _mutants(steps: IntegerSteps) -> list[IntegerSteps]:
+    """An addend that is off by what the interval leaves and one more, on both sides; a factor that is; a shift."""
+    return [
+        replace(steps, addends=steps.addends + (1 << steps.shift)),
+        replace(steps, addends=steps.addends - (1 << steps.shift)),
+        replace(steps, factors=[factor + (1 << 16) for factor in steps.factors]),
+        replace(steps, shift=steps.shift + 1),
+    ]
+
+
+def test_wrong_numbers_are_found_out() -> None:
+    function = _requantization("f32", np.array([0.0271828]), 5)
+    steps = steps_of(function, *_ends((-9000, 9000), 1))
+    assert steps is not None
+    fitted = fit_steps(steps)
+    assert fitted is not None
+    places = _around(steps, (-9000, 9000))
+    assert (apply_steps(fitted, places) == function(places)).all()
+    for mutant in _mutants(fitted):
+        assert (apply_steps(mutant, places) != function(places)).any()
+
+
+def test_an_addend_off_by_one_is_found_out_where_the_interval_ends() -> None:
+    """Of a function that leaves one addend only: (7 a + 3) >> 3 over three channels' worth of residues."""
+    places = np.arange(-400, 401)[None]
+    wanted = (places * 7 + 3) >> 3
+    steps = StepPlaces(
+        places[None], wanted, places[None], wanted + 1, int(wanted.min()) - 1, int(wanted.max()) + 1, [(-400, 400)]
+    )
+    exact = IntegerSteps([np.array([7])], np.array([3]), 3, 32, steps.low, steps.high, (-351, 351))
+    np.testing.assert_array_equal(apply_steps(exact, places), wanted)
+    for off in (-1, 1):
+        assert (apply_steps(replace(exact, addends=exact.addends + off), places) != wanted).any()
+    found = fit_steps(steps)
+    assert found is not None
+    np.testing.assert_array_equal(apply_steps(found, places), wanted)
+
+
+def test_the_integer_mode_is_found_again() -> None:
+    """What is a sum and a shift is found as one, whatever its numbers are."""
+    function = lambda places: requantize_single_round(places, 1518500250, 39, -3, (-128, 127))  # noqa: E731
+    steps = steps_of(function, *_ends((-100_000, 100_000), 1))
+    assert steps is not None
+    fitted = fit_steps(steps, offset=-3)
+    assert fitted is not None
+    places = np.arange(-100_000, 100_001)[None]
+    np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
+
+
+def test_ties_to_even_have_no_sum_and_shift() -> None:
+    steps = steps_of(_requantization("f32", np.array([0.5]), 0), *_ends((-200, 200), 1))
+    assert steps is not None
+    assert fit_steps(steps) is None
+
+
+def test_channels_share_an_addend_where_they_may() -> None:
+    multipliers = np.array([0.00271, 0.00917, 0.03141])
+    steps = steps_of(_requantization("f32", multipliers, 7), *_ends((-20_000, 20_000), 3))
+    assert steps is not None
+    fitted = fit_steps(steps, offset=7)
+    assert fitted is not None
+    assert len(fitted.factors[0]) == 3
+    assert fitted.addends.tolist() == [(7 << fitted.shift) + (1 << fitted.shift - 1)]
+
+
+def test_a_channel_that_never_comes_so_far_is_held_at_its_ends() -> None:
+    """One of two channels has few steps: it is neither clamped nor free."""
+    function = _requantization("f32", np.array([0.8137, 0.00113]), 0)
+    steps = steps_of(function, *_ends((-500, 500), 2))
+    assert steps is not None
+    fitted = fit_steps(steps)
+    assert fitted is not None
+    places = np.repeat(np.arange(-500, 501)[None], 2, axis=0)
+    np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
+
+
+def test_constants_have_no_steps() -> None:
+    assert steps_of(_requantization("f32", np.array([1e-9]), 3), *_ends((-500, 500), 1)) is None
+    assert steps_on_grid(np.full((1, 9), 4), [np.arange(9)]) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_of_two_bytes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (each.reshape(-1) for each in np.meshgrid(np.arange(-128, 128), np.arange(-100, 156), indexing="ij"))
+    scales = (2.0 ** rng.uniform(-7, -5, 3)).astype(np.float32)
+    total = a.astype(np.float32) * scales[0] + b.astype(np.float32) * scales[1]
+    wanted = np.clip(np.rint(total / scales[2]), -90, 90).astype(np.int64)[None]
+    steps = steps_on_grid(wanted, [a, b])
+    assert steps is not None
+    fitted = fit_steps(steps)
+    assert fitted is not None
+    np.testing.assert_array_equal(apply_steps(fitted, a[None], b[None]), wanted)
