@@ -1,4 +1,4 @@
-"""Models of MLPerf Tiny as C on a Cortex-M4: flash and RAM, and the interpreter's integers on an emulated board.
+"""Models of MLPerf Tiny as C on Cortex-M4 and M3: flash and RAM, and the interpreter's integers on emulated boards.
 
 `python -m benchmarks.objects --microcontroller`. A program of a start, the emitted C and a main that reads inputs and
 writes outputs by semihosting is linked by the GNU toolchain and run by QEMU. Flash is all of its image. RAM is its
@@ -10,6 +10,7 @@ kernels `-O3`). It leaves out start, libraries and stack, which ours have. It is
 table of a Cortex-M4, and tensors, most of it, don't depend on the processor.
 """
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,9 +39,29 @@ NAME = "model"
 CALIBRATING, SAMPLES = 16, 4
 
 _OPTIONS = (
-    "-std=c99", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-Os", "-ffp-contract=off",
-    "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections", "-nostartfiles", "--specs=nosys.specs",
+    "-std=c99", "-mthumb", "-Os", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections",
+    "-nostartfiles", "--specs=nosys.specs",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A processor: what the compiler is told, the board of QEMU that has it, and whose loops the C has."""
+
+    name: str
+    options: Sequence[str]
+    machine: str
+    cpu: str = ""
+
+
+M4 = Chip("Cortex-M4", ("-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "mps2-an386")
+M3 = Chip("Cortex-M3", ("-mcpu=cortex-m3", "-mfloat-abi=soft"), "mps2-an385", "cortex-m3")
+"""It has no floats: what computes on them calls functions of the compiler's library."""
+
+_OF_FLOATS = re.compile(
+    r"\b__aeabi_(?:[fd](?:add|sub|rsub|mul|div|neg|cmp\w+|2\w+)|u?[il]2[fd]|c[fdr]\w+)$", re.MULTILINE
+)
+"""The names of these functions: `__aeabi_fmul`, `__aeabi_d2f`, `__aeabi_i2f`; `__aeabi_ldivmod` is of integers."""
 
 _BAR = 0.8
 """Of TensorFlow Lite Micro's memory."""
@@ -120,6 +141,8 @@ class TinyModel:
     made: Callable[[Path], str | Path | ModelProto]
     shape: Sequence[int]
     peer: Peer
+    has_floats: bool = False
+    """Whether something is left that is no function of integers by one float: a softmax."""
 
 
 def _keywords(models: Path) -> ModelProto:
@@ -157,7 +180,7 @@ def _keywords(models: Path) -> ModelProto:
 _KB = 1024
 TINY_MODELS: Mapping[str, TinyModel] = {
     "resnet8_cifar": TinyModel(lambda models: models / "resnet8_cifar.onnx", (1, 3, 32, 32), Peer(131.94, 54.51)),
-    "ds_cnn": TinyModel(_keywords, (1, 1, 49, 10), Peer(93.55, 27.48)),
+    "ds_cnn": TinyModel(_keywords, (1, 1, 49, 10), Peer(93.55, 27.48), has_floats=True),
 }
 """Image classification and keyword spotting."""
 
@@ -218,15 +241,18 @@ class Board:
 
     outputs: list[list[Array]]
 
+    of_floats: Sequence[str]
+    """Functions of the compiler's library that it calls to compute on floats."""
 
-def on_board(module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequence[Array]) -> Board:
-    """A program of a module on the emulated board, of outputs of the types and shapes of `outputs`.
+
+def on_board(module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequence[Array], chip: Chip = M4) -> Board:
+    """A program of a module on an emulated board, of outputs of the types and shapes of `outputs`.
 
     Raises `CalledProcessError` where it is not linked, or does not run to its end.
     """
     with TemporaryDirectory(prefix="qmlir-board-") as name:
         folder = Path(name)
-        qmlir.emit(module, name=NAME).save(folder)
+        qmlir.emit(module, name=NAME, cpu=chip.cpu).save(folder)
         (folder / "main.c").write_text(_main(samples[0], outputs, len(samples)))
         (folder / "board.ld").write_text(_SCRIPT)
         (folder / "in").write_bytes(b"".join(array.tobytes() for sample in samples for array in sample))
@@ -236,13 +262,17 @@ def on_board(module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequ
                 command, cwd=folder, check=True, timeout=300, stdout=subprocess.PIPE, text=True
             ).stdout
 
-        run(COMPILER, *_OPTIONS, "-T", "board.ld", "main.c", f"{NAME}.c", "-o", "program", "-lm")
+        options = (*chip.options, *_OPTIONS)
+        run(COMPILER, *options, "-T", "board.ld", "main.c", f"{NAME}.c", "-o", "program", "-lm")
+        run(COMPILER, *options, "-c", f"{NAME}.c")
+        called = run(COMPILER.replace("gcc", "nm"), "-u", f"{NAME}.o")
         text, data, bss = map(int, run(COMPILER.replace("gcc", "size"), "program").splitlines()[1].split()[:3])
         host = ("-nographic", "-semihosting-config", "enable=on,target=native")
-        run(EMULATOR, "-M", "mps2-an386", *host, "-kernel", "program")
+        run(EMULATOR, "-M", chip.machine, *host, "-kernel", "program")
         given = (folder / "out").read_bytes()
     (stack,) = np.frombuffer(given, np.uint32, 1, len(given) - 4).tolist()
-    return Board(text + data, data + bss + stack, stack, list(outputs_in(given[:-4], outputs)))
+    read = list(outputs_in(given[:-4], outputs))
+    return Board(text + data, data + bss + stack, stack, read, _OF_FLOATS.findall(called))
 
 
 def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRow]:
@@ -263,9 +293,15 @@ def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRo
         store_ports(module)
         samples = [[rng.integers(-128, 128, model.shape).astype(np.int8)] for _ in range(SAMPLES)]
         wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
-        board = on_board(module, samples, wanted[0])
-        wrong, count = differing_elements(board.outputs, wanted)
-        yield BenchRow("flash", board.flash / _KB, _BAR * model.peer.flash, "KiB", subject=name)
-        yield BenchRow("RAM", board.ram / _KB, _BAR * model.peer.ram, "KiB", subject=name)
-        yield BenchRow("stack of that", board.stack, None, "bytes", subject=name)
-        yield BenchRow("other integers", wrong, 0, f"of {count}", subject=name)
+        for chip in (M4, M3):
+            board = on_board(module, samples, wanted[0], chip)
+            wrong, count = differing_elements(board.outputs, wanted)
+            subject = name if chip is M4 else f"{name}, {chip.name}"
+            bars = (_BAR * model.peer.flash, _BAR * model.peer.ram) if chip is M4 else (None, None)
+            yield BenchRow("flash", board.flash / _KB, bars[0], "KiB", subject=subject)
+            yield BenchRow("RAM", board.ram / _KB, bars[1], "KiB", subject=subject)
+            yield BenchRow("stack of that", board.stack, None, "bytes", subject=subject)
+            yield BenchRow("other integers", wrong, 0, f"of {count}", subject=subject)
+            if chip is M3:
+                most = None if model.has_floats else 0
+                yield BenchRow("functions of floats", len(board.of_floats), most, "called", subject=subject)

@@ -247,6 +247,7 @@ COMPILE = NamedPipeline(
         Stage(
             "fuse",
             f"kernel-propagate-layout,kernel-fuse,kernel-tabulate,kernel-narrow,kernel-analyze-ranges,"
+            f'kernel-requantize-by-integers{{isa="<isa>"}},'
             f"kernel-simplify-rounding,math-expand,{CLEAN}",
             "layouts become channels-last, elementwise chains are fused; accumulators are proven not to overflow",
         ),

@@ -44,6 +44,9 @@ PASSES: Mapping[str, str] = {
     "kernel-pack": "qmlir.targets.cpu.scheduled.kernel_pack:KernelPack",
     "kernel-plan-memory": "qmlir.targets.cpu.scheduled.kernel_plan_memory:KernelPlanMemory",
     "kernel-propagate-layout": "qmlir.passes.integer.kernel_propagate_layout:KernelPropagateLayout",
+    "kernel-requantize-by-integers": (
+        "qmlir.targets.cpu.scheduled.kernel_requantize_by_integers:KernelRequantizeByIntegers"
+    ),
     "kernel-share": "qmlir.targets.cpu.scheduled.kernel_share:KernelShare",
     "kernel-simplify-rounding": "qmlir.passes.integer.kernel_simplify_rounding:KernelSimplifyRounding",
     "kernel-split-rows": "qmlir.targets.cpu.scheduled.kernel_split_rows:KernelSplitRows",
@@ -193,6 +196,7 @@ TREE = Contribution(
     isas={
         "generic": "qmlir.targets.cpu.isa.generic:GENERIC",
         "portable": "qmlir.targets.cpu.isa.portable:PORTABLE",
+        "portable-integer": "qmlir.targets.cpu.isa.portable_integer:PORTABLE_INTEGER",
         "avx2": "qmlir.targets.cpu.isa.avx2:AVX2",
         "avx2-vnni": "qmlir.targets.cpu.isa.avx2_vnni:AVX2_VNNI",
         "avx512-vnni": "qmlir.targets.cpu.isa.avx512_vnni:AVX512_VNNI",

@@ -82,7 +82,7 @@ ENVIRONMENT = default_environment()
             "cse,compile{isa=avx2 threads=2 stages=schedule},dce",
             f"cse,{COMPILE.own_text('schedule', isa='avx2', threads='2')},dce",
         ),
-        ("builtin.module(compile{stages=fuse,bufferize})", COMPILE.own_text("fuse", "bufferize")),
+        ("builtin.module(compile{stages=fuse,bufferize})", COMPILE.own_text("fuse", "bufferize", isa="generic")),
         (
             'compile{tuned="t.json" stages=schedule}',
             COMPILE.own_text("schedule", isa="generic", threads="1", tuned=' tuned="t.json"'),

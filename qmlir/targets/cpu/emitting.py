@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.fingerprint import fingerprint
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.flow import parameter_inputs
@@ -18,6 +18,7 @@ from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import best_isa, resolved_isa
+from qmlir.targets.cpu.isa import isas_of_processors
 from qmlir.targets.cpu.lowered import lowered
 
 
@@ -32,6 +33,20 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
             )
         if port.name in parameters:
             raise op_error(function, f"input '{port.name}' decides on shapes: emitted are known ones, fix its value")
+
+
+def isa_of_text(form: str, cpu: str) -> str:
+    """The instruction set of a form that is text for every machine, that of a processor whose loops differ, if given.
+
+    Raises `DiagnosticError` for a processor that has none of its own.
+    """
+    if not cpu:
+        return form_named(form).isa
+    known = isas_of_processors()
+    if cpu not in known:
+        near = nearest_name(cpu, known)
+        raise text_error(f"'{form}' is for every machine: found cpu {cpu}{near}, loops differ for {', '.join(known)}")
+    return known[cpu]
 
 
 def emit(
@@ -51,18 +66,21 @@ def emit(
     It computes what the interpreter computes, bit for bit but for matrix products and convolutions of floats, whose
     order is another one. `isa` is an instruction set (default: that of the form, which every processor has, or the best
     one of the machine). Machine code is for a `triple` of LLVM (default: this computer's, or WebAssembly's), a `cpu`
-    (`host` is this one; default: any of the triple's) and `features` beside its own. The card
-    of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form, instruction set, triple,
-    processor or feature, for a machine of a form that is for all of them, for a name that C has not, for open sizes,
-    and for what has no such form.
+    (`host` is this one; default: any of the triple's) and `features` beside its own. C is for every machine; a `cpu`
+    of it says whose instructions its loops are made for (`cortex-m3` has none for floats), and the text still compiles
+    for all. The card of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form,
+    instruction set, triple, processor or feature, for a machine of a form that is for all of them, for a name that C
+    has not, for open sizes, and for what has no such form.
     """
     row = form_named(form)
     checked_name(name)
-    given = [f"{key} {value}" for key, value in (("triple", triple), ("cpu", cpu), ("features", features)) if value]
-    if given and not row.is_for_machine:
-        raise text_error(f"'{form}' is for every machine: found {given[0]}, which is for {machine_forms()}")
+    if not row.is_for_machine:
+        if given := [f"{key} {value}" for key, value in (("triple", triple), ("features", features)) if value]:
+            raise text_error(f"'{form}' is for every machine: found {given[0]}, which is for {machine_forms()}")
+        its_own = isa_of_text(form, cpu)
+        isa = isa or its_own
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
-    wanted = isa or row.isa or best_isa(code_target(machine).processor.features)
+    wanted = isa or best_isa(code_target(machine).processor.features)
     return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine, fingerprint(main), about)

@@ -21,7 +21,7 @@ from qmlir.targets.cpu.emitters.ahead import FORMS, form_named, machine_forms
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, ProgramCard, read_card, with_digest
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
 from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.targets.cpu.emitting import emit
+from qmlir.targets.cpu.emitting import emit, isa_of_text
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.package import CARD
 from qmlir.targets.cpu.saved import saved_parts
@@ -109,7 +109,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of machine code without Python: LLVM's triple, aarch64-linux-gnu (default: this computer's)",
     )  # fmt: skip
     parser.add_argument(
-        "--cpu", default="", help="LLVM's name of the processor, cortex-a76, or host (default: any of the triple's)"
+        "--cpu",
+        default="",
+        help="LLVM's name of the processor, cortex-a76, or host (default: any of the triple's); for C one of those "
+        "whose loops differ, cortex-m3 (default: loops for all)",
     )
     parser.add_argument("--features", default="", help="features beside those of the processor: +dotprod,-fullfp16")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
@@ -164,13 +167,18 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _check_machine(arguments: argparse.Namespace) -> None:
-    """Raise `DiagnosticError` for a machine where none is chosen: by a program in Python, or in C."""
+    """Raise `DiagnosticError` for a machine where none is chosen: by a program in Python, or in C, but for a processor
+    whose loops differ."""
     if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
         return
-    given = {"--target-triple": arguments.target_triple, "--cpu": arguments.cpu, "--features": arguments.features}
+    given = {"--target-triple": arguments.target_triple, "--features": arguments.features}
+    if arguments.emit == EMIT_PROGRAM:  # C knows some processors
+        given["--cpu"] = arguments.cpu
     for option, value in given.items():
         if value:
             raise text_error(f"{option} is for --emit {machine_forms()}, found --emit {arguments.emit}")
+    if arguments.emit != EMIT_PROGRAM:
+        isa_of_text(arguments.emit, arguments.cpu)
 
 
 def _check_emission(arguments: argparse.Namespace) -> None:

@@ -1,11 +1,17 @@
-"""Keywords on an emulated Cortex-M4: the interpreter's integers, in less memory than TensorFlow Lite Micro takes."""
+"""Models on emulated boards: the interpreter's integers, in less memory than TensorFlow Lite Micro takes, and without
+functions of floats where the processor has none."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks.microcontroller import COMPILER, EMULATOR, microcontroller_rows
+import qmlir
+from benchmarks.emitted import differing_elements
+from benchmarks.microcontroller import COMPILER, EMULATOR, M3, microcontroller_rows, on_board
+from tests.support.residual import residual_network
 
 
 @pytest.mark.referee
@@ -13,5 +19,23 @@ def test_keywords_fit_and_no_integer_differs() -> None:
     if missing := [command for command in (COMPILER, EMULATOR) if shutil.which(command) is None]:
         pytest.skip(f"not installed: {', '.join(missing)}")
     rows = list(microcontroller_rows(Path(), ["ds_cnn"]))
-    assert [row.what for row in rows] == ["flash", "RAM", "stack of that", "other integers"]
+    each = ["flash", "RAM", "stack of that", "other integers"]
+    assert [row.what for row in rows] == [*each, *each, "functions of floats"]
     assert all(row.verdict in ("met", "") for row in rows)
+
+
+@pytest.mark.referee
+@pytest.mark.parametrize("accumulator", ["i8", ""])
+def test_a_residual_network_has_no_floats_on_a_cortex_m3(accumulator: str) -> None:
+    if missing := [command for command in (COMPILER, EMULATOR) if shutil.which(command) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    module = residual_network(accumulator)
+    rng = np.random.default_rng(2)
+    samples = [[rng.integers(-128, 128, (1, 4, 8, 8)).astype(np.int8)] for _ in range(8)]
+    wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
+    board = on_board(module, samples, wanted[0], M3)
+    assert board.of_floats == []
+    assert differing_elements(board.outputs, wanted)[0] == 0
+    as_before = on_board(module, samples, wanted[0], replace(M3, cpu=""))
+    assert "__aeabi_fmul" in as_before.of_floats  # what the same program calls without
+    assert differing_elements(as_before.outputs, wanted)[0] == 0

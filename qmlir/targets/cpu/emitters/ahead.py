@@ -48,7 +48,7 @@ class AheadForm:
     def target_text(self, machine: AheadMachine) -> str:
         """The machine for a reader."""
         if not self.is_for_machine:
-            return "any machine"
+            return f"any machine, made for {machine.cpu}" if machine.cpu else "any machine"
         target = code_target(machine)
         return " ".join(each for each in (target.triple, target.cpu, target.features) if each)
 

@@ -29,3 +29,8 @@ def instruction_sets() -> Iterator[tuple[str, InstructionSet]]:
         found = row.package.load(row.row, InstructionSet)
         if found is not None:
             yield name, found
+
+
+def isas_of_processors() -> dict[str, str]:
+    """The instruction set of each processor for which C is written with one of its own."""
+    return {processor: name for name, isa in instruction_sets() for processor in isa.processors}

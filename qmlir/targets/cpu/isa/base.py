@@ -80,6 +80,9 @@ class InstructionSet:
     feature_prefixes: tuple[str, ...] = ()
     """How the names of features begin that no processor has without it."""
 
+    processors: tuple[str, ...] = ()
+    """Those for which C is written with it, by the names that compilers have for them."""
+
     bits: int
     """Of a register."""
 
@@ -92,6 +95,9 @@ class InstructionSet:
 
     table_bytes: int = 0
     """The bytes that are looked up in registers at a time, 0 where tables are read from memory."""
+
+    has_floats: bool = True
+    """Whether there are instructions for floats: without, requantizations are computed in integers."""
 
     shift_bits: int = 8
     """The bits of the narrowest lanes that are shifted."""

@@ -249,7 +249,7 @@ func.func private @no_rows() attributes {a = #kernel.schedule<variant = "plain",
 // expected-error @+1 {{no field of a schedule 'columns', there are variant, rows, vectors, lanes, k_unroll, block, prefetch, threads}}
 func.func private @unknown_field() attributes {a = #kernel.schedule<variant = "plain", columns = 2>}
 // -----
-// expected-error @+1 {{no instruction set 'sse', there are generic, portable, avx2}}
+// expected-error @+1 {{no instruction set 'sse', there are generic, portable, portable-integer}}
 func.func private @unknown_isa() attributes {a = #kernel.target<isa = "sse">}
 // -----
 // expected-error @+1 {{threads must be 1 or more, found 0}}

@@ -93,7 +93,9 @@ def _unary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue
     return emit.insert(cast(Any, type(op))(values[0]))
 
 
-_OF_ONE: tuple[type[Operation], ...] = (arith.NegfOp, math.AbsFOp, math.CeilOp, math.FloorOp, math.SqrtOp)
+_OF_ONE: tuple[type[Operation], ...] = (
+    arith.NegfOp, math.AbsFOp, math.CeilOp, math.CountLeadingZerosOp, math.FloorOp, math.SqrtOp,
+)  # fmt: skip
 """The same of one operand."""
 
 _LANEWISE: tuple[type[Operation], ...] = (

@@ -295,8 +295,10 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"libnet.a", "net.h", "net.json"}
 
 
-@pytest.mark.parametrize("form", ["c", "program"])
-@pytest.mark.parametrize("option", ["--target-triple", "--cpu", "--features"])
+@pytest.mark.parametrize(
+    ("option", "form"),
+    [("--target-triple", "c"), ("--features", "c"), ("--target-triple", "program"), ("--cpu", "program")],
+)
 def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "there is none.mlir", "-o", "out", "--emit", form, option, "x"]) == 1
     wanted = f"error: {option} is for --emit object, static, shared, wasm, found --emit {form}\n"
@@ -391,8 +393,23 @@ def test_an_emitter_of_python_where_no_python_is(capsys: pytest.CaptureFixture[s
 
 
 def test_c_is_for_every_machine() -> None:
-    with pytest.raises(DiagnosticError, match="'c' is for every machine: found cpu host, which is for object, static"):
-        qmlir.emit(quantized(2), form="c", cpu="host")
+    with pytest.raises(DiagnosticError, match="'c' is for every machine: found triple x, which is for object, static"):
+        qmlir.emit(quantized(2), form="c", triple="x")
+    with pytest.raises(DiagnosticError, match="'c' is for every machine: found cpu cortex-m33x, did you mean"):
+        qmlir.emit(quantized(2), form="c", cpu="cortex-m33x")
+
+
+def test_a_processor_of_c_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--cpu", "z80"]) == 1
+    found = capsys.readouterr().err
+    assert found.startswith("error: 'c' is for every machine: found cpu z80, loops differ for cortex-m0, ")
+
+
+def test_c_for_a_processor_without_floats(tmp_path: Path) -> None:
+    save_module(quantized(2), tmp_path / "module.mlir")
+    options = ["--emit", "c", "--name", "net", "--cpu", "cortex-m3"]
+    assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), *options]) == 0
+    assert '"any machine, made for cortex-m3"' in (tmp_path / "out" / "net.json").read_text()
 
 
 def test_the_same_object_again() -> None:

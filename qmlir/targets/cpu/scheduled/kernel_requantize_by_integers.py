@@ -1,0 +1,405 @@
+"""`kernel-requantize-by-integers`: what goes from integers to integers by way of floats, in integers alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, TensorType, i8, i32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.type import get_element_type_or_self
+
+from qmlir.analysis.float_chains import Ends, FloatChain, chain_to, ends_in
+from qmlir.analysis.intervals import EXACT_F32, Interval
+from qmlir.analysis.readings import Reading, Structured, determines_iterators, ranges_of, readings_of, rebuilt
+from qmlir.analysis.value_ranges import ValueRanges
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.integer_steps import MOST_PLACES, IntegerSteps, StepPlaces, fit_steps, steps_of, steps_on_grid
+from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.dialects.kernel.contraction import EpilogueOp
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
+from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.ir.builtin_types import dense
+from qmlir.ir.diagnostics import emit_remark, emit_warning
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.isa import instruction_set
+from qmlir.targets.cpu.scheduled.exact_roundings import ExactSteps, NotInIntegers
+
+_EXHAUSTIVE = 1 << 16
+"""A function of one integer with so many values is known by all of them."""
+
+
+_MOST_PLACES = 100
+"""By so many places f32 shifts a number of 24 bits and keeps all of them."""
+
+
+def _limits(interval: Interval, channels: int) -> tuple[Array, Array]:
+    """The bounds of an integer, of each channel where they are known so, as i64."""
+    ends: list[Array] = []
+    for bound, whole in zip((interval.low, interval.high), interval.values, strict=True):
+        array = np.asarray(bound, object)
+        known = array if array.shape == (channels,) else np.full(channels, whole, object)
+        ends.append(known.astype(np.int64))
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The steps of a chain, and whether it falls: its leaf is to be read with the other sign."""
+
+    steps: StepPlaces
+    is_falling: bool = False
+
+
+def _steps_of_one(chain: FloatChain, interval: Interval) -> _Found | None:
+    low, high = _limits(interval, chain.channels)
+    span = int((high - low).max()) + 1
+    if span <= _EXHAUSTIVE and chain.channels * span <= MOST_PLACES:
+        # Whether it turns is seen: nothing needs to be known of the operations.
+        places = np.minimum(low[:, None] + np.arange(span, dtype=np.int64), high[:, None])
+        values = chain.values(places)
+        if values is None:
+            return None
+        change = np.diff(values, axis=1)
+        is_falling = bool((change < 0).any())
+        if is_falling and (change > 0).any():
+            return None
+    else:
+        direction = chain.direction()
+        if direction is None or (direction.min() < 0 < direction.max()):
+            return None
+        is_falling = bool(direction.min() < 0)
+    sign = -1 if is_falling else 1
+
+    def function(places: Any) -> Any:
+        found = chain.values(places * sign)
+        assert found is not None  # nothing but rounding and arithmetic of finite numbers
+        return found
+
+    if chain.values(np.stack([low, high], axis=1)) is None:
+        return None
+    ends = (-high, -low) if is_falling else (low, high)
+    steps = steps_of(function, *ends)
+    return None if steps is None else _Found(steps, is_falling)
+
+
+def _steps_of_two(chain: FloatChain, intervals: Sequence[Interval]) -> _Found | None:
+    """By all pairs."""
+    axes = [np.arange(each.values[0], each.values[1] + 1, dtype=np.int64) for each in intervals]
+    grid = [each.reshape(-1) for each in np.meshgrid(*axes, indexing="ij")]
+    values = chain.values(*(each[None] for each in grid))
+    steps = None if values is None else steps_on_grid(values, grid)
+    return None if steps is None else _Found(steps)
+
+
+def _fitted(chain: FloatChain, ranges: ValueRanges) -> IntegerSteps | None:
+    """The chain as a sum of products and a shift, proven, where there is one."""
+    intervals = [ranges[leaf] for leaf in chain.leaves]
+    if any(each.is_empty for each in intervals):
+        return None
+    spans = [each.values[1] - each.values[0] + 1 for each in intervals]
+    if len(spans) == 1:
+        found = _steps_of_one(chain, intervals[0])
+    elif len(spans) == 2 and chain.channels * spans[0] * spans[1] <= 4 * _EXHAUSTIVE:
+        found = _steps_of_two(chain, intervals)
+    else:
+        return None
+    if found is None:
+        return None
+    offset = chain.end.zero_point.value.data if isinstance(chain.end, RequantizeOp) else None
+    steps = fit_steps(found.steps, offset)
+    if steps is None or not found.is_falling:
+        return steps
+    return IntegerSteps(
+        [-each for each in steps.factors], steps.addends, steps.shift, steps.bits, steps.low, steps.high, steps.reach
+    )
+
+
+def _shifts(chain: FloatChain, ranges: ValueRanges) -> Array | None:
+    """By how many places each channel of a requantization is shifted, where all multipliers are powers of two.
+
+    Nothing but the last rounding rounds then, as f32 holds every accumulator; it has ties, which go to even ones.
+    """
+    end = chain.end
+    if not isinstance(end, RequantizeOp) or end.mode.mode is not Mode.F32:
+        return None
+    multipliers = chain.constant(end.parameters[0])
+    if multipliers is None or not ranges[end.accumulator].within(-EXACT_F32, EXACT_F32):
+        return None
+    fractions, exponents = np.frexp(multipliers.reshape(-1).astype(np.float64))
+    shifts = 1 - exponents.astype(np.int64)
+    is_exact = (fractions == 0.5).all() and np.abs(shifts).max() <= _MOST_PLACES
+    return np.asarray(shifts) if is_exact else None
+
+
+class _Body:
+    """The body of a structured operation, or a block of scalars, whose chains are rewritten one by one."""
+
+    def __init__(self, parent: Structured | None, ranges: ValueRanges):
+        self.parent = parent
+        self.ranges = ranges
+        self.new: list[Reading] = []
+        self.is_changed = False
+
+    def rewrite(self, end: Ends) -> str | None:
+        """Write the chain to `end` in integers: by which way, `None` where it isn't one."""
+        chain = chain_to(end, self.parent)
+        if chain is None or (self.parent is None and chain.axis is not None):
+            return None
+        if chain.axis is not None and self.parent is not None and chain.channels != ranges_of(self.parent)[chain.axis]:
+            return None
+        builder = ArithBuilder(Builder(InsertPoint.before(end)))
+        steps = _fitted(chain, self.ranges)
+        if steps is None and (shifts := _shifts(chain, self.ranges)) is not None:
+            self._by_shifts(chain, shifts, builder)
+            return "by shifts, ties to even"
+        if steps is not None:
+            whole = self._by_steps(chain, steps, builder)
+            way = f"by a product and a shift of {steps.bits} bits, proven at each of {steps.high - steps.low} steps"
+            count(f"chains that became products and shifts of {steps.bits} bits")
+        else:
+            start = end.prev_op
+            known = {leaf: self.ranges[leaf] for leaf in chain.leaves}
+            new = len(self.new)
+            try:
+                whole = ExactSteps(chain, builder, known, partial(self._parameter, chain)).write()
+            except NotInIntegers as reason:
+                while (last := end.prev_op) is not start:
+                    assert last is not None
+                    Rewriter.erase_op(last)
+                self._forget(new)
+                return f"not in integers: {reason}"
+            way = "by every rounding of f32 in 64 bits"
+            count("chains that became roundings of 64 bits")
+        found = whole.to(end.results[0].type).value
+        self._put(end, found)
+        return way
+
+    def _put(self, end: Ends, found: SSAValue) -> None:
+        """Put a value in the place of the result of a chain, of which the ranges are known."""
+        self.ranges.of[found] = self.ranges[end.results[0]]
+        self.is_changed = True
+        _replace(end, found)
+
+    def _by_shifts(self, chain: FloatChain, shifts: Array, builder: ArithBuilder) -> None:
+        """A requantization by powers of two."""
+        old = chain.end
+        assert isinstance(old, RequantizeOp)
+        if (shifts == shifts[0]).all():
+            shift = builder.constant(int(shifts[0]), i8)
+        else:
+            shift = self._parameter(chain, shifts, i8)
+        mode, zero_point = RequantizeAttr.of(Mode.SHIFT, Ties.EVEN), old.zero_point.value.data
+        made = RequantizeOp(old.accumulator, [shift], old.result.type, mode, zero_point, old.limits)
+        self._put(old, builder.insert(made))
+        count("requantizations that became shifts")
+
+    def _by_steps(self, chain: FloatChain, steps: IntegerSteps, builder: ArithBuilder) -> Scalar:
+        word = i32 if steps.bits == 32 else i64
+        total: Scalar | None = None
+        for leaf, factors in zip(chain.leaves, steps.factors, strict=True):
+            value = Scalar(leaf, builder).to(word)
+            product = value * self._number(chain, factors, value, i32)
+            total = product if total is None else total + product
+        assert total is not None
+        total = total + self._number(chain, steps.addends, total, word)
+        whole = total >> steps.shift if steps.shift else total
+        low, high = steps.reach
+        if word == i64 and -(1 << 31) <= low <= high < 1 << 31:
+            whole = whole.to(i32)
+        if low < steps.low:
+            whole = whole.maximum(steps.low)
+        return whole.minimum(steps.high) if high > steps.high else whole
+
+    def _number(self, chain: FloatChain, numbers: Array, like: Scalar, element: IntegerType) -> Scalar:
+        """One number, or an element of one for each channel."""
+        if len(numbers) == 1:
+            return like.constant(int(numbers[0]))
+        return Scalar(self._parameter(chain, numbers, element), like.builder).to(like.type)
+
+    def _parameter(self, chain: FloatChain, numbers: Array, element: IntegerType) -> SSAValue:
+        """A new operand of the operation: an element along the axis of the chain."""
+        assert self.parent is not None
+        assert chain.axis is not None
+        array = np.array(numbers.tolist(), f"i{element.bitwidth // 8}")
+        constant = arith.ConstantOp(dense(array.tobytes(), TensorType(element, array.shape)))
+        set_origins(constant, origins_of(self.parent))
+        Rewriter().insert_op(constant, InsertPoint.before(self.parent))
+        block = self.parent.body.block
+        place = isinstance(self.parent, EpilogueOp) + len(readings_of(self.parent)) + len(self.new)
+        argument = block.insert_arg(element, place)
+        map_ = AffineMap(len(ranges_of(self.parent)), 0, (AffineDimExpr(chain.axis),))
+        self.new.append(Reading(constant.result, map_, argument))
+        return argument
+
+    def _forget(self, kept: int) -> None:
+        """Take back operands that nothing reads."""
+        for reading in self.new[kept:]:
+            assert reading.argument is not None
+            reading.argument.block.erase_arg(reading.argument)
+            assert isinstance(reading.value.owner, Operation)
+            Rewriter.erase_op(reading.value.owner)
+        del self.new[kept:]
+
+    def finish(self) -> Operation | None:
+        """Put the operation together again, without operands that are read no more; `None` for scalars."""
+        parent = self.parent
+        if parent is None:
+            return None
+        block = parent.body.block
+        readings = [*readings_of(parent), *self.new]
+        for reading in list(readings):
+            argument = reading.argument
+            assert argument is not None
+            rest = [each for each in readings if each is not reading]
+            if not argument.uses and determines_iterators(parent, rest):
+                block.erase_arg(argument)
+                readings = rest
+        parent.body.detach_block(block)
+        made = rebuilt(parent, readings, block)
+        made.location = parent.location
+        Rewriter.replace_op(parent, [made], list(made.results))
+        return made
+
+
+def _replace(end: Ends, value: SSAValue) -> None:
+    """Put a value in the place of the result of `end`, which goes with what only it reads."""
+    end.results[0].replace_all_uses_with(value)
+    unused: list[Operation] = [end]
+    while unused:
+        op = unused.pop()
+        if op.parent is None or any(result.uses for result in op.results):
+            continue
+        before = [each.owner for each in op.operands if isinstance(each.owner, Operation)]
+        unused += [each for each in before if each.parent is op.parent and not each.regions]
+        Rewriter.erase_op(op)
+
+
+def _float_steps(op: Operation) -> list[str]:
+    """The operations of a body, or the operation itself, that compute on floats, each name once."""
+    inner = [each for region in op.regions for each in region.walk()] if isinstance(op, Structured) else [op]
+    names = {
+        each.name
+        for each in inner
+        if not isinstance(each, arith.ConstantOp)
+        and not each.name.endswith((".yield", ".return"))
+        and any(isinstance(get_element_type_or_self(value.type), AnyFloat) for value in (*each.operands, *each.results))
+    }
+    if not isinstance(op, Structured) and op.dialect_name() not in ("arith", "math", "kernel", "linalg"):
+        return []
+    return sorted(names)
+
+
+def _outermost(block: Block) -> Iterator[Operation]:
+    """The structured operations and the scalars of a function, loops included."""
+    for op in list(block.ops):
+        if isinstance(op, Structured) or not op.regions:
+            yield op
+        else:
+            for region in op.regions:
+                for each in region.blocks:
+                    yield from _outermost(each)
+
+
+def _rewrite(function: FuncOp) -> None:
+    ranges = ValueRanges(function) if ends_in(function.walk()) else None
+    for op in _outermost(function.body.block):
+        parent = op if isinstance(op, Structured) else None
+        inner = list(op.body.block.ops) if isinstance(op, Structured) else [op]
+        chains = ends_in(inner)
+        if not chains or ranges is None or (isinstance(op, EpilogueOp) and op.result is None):
+            continue
+        body = _Body(parent, ranges)
+        ways = [way for each in chains if (way := body.rewrite(each)) is not None]
+        made = body.finish() if body.is_changed else op
+        if ways and made is not None:
+            emit_remark(made, f"requantizes {'; '.join(ways)}")
+
+
+@dataclass(frozen=True)
+class KernelRequantizeByIntegers(ModulePass):
+    """Compute in integers what begins and ends with integers and goes by way of floats, every integer as before.
+
+    It is for processors without floats: with `isa`, nothing is done for an instruction set that has some. A chain of
+    floats, from integers to an integer, is written in the first of these ways that gives its integers:
+
+    1. `(a * M + B) >> s`, clamped, in 32 bits or 64, of one integer or two. It has at most as many steps as there are
+       results, so it is proven by the accumulators where the chain has its steps, over their proven range, in each
+       channel. Channels may have `M` and `B` of their own.
+    2. Shifts with ties to even, where multipliers are powers of two: no floor has these ties.
+    3. Every rounding of f32, in 64 bits: products and sums of significands are exact, and rounded to 24 bits by their
+       leading zeros.
+
+    What isn't such a chain, or does not fit 64 bits, stays as it is, and a warning names the operations on floats. A
+    remark says which way each chain went.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi8> {
+      %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
+      %m = arith.constant dense<[0.2718, 0.7142]> : tensor<2xf32>
+      // remark: requantizes by a product and a shift of 32 bits, proven at each of 255 steps
+      %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) epilogue(%m : tensor<2xf32>) -> tensor<1x2xi8>
+          attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+      ^bb0(%acc: i32, %f: f32):
+        %1 = kernel.requantize %acc, %f {
+          mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 127
+        } : i32, f32 -> i8
+        kernel.yield %1 : i8
+      }
+      func.return %0 : tensor<1x2xi8>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi8> {
+      %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
+      %m = arith.constant dense<[0.2718, 0.7142]> : tensor<2xf32>
+      %0 = arith.constant dense<[284998, 748983]> : tensor<2xi32>
+      %1 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) epilogue(%0 : tensor<2xi32>) -> tensor<1x2xi8>
+          attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+      ^bb0(%acc: i32, %2: i32):
+        %3 = arith.muli %acc, %2 : i32
+        %4 = arith.constant 3670016 : i32
+        %5 = arith.addi %3, %4 : i32
+        %6 = arith.constant 20 : i32
+        %7 = arith.shrsi %5, %6 : i32
+        %8 = arith.constant -128 : i32
+        %9 = arith.maxsi %7, %8 : i32
+        %10 = arith.constant 127 : i32
+        %11 = arith.minsi %9, %10 : i32
+        %12 = arith.trunci %11 : i32 to i8
+        kernel.yield %12 : i8
+      }
+      func.return %1 : tensor<1x2xi8>
+    }
+    ```
+    """
+
+    name = "kernel-requantize-by-integers"
+
+    isa: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.isa and instruction_set(resolved_isa(self.isa)).has_floats:
+            return
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _rewrite(function)
+                for each in _outermost(function.body.block):
+                    if names := _float_steps(each):
+                        emit_warning(each, f"computes on floats: {', '.join(names)}")
