@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -54,7 +54,8 @@ class Chip:
     cpu: str = ""
 
 
-M4 = Chip("Cortex-M4", ("-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "mps2-an386")
+M4_PLAIN = Chip("Cortex-M4 by C for all", ("-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "mps2-an386")
+M4 = replace(M4_PLAIN, name="Cortex-M4", cpu="cortex-m4")
 M3 = Chip("Cortex-M3", ("-mcpu=cortex-m3", "-mfloat-abi=soft"), "mps2-an385", "cortex-m3")
 """It has no floats: what computes on them calls functions of the compiler's library."""
 
@@ -65,6 +66,9 @@ _OF_FLOATS = re.compile(
 
 _BAR = 0.8
 """Of TensorFlow Lite Micro's memory."""
+
+_MOST_STEPS, _INSTRUCTIONS_OF_A_STEP = 0xFFFFFF, 40
+"""The timer of the processor begins with the one; QEMU counts a nanosecond an instruction, and this board 25 MHz."""
 
 _STACK_BYTES, _PAINT = 16384, 0xA5
 """What is painted before a run, and by what."""
@@ -96,8 +100,12 @@ void start(void) {
   for (byte = bss_begin; byte < bss_end; byte++) *byte = 0;
   *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20; /* floats */
   __asm__ volatile("dsb\\n isb");
+  *(volatile uint32_t *)0xE000E014u = 0xFFFFFFu; /* the timer counts down */
+  *(volatile uint32_t *)0xE000E010u = 5u;
   main();
 }
+
+#define STEPS ((volatile uint32_t *)0xE000E018u)
 
 __attribute__((section(".vectors"), used)) static const void *const vectors[2] = {stack_top, (const void *)start};
 
@@ -212,18 +220,21 @@ def _main(inputs: Sequence[Array], outputs: Sequence[Array], samples: int) -> st
     write = [f"    moved(5, target, {name}.bytes, {each.nbytes});" for name, each in written]
     body = [
         '  int source = opened("in", 2, 1), target = opened("out", 3, 5), sample, wrong;',
-        "  uint32_t used;",
+        "  uint32_t used, steps = 0;",
         f"  volatile unsigned char *low = stack_top - {_STACK_BYTES}, *byte, *here = __builtin_frame_address(0);",
         f"  for (byte = low; byte < here - 64; byte++) *byte = {_PAINT};",
         f"  for (sample = 0; sample < {samples}; sample++) {{",
         *read,
+        "    *STEPS = 0; /* it begins anew */",
         f"    wrong = {NAME}_run({given});",
+        f"    steps = {_MOST_STEPS} - *STEPS;",
         "    if (wrong) ended((uint32_t)wrong);",
         *write,
         "  }",
         f"  for (byte = low; *byte == {_PAINT}; byte++) {{}}",
         "  used = (uint32_t)(stack_top - byte);",
         "  moved(5, target, &used, 4);",
+        "  moved(5, target, &steps, 4);",
         "  ended(0);",
         "  return 0;",
     ]
@@ -238,6 +249,9 @@ class Board:
     ram: int
     stack: int
     """Of the RAM, what a run took of the stack."""
+
+    instructions: int
+    """Those of the last run."""
 
     outputs: list[list[Array]]
 
@@ -267,12 +281,13 @@ def on_board(module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequ
         run(COMPILER, *options, "-c", f"{NAME}.c")
         called = run(COMPILER.replace("gcc", "nm"), "-u", f"{NAME}.o")
         text, data, bss = map(int, run(COMPILER.replace("gcc", "size"), "program").splitlines()[1].split()[:3])
-        host = ("-nographic", "-semihosting-config", "enable=on,target=native")
+        host = ("-icount", "shift=0", "-nographic", "-semihosting-config", "enable=on,target=native")
         run(EMULATOR, "-M", chip.machine, *host, "-kernel", "program")
         given = (folder / "out").read_bytes()
-    (stack,) = np.frombuffer(given, np.uint32, 1, len(given) - 4).tolist()
-    read = list(outputs_in(given[:-4], outputs))
-    return Board(text + data, data + bss + stack, stack, read, _OF_FLOATS.findall(called))
+    stack, steps = np.frombuffer(given, np.uint32, 2, len(given) - 8).tolist()
+    read = list(outputs_in(given[:-8], outputs))
+    count = steps * _INSTRUCTIONS_OF_A_STEP
+    return Board(text + data, data + bss + stack, stack, count, read, _OF_FLOATS.findall(called))
 
 
 def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRow]:
@@ -293,7 +308,7 @@ def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRo
         store_ports(module)
         samples = [[rng.integers(-128, 128, model.shape).astype(np.int8)] for _ in range(SAMPLES)]
         wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
-        for chip in (M4, M3):
+        for chip in (M4, M4_PLAIN, M3):
             board = on_board(module, samples, wanted[0], chip)
             wrong, count = differing_elements(board.outputs, wanted)
             subject = name if chip is M4 else f"{name}, {chip.name}"
@@ -301,6 +316,7 @@ def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRo
             yield BenchRow("flash", board.flash / _KB, bars[0], "KiB", subject=subject)
             yield BenchRow("RAM", board.ram / _KB, bars[1], "KiB", subject=subject)
             yield BenchRow("stack of that", board.stack, None, "bytes", subject=subject)
+            yield BenchRow("instructions of a run", board.instructions / 1e6, None, "millions", subject=subject)
             yield BenchRow("other integers", wrong, 0, f"of {count}", subject=subject)
             if chip is M3:
                 most = None if model.has_floats else 0

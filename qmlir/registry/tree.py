@@ -203,6 +203,7 @@ TREE = Contribution(
         "neon": "qmlir.targets.cpu.isa.neon:NEON",
         "neon-dotprod": "qmlir.targets.cpu.isa.neon_dotprod:NEON_DOTPROD",
         "wasm-simd": "qmlir.targets.cpu.isa.wasm_simd:WASM_SIMD",
+        "armv7e-m": "qmlir.targets.cpu.isa.armv7e_m:ARMV7E_M",
     },
     variants={
         "u8s8_dot": "qmlir.targets.cpu.variants.bytes:U8S8_DOT",

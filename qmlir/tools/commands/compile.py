@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cpu",
         default="",
         help="LLVM's name of the processor, cortex-a76, or host (default: any of the triple's); for C one of those "
-        "whose loops differ, cortex-m3 (default: loops for all)",
+        "whose loops differ, cortex-m4 (default: loops for all)",
     )
     parser.add_argument("--features", default="", help="features beside those of the processor: +dotprod,-fullfp16")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")

@@ -10,7 +10,7 @@ import pytest
 
 import qmlir
 from benchmarks.emitted import differing_elements
-from benchmarks.microcontroller import COMPILER, EMULATOR, M3, microcontroller_rows, on_board
+from benchmarks.microcontroller import COMPILER, EMULATOR, M3, M4, microcontroller_rows, on_board
 from tests.support.residual import residual_network
 
 
@@ -19,9 +19,26 @@ def test_keywords_fit_and_no_integer_differs() -> None:
     if missing := [command for command in (COMPILER, EMULATOR) if shutil.which(command) is None]:
         pytest.skip(f"not installed: {', '.join(missing)}")
     rows = list(microcontroller_rows(Path(), ["ds_cnn"]))
-    each = ["flash", "RAM", "stack of that", "other integers"]
-    assert [row.what for row in rows] == [*each, *each, "functions of floats"]
+    each = ["flash", "RAM", "stack of that", "instructions of a run", "other integers"]
+    assert [row.what for row in rows] == [*each, *each, *each, "functions of floats"]
     assert all(row.verdict in ("met", "") for row in rows)
+    own, for_all, _ = (row.figure for row in rows if row.what == "instructions of a run")
+    assert own < for_all / 3  # 12.5 and 66.9 million
+
+
+@pytest.mark.referee
+@pytest.mark.parametrize("options", [(), ("-mcpu=cortex-m3", "-mfloat-abi=soft", "-mfpu=auto")])
+def test_products_of_pairs_are_those_of_plain_c(options: tuple[str, ...]) -> None:
+    """One text for a processor that has them, and for one that has not."""
+    if missing := [command for command in (COMPILER, EMULATOR) if shutil.which(command) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    module = residual_network("i8")
+    rng = np.random.default_rng(3)
+    samples = [[rng.integers(-128, 128, (1, 4, 8, 8)).astype(np.int8)] for _ in range(8)]
+    samples[0][0][:] = -128
+    wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
+    board = on_board(module, samples, wanted[0], replace(M4, options=options or M4.options))
+    assert differing_elements(board.outputs, wanted)[0] == 0
 
 
 @pytest.mark.referee

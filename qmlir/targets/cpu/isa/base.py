@@ -97,7 +97,11 @@ class InstructionSet:
     """The bytes that are looked up in registers at a time, 0 where tables are read from memory."""
 
     has_floats: bool = True
-    """Whether there are instructions for floats: without, requantizations are computed in integers."""
+    """Whether there are instructions for floats."""
+
+    requantizes_by_floats: bool = True
+    """Whether integers are rescaled by floats, or in integers alone, with the same results: where there are no
+    instructions for floats, or where they are slower."""
 
     shift_bits: int = 8
     """The bits of the narrowest lanes that are shifted."""

@@ -91,6 +91,11 @@ def takes_bytes(op: ContractionOp) -> bool:
     return _is_of_bytes(op) and not is_depthwise(op)
 
 
+def takes_signed_bytes(op: ContractionOp) -> bool:
+    """Whether, besides, the bytes of `x` have a sign."""
+    return takes_bytes(op) and op.input_unsigned is None
+
+
 def has_offset_bytes(op: ContractionOp) -> bool:
     """Whether it is a product of matrices of bytes, whose weights without their one zero point are no signed bytes."""
     elements = [as_integer(shaped(each)[1]) for each in (op.x, op.w)]

@@ -8,5 +8,6 @@ PORTABLE_INTEGER = replace(
     PORTABLE,
     name="portable-integer",
     has_floats=False,
+    requantizes_by_floats=False,
     processors=("cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23", "cortex-m3"),
 )

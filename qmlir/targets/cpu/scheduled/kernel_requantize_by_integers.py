@@ -327,12 +327,18 @@ def _rewrite(function: FuncOp) -> None:
             emit_remark(made, f"requantizes {'; '.join(ways)}")
 
 
+def _warn_of_floats(function: FuncOp) -> None:
+    for each in _outermost(function.body.block):
+        if names := _float_steps(each):
+            emit_warning(each, f"computes on floats: {', '.join(names)}")
+
+
 @dataclass(frozen=True)
 class KernelRequantizeByIntegers(ModulePass):
     """Compute in integers what begins and ends with integers and goes by way of floats, every integer as before.
 
-    It is for processors without floats: with `isa`, nothing is done for an instruction set that has some. A chain of
-    floats, from integers to an integer, is written in the first of these ways that gives its integers:
+    It is for processors without floats, or with slow ones: nothing is done for an `isa` that rescales by them. A chain
+    of floats, from integers to an integer, is written in the first of these ways that gives its integers:
 
     1. `(a * M + B) >> s`, clamped, in 32 bits or 64, of one integer or two. It has at most as many steps as there are
        results, so it is proven by the accumulators where the chain has its steps, over their proven range, in each
@@ -341,8 +347,8 @@ class KernelRequantizeByIntegers(ModulePass):
     3. Every rounding of f32, in 64 bits: products and sums of significands are exact, and rounded to 24 bits by their
        leading zeros.
 
-    What isn't such a chain, or does not fit 64 bits, stays as it is, and a warning names the operations on floats. A
-    remark says which way each chain went.
+    What isn't such a chain, or does not fit 64 bits, stays as it is. A warning names the operations on floats, but for
+    an `isa` that has instructions for them, and a remark says which way each chain went.
 
     Before:
 
@@ -395,11 +401,11 @@ class KernelRequantizeByIntegers(ModulePass):
     isa: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.isa and instruction_set(resolved_isa(self.isa)).has_floats:
+        isa = instruction_set(resolved_isa(self.isa)) if self.isa else None
+        if isa is not None and isa.requantizes_by_floats:
             return
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _rewrite(function)
-                for each in _outermost(function.body.block):
-                    if names := _float_steps(each):
-                        emit_warning(each, f"computes on floats: {', '.join(names)}")
+                if isa is None or not isa.has_floats:
+                    _warn_of_floats(function)

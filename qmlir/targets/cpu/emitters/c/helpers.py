@@ -242,6 +242,27 @@ FLOATS: Mapping[str, Row] = {
 """Functions of floats of one type; `bits_of` gives their bits."""
 
 _FIXED: Mapping[str, str] = {
+    "load_word": (
+        "static inline uint32_t load_word(const int8_t *p) {\n"
+        "    uint32_t r;\n    memcpy(&r, p, sizeof r);\n    return r;\n}"
+    ),
+    "dot_bytes": (
+        "/* The sum of four products of signed bytes: two words of two products each, of ARMv7E-M. */\n"
+        "#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)\n"
+        "#include <arm_acle.h>\n"
+        "#ifdef __GNUC__\n"
+        "__attribute__((always_inline))\n"
+        "#endif\n"
+        "static inline int32_t dot_bytes(uint32_t x, uint32_t w, int32_t sum) {\n"
+        "    sum = __smlad(__sxtb16(x), __sxtb16(w), sum);\n"
+        "    return __smlad(__sxtb16(x >> 8), __sxtb16(w >> 8), sum);\n}\n"
+        "#else\n"
+        "static inline int32_t dot_bytes(uint32_t x, uint32_t w, int32_t sum) {\n"
+        "    const int32_t even = (int8_t)x * (int8_t)w + (int8_t)(x >> 16) * (int8_t)(w >> 16);\n"
+        "    const int32_t odd = (int8_t)(x >> 8) * (int8_t)(w >> 8) + (int8_t)(x >> 24) * (int8_t)(w >> 24);\n"
+        "    return (int32_t)((uint32_t)sum + (uint32_t)even + (uint32_t)odd);\n}\n"
+        "#endif"
+    ),
     **{
         f"{name}_of": f"static inline {type_} {name}_of({bits} bits) {{\n"
         f"    {type_} r;\n    memcpy(&r, &bits, sizeof r);\n    return r;\n}}"

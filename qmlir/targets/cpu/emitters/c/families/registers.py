@@ -12,7 +12,7 @@ from qmlir.dialects.simd.base import lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.c.elements import CElement
-from qmlir.targets.cpu.emitters.c.families.memory import EACH_LANE, loaded, stored
+from qmlir.targets.cpu.emitters.c.families.memory import EACH_LANE, loaded, pointer, stored
 from qmlir.targets.cpu.emitters.c.families.scalars import compared, converted, helper_call, selected
 from qmlir.targets.cpu.emitters.c.function import CWriter, EmitOperation, lanes_in
 from qmlir.targets.cpu.emitters.c.statements import LANE, Declaration
@@ -28,9 +28,44 @@ def _zero(write: CWriter, op: Operation, value: SSAValue) -> str:
     return "0" if write.element(op, value).name not in ("f32", "f64") else "0.0f"
 
 
+_WORD = 4
+"""The bytes of a word."""
+
+
+def _takes_words(op: Operation) -> bool:
+    """Whether it is a dot product of one lane of signed bytes, whose operands are words."""
+    return (
+        isinstance(op, simd_lanes.DotAccumulateOp)
+        and (lanes_of(op.result), op.group) == (1, _WORD)
+        and op.signs.data == simd_lanes.Signs.SS
+    )
+
+
+def _is_word(value: SSAValue) -> bool:
+    """Whether four bytes of memory are read by such products alone: they are one number, no array."""
+    is_loaded = isinstance(value.owner, simd_memory.LoadOp | simd_memory.LoadGroupSplatOp)
+    return is_loaded and bool(value.uses) and all(_takes_words(use.operation) for use in value.uses)
+
+
+def _keep_word(write: CWriter, value: SSAValue, memory: Memory, place: Index) -> None:
+    name, text = write.names.new(write.hint(value)), write.call("load_word", pointer(memory, place))
+    write.statements.append(Declaration(write.depth, "uint32_t", name, text.text, place.reads, loads=True))
+    write.values[value] = name_text(name)
+
+
+def _word(write: CWriter, op: Operation, value: SSAValue) -> tuple[Text, frozenset[str]]:
+    """Four bytes as a number, and the array that they are read of, if any."""
+    if _is_word(value):
+        return write.text(value), frozenset()
+    array = write.array(op, value)
+    return write.call("load_word", array), frozenset({array})
+
+
 def _load(write: CWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
     memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
-    if op.result.uses:
+    if _is_word(op.result):
+        _keep_word(write, op.result, memory, place)
+    elif op.result.uses:
         write.keep(op, op.result, loaded(write, op, memory, place.plus(EACH_LANE)), loads=True)
 
 
@@ -45,6 +80,9 @@ def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
 
 def _load_group_splat(write: CWriter, op: simd_memory.LoadGroupSplatOp) -> None:
     memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
+    if _is_word(op.result):
+        _keep_word(write, op.result, memory, place)
+        return
     group = simd_memory.GROUP_BITS // (8 * item_size(memory.element))
     lane = Index.of(Text(f"{LANE} % {group}", frozenset({LANE}), is_atom=False)) if group > 1 else Index()
     if op.result.uses:
@@ -234,7 +272,19 @@ def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) 
     return " + ".join(f"{read}{a}[{place}] * {b}[{place}]" for place in places)
 
 
+def _dot_of_words(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
+    """By a function, which processors with products of pairs compute in a few instructions."""
+    (x, of_x), (w, of_w) = (_word(write, op, value) for value in (op.x, op.w))
+    text = write.call("dot_bytes", x, w, write.text(op.accumulator))
+    name = write.names.new("sum")
+    write.lanes(1, text.text, name, write.element(op, op.result).type, reads=text.reads, crosses=of_x | of_w)
+    write.name(op.result, name)
+
+
 def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
+    if _takes_words(op):
+        _dot_of_words(write, op)
+        return
     a, b, text = write.array(op, op.x), write.array(op, op.w), write.text(op.accumulator)
     is_unsigned = op.signs.data == simd_lanes.Signs.US
     name = write.names.new("sum")

@@ -56,12 +56,14 @@ def _classifier(channels: int, seed: int) -> ModuleOp:
     return qmlir.quantize(qmlir.load(model), samples).module
 
 
-@pytest.mark.parametrize("channels", [3, 20])
-def test_a_quantized_model_computes_the_same_bits(channels: int, build: Build, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("channels", "cpu"), [(3, ""), (20, ""), (20, "cortex-m3"), (20, "cortex-m4")])
+def test_a_quantized_model_computes_the_same_bits(channels: int, cpu: str, build: Build, tmp_path: Path) -> None:
     module = _classifier(channels, channels)
     inputs = {"x": np.random.default_rng(1).uniform(-1.2, 1.2, (1, 2, 7, 7)).astype(np.float32)}
     wanted = qmlir.interpret(module, inputs)
-    ended, found = run_c(qmlir.emit(module), build, inputs, wanted, tmp_path)
+    emitted = qmlir.emit(module, cpu=cpu)
+    assert ("dot_bytes" in str(emitted.files["model.c"])) == (cpu == "cortex-m4")
+    ended, found = run_c(emitted, build, inputs, wanted, tmp_path)
     assert ended == 0
     assert differing_bits(wanted, found) == 0
 

@@ -1,0 +1,33 @@
+"""`armv7e-m`: Cortex-M4 and M7, which add two products of 16 bits to a sum of 32 (`smlad`) and widen two bytes at once.
+
+A register has four bytes, or the sums of one channel. C has the instructions by their names in `arm_acle.h`, and plain
+arithmetic where a compiler has none, so that the same text compiles for every processor.
+"""
+
+from qmlir.targets.cpu.isa import conditions
+from qmlir.targets.cpu.isa.base import DOT_SS, InstructionSet, RegisterTile, Row
+
+_TILES = (RegisterTile(2, 2, 1),)
+
+ARMV7E_M = InstructionSet(
+    name="armv7e-m",
+    needs=frozenset({"dsp"}),
+    processors=("cortex-m4", "cortex-m7"),
+    # ResNet-8, in and out in int8, by -Os: 40 million instructions, and 113 where floats requantize: each of their
+    # fused products is one of f64, which neither gcc nor the processor has instructions for.
+    requantizes_by_floats=False,
+    bits=32,
+    registers=13,
+    instructions={DOT_SS: {32: "smlad"}},
+    rows=(
+        # Instructions for 16 multiply-adds of a 3x3 convolution of 32 channels, gcc 12 at -Os and -O2: 38 and 29. By
+        # 2 x 2 43 and 27, 4 x 1 40 and 31, 1 x 2 40 and 36, 2 x 1 54 and 38; by `splat_bytes` of `portable` 96 and 60.
+        Row(conditions.takes_signed_bytes, "s8s8_dot", 1, 4, "113 million instructions of ResNet-8, 2 x 2: 119"),
+        Row(conditions.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "not measured"),
+        Row(conditions.is_depthwise, "depthwise", 4, 1, "not measured"),
+        Row(conditions.takes_byte_weights, "splat_bytes", 4, 1, "not measured"),
+        Row(conditions.takes_any, "splat", 4, 1, "not measured"),
+    ),
+    tiles=_TILES,
+    f4_tiles=_TILES,
+)
