@@ -253,7 +253,7 @@ COMPILE = NamedPipeline(
         ),
         Stage(
             "schedule",
-            'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave,'
+            'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave{isa="<isa>"},'
             'kernel-split-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},'
             'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
             "kernel-join-rows,kernel-fill-borders",

@@ -273,7 +273,7 @@ def _run(module: ModuleOp, text: str) -> None:
 def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
     """The contractions of a static module that have no schedule, each kind once, the most work first."""
     lowered = module.clone()
-    _run(lowered, f"{COMPILE.text(*_TO_KERNELS)},kernel-interleave")
+    _run(lowered, f"{COMPILE.text(*_TO_KERNELS, isa=isa)},kernel-interleave{{isa={isa}}}")
     found: dict[str, TunableKernel] = {}
     for op in function_of(lowered, function).walk():
         if isinstance(op, ContractionOp) and op.schedule is None:

@@ -106,6 +106,10 @@ class InstructionSet:
     shift_bits: int = 8
     """The bits of the narrowest lanes that are shifted."""
 
+    near_bytes: int = 1 << 19
+    """What a part of wide sums that another convolution reads takes at most: half of the smallest second-level cache of
+    the CPUs that are measured, less where memory is small."""
+
     rows: tuple[Row, ...]
     """Schedules of contractions: the first row that accepts one, of which the last takes any."""
 

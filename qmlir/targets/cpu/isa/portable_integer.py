@@ -9,5 +9,6 @@ PORTABLE_INTEGER = replace(
     name="portable-integer",
     has_floats=False,
     requantizes_by_floats=False,
+    near_bytes=1 << 13,
     processors=("cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23", "cortex-m3"),
 )

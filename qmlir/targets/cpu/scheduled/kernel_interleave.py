@@ -17,9 +17,8 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.rewriting import apply_patterns_greedily
-
-NEAR_BYTES = 1 << 19
-"""What a part of the sums takes at most: half of the smallest second-level cache of the CPUs that are measured."""
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.isa import instruction_set
 
 _ROWS = 1
 """The axis that is cut."""
@@ -30,10 +29,10 @@ def _size(value: SSAValue) -> int:
     return math.prod(shape) * bits_of(element) // 8
 
 
-def _parts(sums: ConvOp) -> int:
+def _parts(sums: ConvOp, near_bytes: int) -> int:
     """Into how many parts of the same number of rows the sums are cut; 1 where they are near anyway."""
     rows, size = shaped(sums.target)[0][_ROWS], _size(sums.target)
-    return next((parts for parts in range(1, rows + 1) if rows % parts == 0 and size // parts <= NEAR_BYTES), 1)
+    return next((parts for parts in range(1, rows + 1) if rows % parts == 0 and size // parts <= near_bytes), 1)
 
 
 def _is_cut(op: ConvOp) -> bool:
@@ -77,8 +76,11 @@ def _reads_rows_only(op: ConvOp) -> bool:
     return all(map_ == AffineMap.identity(rank) or _ROWS not in map_.used_dims() for map_ in maps)
 
 
+@dataclass(frozen=True)
 class InterleaveSums(RewritePattern):
     """Compute a part of wide sums, and what is made of them, before the next part."""
+
+    near_bytes: int
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvOp, rewriter: PatternRewriter, /) -> None:
@@ -91,7 +93,7 @@ class InterleaveSums(RewritePattern):
         whole = op.epilogue_maps.data[place].data == AffineMap.identity(len(shaped(value)[0]))
         if not is_wide or not whole or not value.has_one_use() or sums.parent is not op.parent:
             return
-        parts = _parts(sums)
+        parts = _parts(sums, self.near_bytes)
         if parts == 1 or not _is_cut(sums) or not _reads_rows_only(sums):
             return
         at = Lowering(op, rewriter, integer_types())
@@ -110,7 +112,8 @@ class KernelInterleave(ModulePass):
     """Cut wide sums and the convolution that adds them to its own into parts of the image, which alternate.
 
     Sums of 32 bits take four times the memory of the bytes that come of them. Where they would leave the second-level
-    cache, one part of their rows is computed and read before the next one.
+    cache, or take more memory than a microcontroller has for them, one part of their rows is computed and read before
+    the next one: `isa` says what is near.
 
     Before:
 
@@ -185,5 +188,8 @@ class KernelInterleave(ModulePass):
 
     name = "kernel-interleave"
 
+    isa: str = "generic"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns_greedily(op, [InterleaveSums()], ctx)
+        near_bytes = instruction_set(resolved_isa(self.isa)).near_bytes
+        apply_patterns_greedily(op, [InterleaveSums(near_bytes)], ctx)
