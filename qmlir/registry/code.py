@@ -55,7 +55,7 @@ def sources_digest(modules: Iterable[str]) -> str:
     for module in sorted({*modules}):
         found.update(f"{module} ".encode())
         for path in _sources(module):
-            found.update(path.read_bytes())
+            found.update(_read(path))
     return found.hexdigest()
 
 

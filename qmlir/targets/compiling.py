@@ -14,7 +14,7 @@ from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.emitters.card import PARTS_FORM
 from qmlir.targets.cpu.saved import checked_program
-from qmlir.targets.emission import parts_of
+from qmlir.targets.parts import parts_of
 
 if TYPE_CHECKING:
     from qmlir.targets.cpu.any_length import Lengths

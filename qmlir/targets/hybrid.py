@@ -48,9 +48,9 @@ from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.package import CARD
 from qmlir.targets.cpu.saved import MODULE, saved_parts, seal_parts
-from qmlir.targets.emission import part_module
 from qmlir.targets.lowering import emitted, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of
+from qmlir.targets.parts import part_module
 from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module

@@ -13,8 +13,8 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.supports import why_not
 from qmlir.specialization.flow import depends_on_data
 from qmlir.target import HOST, INTERPRETER, TARGETS, find_target, find_targets, set_targets
-from qmlir.targets.emission import parts_of
 from qmlir.targets.partitioning.partition import outline_branches, target_of
+from qmlir.targets.parts import parts_of
 
 PARTITION = "quant-partition"
 """The pass that gives each operation to a target."""

@@ -11,8 +11,8 @@ from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.pipelines import COMPILE
 from qmlir.target import find_target
-from qmlir.targets.emission import part_module, parts_of
 from qmlir.targets.lowering import emit_for, emitted, execute_for, lower_for, lowering_text
+from qmlir.targets.parts import part_module, parts_of
 from qmlir.text.parsing import parse_module
 
 _PARTS = """

@@ -8,7 +8,7 @@ import pytest
 
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.emission import has_parts
+from qmlir.targets.cpu.saved import is_program
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
@@ -25,12 +25,12 @@ def test_what_is_read(tmp_path: Path) -> None:
 
 def test_nothing_waits_for_a_pipe(tmp_path: Path) -> None:
     """Where it is in the place of any file that is looked for beside another."""
-    for name in (SUMMARY, "parts.json", "w.safetensors", "state"):
+    for name in (SUMMARY, "program.json", "w.safetensors", "state"):
         os.mkfifo(tmp_path / name)
     with pytest.raises(OSError, match="it is not a regular file"):
         read_regular(tmp_path / SUMMARY)
     assert not QuantizedFolder.holds(tmp_path)
-    assert not has_parts(tmp_path)
+    assert not is_program(tmp_path)
     assert Measurements("key", tmp_path / "state").known == 0
     text = '%0 = nn.constant #nn.weights<"w.safetensors", "w0", "sha256:"> : tensor<4xf32>'
     with pytest.raises(DiagnosticError, match=r"'w\.safetensors' cannot be read: it is not a regular file"):

@@ -1,4 +1,4 @@
-"""What a target emits of a module: of the whole of it, or of the parts that were given to the target."""
+"""The parts of a module: functions that were given to targets, and each as a module of its own."""
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -27,5 +27,3 @@ def part_module(module: ModuleOp, name: str) -> ModuleOp:
             return alone
     names = parts_of(module)
     raise text_error(f"the module has no part '{name}'{nearest_name(name, names)}, it has {', '.join(names) or 'none'}")
-
-
