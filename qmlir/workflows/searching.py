@@ -47,8 +47,7 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings, unders
 from qmlir.text.printing import module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, bytes_text, counted
-from qmlir.workflows.budget import SAMPLES as GRADED_ON
-from qmlir.workflows.budget import Allotment, SearchBudget, allot
+from qmlir.workflows.budget import Allotment, SearchBudget, allot, samples_to_grade
 from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.evaluating import (
     Accuracy,
@@ -478,7 +477,7 @@ def search(
             )  # fmt: skip
             allotment = None
             if way is SearchMode.BUDGET:
-                graded = Batches(module, calibrating, limit=GRADED_ON, size=1)
+                graded = Batches(module, calibrating, limit=samples_to_grade(module), size=1)
                 latency = _latency(layered, graded, threads) if measured else None
                 losses = partial(trials.divergences, batches=graded) if isinstance(trials, TrialsByWorkers) else None
                 allotment = allot(layered, graded, scores, budget, measurements, latency, losses)

@@ -24,7 +24,7 @@ from qmlir.quantization.recipe_text import RecipeText
 from qmlir.workflows.budget import rounded_by
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import Accuracy, Batch, Engine, Runner, predicted
-from qmlir.workflows.sensitivity import Changes, averaged
+from qmlir.workflows.sensitivity import PASSES, Changes, averaged
 from qmlir.workflows.widths import Layered, Widths
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 512
@@ -203,7 +203,7 @@ def _begin_grading(graded: _Graded) -> Begun:
 
 def _is_change(choices: int, task: tuple[int, Batch], content: bytes) -> bool:
     """Whether bytes may be what so many choices change."""
-    return len(content) == 8 * choices and bool(np.isfinite(np.frombuffer(content, np.float64)).all())
+    return len(content) == 8 * PASSES * choices and bool(np.isfinite(np.frombuffer(content, np.float64)).all())
 
 
 def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
@@ -273,7 +273,7 @@ class TrialsByWorkers:
 
         graded = _Graded(self._subject, tuple(choices))
         found = self._workers.map(Job(_begin_grading, graded, fits=partial(_is_change, len(choices))), tasks())
-        rows = ((np.frombuffer(content, np.float64), counts.popleft()) for content in found)
+        rows = ((np.frombuffer(content, np.float64).reshape(PASSES, -1), counts.popleft()) for content in found)
         return averaged(rows, len(choices))
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:

@@ -21,7 +21,7 @@ from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
 from qmlir.workflows import searching
-from qmlir.workflows.budget import SearchBudget, allot, predict
+from qmlir.workflows.budget import Prediction, SearchBudget, allot, predict
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.latency import Latency
 from qmlir.workflows.measurements import Measurements
@@ -216,6 +216,32 @@ def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
     assert found.measured_time == found.chosen.time
     assert found.measured_time is not None
     assert found.measured_time <= most
+
+
+@pytest.mark.parametrize(("widths", "reach"), [([Width.NARROW], 6), ([Width.NARROW, Width.WIDE], 3)])
+def test_pairs_of_layers_that_are_far_apart_count_by_the_sum_over_layers_that_is_nearest(
+    widths: list[Width], reach: int
+) -> None:
+    names = [f"layer{place}" for place in range(reach + 2)]
+    rows = [(name, width) for name in names for width in widths]
+    changes = np.random.default_rng(2).normal(size=(20, 1 + len(rows)))
+    known = Prediction(changes.T @ changes / 40, {each: row for row, each in enumerate(rows, 1)}, names)
+    assert known.reach == reach
+    assert {(names.index(later) - names.index(earlier)) for earlier, later in known.near()} == {*range(1, reach + 1)}
+    ends = names[0], names[-1]
+    exact: list[float] = []
+    predicted: list[float] = []
+    ways: list[tuple[Width | None, Width | None]] = []
+    for first, last in itertools.product([None, *widths], repeat=2):
+        choice = {name: width for name, width in zip(ends, (first, last), strict=True) if width is not None}
+        taken = sum((changes[:, known.rows[each]] - changes[:, 0] for each in choice.items()), changes[:, 0])
+        exact.append(float(np.mean(taken**2) / 2))
+        predicted.append(known.loss(choice))
+        ways.append((first, last))
+    # The prediction is the exact loss fitted by a sum over both layers, but for a number that all choices share.
+    design = np.asarray([[1.0, *(a is each for each in widths), *(b is each for each in widths)] for a, b in ways])
+    best = design @ np.linalg.lstsq(design, np.asarray(exact), rcond=None)[0]
+    np.testing.assert_allclose(np.asarray(predicted) - predicted[0], best - best[0], atol=1e-12)
 
 
 def test_measured_times_are_those_of_kernels() -> None:

@@ -9,9 +9,10 @@ from onnx import TensorProto, helper, numpy_helper
 import qmlir
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.passes.quantized.place_gradients import Place
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.sensitivity import Place, divergences, rounded, score_gradients
+from qmlir.workflows.sensitivity import divergences, rounded, score_gradients, signs_of_passes
 from qmlir.workflows.widths import Layered, Width
 
 RANDOM = np.random.default_rng(3)
@@ -62,6 +63,22 @@ def test_all_signs_together_are_the_fisher_information() -> None:
     )
 
 
+def test_two_passes_are_exact_where_two_classes_have_all_the_chance() -> None:
+    scores = np.array([[-60.0, 0.3, -60.0, 1.0, -60.0]])
+    chances = _softmax(scores[0])
+    fisher = np.diag(chances) - np.outer(chances, chances)
+    for seed in range(8):
+        passes = signs_of_passes(scores, np.random.default_rng(seed))
+        found = [score_gradients(scores, signs)[0] for signs in passes]
+        np.testing.assert_allclose(np.mean([np.outer(each, each) for each in found], axis=0), fisher, atol=1e-12)
+
+
+def test_the_signs_of_every_other_class_are_turned_over() -> None:
+    scores = np.array([[3.0, 1.0, 2.0, 0.0], [1.0, 1.0, 1.0, 1.0]])  # of equal ones the first comes first
+    one, other = signs_of_passes(scores, np.random.default_rng(0))
+    np.testing.assert_array_equal(other * one, [[1, 1, -1, -1], [1, -1, 1, -1]])
+
+
 @pytest.mark.parametrize("tail", [(), ("Softmax",)])
 def test_weights_of_one_layer(tail: tuple[str, ...]) -> None:
     layered, batches = _layered(*tail)
@@ -72,7 +89,10 @@ def test_weights_of_one_layer(tail: tuple[str, ...]) -> None:
     for place, x in enumerate(X.astype(np.float64)):
         chances, change = _softmax(W @ x), error @ x
         signs = np.random.default_rng([0, place]).choice([-1.0, 1.0], (1, 4))[0]
-        expected += (signs * np.sqrt(chances) * (change - chances @ change)).sum() ** 2 / 2
+        turned = signs.copy()
+        turned[np.argsort(-chances)[[1, 3]]] *= -1
+        for each in (signs, turned):
+            expected += (each * np.sqrt(chances) * (change - chances @ change)).sum() ** 2 / 4
     np.testing.assert_allclose(found, [[0, 0], [0, expected / len(X)]], rtol=1e-4, atol=1e-12)
 
 
