@@ -14,6 +14,9 @@ With `--spectra` there is no model: random weights of 4 bits, one scale for each
 whose second moments have eigenvalues that fall as a power of their place. Codes are chosen by samples, and judged by
 the moments that these were drawn from: the signal-to-noise ratio of the products, and the noise against nearest codes.
 
+With `--blocks` the rows are those of blocks that are learned together, with weights of their errors and without, beside
+layers alone: the ratio of the scores on test images, and the top-1.
+
 With `--choices N` the rows are of a search by a budget instead (`qmlir search --mode budget`): how well the predicted
 loss orders choices of 4 and 8 bits for the weights of each layer, against the divergence of their executed integers on
 test images, all choices or N that are drawn; and the models that the search evaluates, against those of the greedy one.
@@ -40,13 +43,15 @@ from qmlir.ir.signature import inputs_of
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.short_sums import STEPS
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.budget import SAMPLES, constant_bytes, predict
+from qmlir.workflows.budget import constant_bytes, predict, samples_to_grade
 from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batches, output_name
 from qmlir.workflows.measurements import Measurements
-from qmlir.workflows.repairing import EFFORTS
+from qmlir.workflows.profiling import profile
+from qmlir.workflows.quantizing import stages_of
+from qmlir.workflows.repairing import BLOCKS, EFFORTS
 from qmlir.workflows.searching import search
 from qmlir.workflows.widths import Layered, Width
 
@@ -54,7 +59,9 @@ _SETTINGS: dict[str, QuantizeSettings] = {
     "W8A8": {},
     "W4A8": {"weights": "i4"},
     "W4A4": {"weights": "i4", "activations": "u4"},
+    "W2A8": {"weights": "i2"},
 }
+_USUAL = "W8A8", "W4A8", "W4A4"
 
 
 _LAYERS = ("nn.conv", "nn.fully_connected", "nn.gru", "nn.lstm", "nn.matmul")
@@ -162,6 +169,28 @@ def by_layer(of: _Images, names: Sequence[str]) -> Iterator[BenchRow]:
                     yield BenchRow(name, gain.gain_db, None, "dB less", subject=of.stem)
 
 
+def by_blocks(of: _Images, names: Sequence[str]) -> Iterator[BenchRow]:
+    """The rows of one model whose blocks are learned together; all images that calibrate repair it."""
+    wanted, (layers, blocks) = of.scores(), next(iter(BLOCKS.items()))
+    lists = {"layers alone": layers, "blocks": blocks.replace(" weighted", ""), "blocks, weighted": blocks}
+    for what in names:
+        for name, passes in lists.items():
+            run = stages_of(_SETTINGS[what], of.module, repair=passes)
+            floats = of.module.clone()
+            run(floats, "target", "lower")
+            run(floats, "profile", "mask", "balance", taken=profile(floats, of.calibrating))
+            repaired = floats.clone()
+            run(repaired, "decide", "propagate")
+            run(repaired, "repair", samples=of.calibrating, floats=floats)
+            run(repaired, "raise", "rescale", "store")
+            scores = of.scores(repaired)
+            sums = ErrorSums()
+            sums.add(wanted, scores)
+            yield BenchRow(f"{what}, {name}: scores", sums.sqnr_db, None, "dB", subject=of.stem)
+            top1 = float((scores.argmax(1) == of.classes).mean())
+            yield BenchRow(f"{what}, {name}: top-1", 100 * top1, None, "%", subject=of.stem)
+
+
 def _ranks(figures: Sequence[float]) -> Array:
     """The place of each figure among all; these differ but by chance."""
     return np.argsort(np.argsort(np.asarray(figures))).astype(np.float64)
@@ -182,7 +211,7 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
     profiled = qmlir.quantize(module, given, validate=False).profiled
     layered = Layered(profiled, {"granularity": "channel"})
     names = [name for name, layer in layered.layers.items() if layer.weights]
-    batches = Batches(module, given, limit=SAMPLES, size=1)
+    batches = Batches(module, given, limit=samples_to_grade(module), size=1)
     begun = time.perf_counter()
     known = predict(layered, batches, output, [(name, Width.NARROW) for name in names], Measurements(""))
     yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=of.stem)
@@ -272,10 +301,9 @@ def main() -> None:
     parser.add_argument("--short-sums", action="store_true", help="measure weights whose sums fit 16 bits")
     parser.add_argument("--spectra", action="store_true", help="measure random weights, without a model")
     parser.add_argument("--choices", type=int, metavar="N", help="measure a search by a budget, on N choices of widths")
-    parser.add_argument(
-        "--settings", nargs="+", choices=tuple(_SETTINGS), default=tuple(_SETTINGS), help="widths to measure"
-    )
+    parser.add_argument("--settings", nargs="+", choices=tuple(_SETTINGS), default=_USUAL, help="widths to measure")
     parser.add_argument("--layers", action="store_true", help="measure each layer")
+    parser.add_argument("--blocks", action="store_true", help="measure blocks that are learned together")
     parser.add_argument("--images", type=int, default=128, help="test images of --choices and --layers (default: 128)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
@@ -285,8 +313,8 @@ def main() -> None:
         return
     if not files or len(files) % 2:
         parser.error("each model has an archive of images, one after the other; --spectra takes none")
-    if arguments.layers and arguments.choices is not None:
-        parser.error("--layers and --choices are two measurements")
+    if arguments.layers + arguments.blocks + (arguments.choices is not None) > 1:
+        parser.error("--layers, --blocks and --choices are measurements of their own")
     chosen = _SHORT if arguments.short_sums else {name: _SETTINGS[name] for name in arguments.settings}
 
     def rows_of(model: Path, archive: Path) -> Iterator[BenchRow]:
@@ -294,6 +322,8 @@ def main() -> None:
         of = _Images.load(model, archive, arguments.samples, None if is_large else arguments.images)
         if arguments.layers:
             return by_layer(of, arguments.settings)
+        if arguments.blocks:
+            return by_blocks(of, arguments.settings)
         return measured(of, chosen) if arguments.choices is None else ordered(of, arguments.choices)
 
     pairs = zip(files[::2], files[1::2], strict=True)

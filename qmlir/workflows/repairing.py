@@ -34,7 +34,7 @@ EFFORTS: Mapping[int, str] = {
 }
 """The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
 
-BLOCKS: Mapping[str, str] = {EFFORTS[3]: "quant-gptq,quant-round,quant-round{blocks=3},quant-correct-bias"}
+BLOCKS: Mapping[str, str] = {EFFORTS[3]: "quant-gptq,quant-round,quant-round{blocks=3 weighted},quant-correct-bias"}
 """What is tried last, after the passes of an effort and the equalized model: it takes as long as all of these."""
 
 EQUALIZE = "nn-equalize"

@@ -5,7 +5,7 @@ and the function its gradient (`nn-gradient`). Codes of weights are arguments, a
 inside are rounded, and pass gradients on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,9 @@ from qmlir.specialization.specialize import specialize
 _GIVEN, _RESULT = "given", "result"
 
 _BATCH = 16
-"""Runs of one step."""
+"""Numbers that come into a block in one step at least: one run of most. Measured with 4-bit weights, dB on held-out
+samples and on test images: 28.1, 26.3 with one image a step and 27.8, 26.3 with four on a ResNet-8, in 15 and 24 s; on
+a digits CNN 22.6, 21.7 with one, 22.6, 22.1 with four and 23.2, 21.7 with 16."""
 
 
 def batch_axis(value: SSAValue) -> int | None:
@@ -137,6 +139,28 @@ class SimulatedBlock:
 
 
 @dataclass(frozen=True)
+class RunGroups:
+    """Which runs stand beside each other in a batch: `size` of them, at equal distances."""
+
+    size: int
+    distance: int
+
+    @staticmethod
+    def of(block: WeightBlock, data: BlockData) -> "RunGroups":
+        """Those of a block: more than one run where an axis is open for them."""
+        is_open = all(batch_axis(each) is not None for each in (block.section.start, block.section.end))
+        size = min(-(-_BATCH // data.given[0].size), len(data.given)) if is_open else 1
+        return RunGroups(size, len(data.given) // size)
+
+    def joined(self, runs: Sequence[Array], axis: int | None) -> list[Array]:
+        """What is known of each run, batch by batch; the runs stand beside each other along `axis`."""
+        return [
+            np.concatenate(runs[at :: self.distance][: self.size], axis or 0) if self.size > 1 else runs[at]
+            for at in range(self.distance)
+        ]
+
+
+@dataclass(frozen=True)
 class BlockError:
     """The squared error of what a block gives in some runs, as a function of its codes."""
 
@@ -146,47 +170,53 @@ class BlockError:
 
     wanted: Sequence[Array]
 
+    weights: Sequence[Array] | None = None
+    """How much each element counts, 1 in the mean; all alike where there are none."""
+
     @staticmethod
     def of(
-        block: WeightBlock, data: BlockData, unrounded: Callable[[Sequence[RoundedWeight]], Sequence[F64]]
+        block: WeightBlock,
+        data: BlockData,
+        unrounded: Callable[[Sequence[RoundedWeight]], Sequence[F64]],
+        weights: Callable[[RunGroups, Sequence[int]], Sequence[Array] | None] | None = None,
     ) -> "BlockError | None":
         """Against the float program, or where it is not known against the block with the codes `unrounded`.
 
-        Runs stand beside each other in batches where an axis is open for them. `None` for runs of several shapes.
+        Runs stand beside each other in batches where an axis is open for them. `weights` says how much each element of
+        what the block gives counts there, of this shape in each batch. `None` for runs of several shapes.
         """
         if len({each.shape for each in data.given}) > 1:
             return None
-        start, end = (batch_axis(each) for each in (block.section.start, block.section.end))
-        is_open = start is not None and end is not None
-        size = min(-(-_BATCH // data.given[0].size), len(data.given)) if is_open else 1
-        distance = len(data.given) // size
-
-        def in_batches(runs: Sequence[Array], axis: int | None) -> list[Array]:
-            return [
-                np.concatenate(runs[at::distance][:size], axis or 0) if size > 1 else runs[at] for at in range(distance)
-            ]
-
-        given = in_batches(data.given, start)
+        groups = RunGroups.of(block, data)
+        given = groups.joined(data.given, batch_axis(block.section.start))
         simulated = SimulatedBlock.of(block.section, block.weights, given[0].shape)
         if data.exact is not None:
-            return BlockError(simulated, given, in_batches(data.exact, end))
+            wanted = groups.joined(data.exact, batch_axis(block.section.end))
+            return BlockError(simulated, given, wanted, None if weights is None else weights(groups, wanted[0].shape))
         codes = unrounded(simulated.weights)
         return BlockError(simulated, given, [simulated.result(simulated.values(each, codes)) for each in given])
 
     @property
     def signal(self) -> float:
         """The mean square of what is wanted."""
-        return float(np.mean([np.square(each, dtype=np.float64).mean() for each in self.wanted]))
+        return self._mean(np.square(each, dtype=np.float64) for each in self.wanted)
 
     def of_codes(self, codes: Sequence[F64]) -> float:
         """The mean squared error in all runs."""
         found = (self.simulated.result(self.simulated.values(each, codes)) for each in self.given)
         pairs = zip(found, self.wanted, strict=True)
-        return float(np.mean([np.square(one - other, dtype=np.float64).mean() for one, other in pairs]))
+        return self._mean(np.square(one - other, dtype=np.float64) for one, other in pairs)
 
     def gradients(self, codes: Sequence[F64], step: int) -> list[F64]:
         """Its derivative by the codes, on the batch of a step."""
         at = step % len(self.given)
         values = self.simulated.values(self.given[at], codes)
         off = self.simulated.result(values) - self.wanted[at]
+        if self.weights is not None:
+            off = off * self.weights[at]
         return self.simulated.gradients(values, off * np.float32(2 / off.size))
+
+    def _mean(self, squares: Iterable[F64]) -> float:
+        if self.weights is not None:
+            squares = (one * weights for one, weights in zip(squares, self.weights, strict=True))
+        return float(np.mean([each.mean() for each in squares]))

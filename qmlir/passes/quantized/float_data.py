@@ -47,9 +47,14 @@ class FloatData:
 
     def result(self, op: Operation) -> Sequence[Array] | None:
         """What the operation that became `op` gives in each run; `None` where it is not known, or not any more."""
+        value = self.value(op)
+        reader = None if value is None else self._readers.get(value)
+        return None if value is None or reader is None else self._before(reader, value)
+
+    def value(self, op: Operation) -> SSAValue | None:
+        """The first result of the operation that became `op`; `None` where it is not known."""
         found = self._givers.get(_kind(op))
-        reader = None if found is None else self._readers.get(found.results[0])
-        return None if found is None or reader is None else self._before(reader, found.results[0])
+        return None if found is None else found.results[0]
 
     def _before(self, wanted: Operation, value: SSAValue) -> Sequence[Array] | None:
         """`value` in each run, before `wanted` is computed."""

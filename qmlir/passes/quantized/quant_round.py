@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -27,7 +28,8 @@ from qmlir.dialects.nn.ops.elementwise import ClipOp
 from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.quantized.block_programs import BlockError
+from qmlir.passes.quantized.block_programs import BlockError, RunGroups, batch_axis
+from qmlir.passes.quantized.error_weights import error_weights
 from qmlir.passes.quantized.quant_correct_bias import correct_bias
 from qmlir.passes.quantized.quant_gptq import SecondMoments, aims
 from qmlir.passes.quantized.repairs import BlockData, RepairsWeights, WeightBlock
@@ -117,7 +119,8 @@ class QuantRound(RepairsWeights[EvenRows]):
     what the samples in `data` multiply the weights by in the quantized program, behind layers that are settled (Nagel
     et al., Up or Down?, ICML 2020). Then single codes are chosen anew beside the others, and for each channel the codes
     that it had stay where they have the smaller error: so the pass runs after `quant-gptq`, whose other options it
-    shares. Nothing is drawn by chance. Layers that are too large for 100 steps in minutes stay as they are.
+    shares. Nothing is drawn by chance but the signs of `weighted`. Layers that are too large for 100 steps in minutes
+    stay as they are.
 
     With `blocks`, the codes of all layers of a block are learned together, from the error of what the block gives
     against the float program (Li et al., BRECQ, ICLR 2021): a layer may then make up for another one. A block is what
@@ -125,6 +128,10 @@ class QuantRound(RepairsWeights[EvenRows]):
     block, or some layers of a chain. What it computes inside is rounded as it will be, and passes gradients on. Each
     code may go one step from what it is, towards its float, and a block keeps those that it had where they have the
     smaller error; layers in no block stay as they are. So this runs after `quant-round` without `blocks`.
+
+    With `weighted`, each element of what a block gives counts in its error by the squared gradient of the error of the
+    outputs, each relative to its mean square, in the float program (equation 10 there; here the mean over the outputs'
+    elements by random signs, from a fixed seed). The weights are 1 in the mean. The caller has the float program.
 
     The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
     and keep beside them what they were.
@@ -170,6 +177,7 @@ class QuantRound(RepairsWeights[EvenRows]):
 
     bits: int = 8
     blocks: int = 0
+    weighted: bool = False
     steps: int = STEPS
     damping: float = DAMPING
     sweeps: int = SWEEPS
@@ -188,9 +196,15 @@ class QuantRound(RepairsWeights[EvenRows]):
         if self.blocks < 0:
             function = function_of(module, self.function)
             raise op_error(function, f"blocks have at least 0 layers, which is none, found {self.blocks}")
+        if self.weighted and not self.blocks:
+            function = function_of(module, self.function)
+            raise op_error(function, "'weighted' is for errors of blocks, which have at least 2 layers, found blocks=0")
+        if self.weighted and self.floats is None:
+            function = function_of(module, self.function)
+            raise op_error(function, "'weighted' takes gradients of the float program, which the caller has not given")
         narrow = [each for each in weights if each.element.bits <= self.bits]
         if self.blocks:
-            self.blocks_in_turn(module, self._blocks(module, narrow), runs, self._settle_block)
+            self.blocks_in_turn(module, self._blocks(module, narrow), runs, partial(self._settle_block, runs))
         else:
             self.in_turn(module, narrow, runs, self._settle)
 
@@ -204,9 +218,10 @@ class QuantRound(RepairsWeights[EvenRows]):
         found = blocks(function_of(module, self.function), self.blocks, lambda each: len(layers(each)))
         return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
 
-    def _settle_block(self, block: WeightBlock, data: BlockData) -> Sequence[Operation]:
+    def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
+        weighted = partial(self._error_weights, runs, block, data) if self.weighted else None
         try:
-            error = BlockError.of(block, data, _unrounded)
+            error = BlockError.of(block, data, _unrounded, weighted)
         except DiagnosticError as failed:
             return _left(block, failed.diagnostic.message)
         if error is None:
@@ -233,6 +248,31 @@ class QuantRound(RepairsWeights[EvenRows]):
                 weight, "codes of its block are learned from the error of what that gives", before, after, error.signal
             )
         return [each.op for each in weights]
+
+    def _error_weights(
+        self,
+        runs: Sequence[Sequence[Any]],
+        block: WeightBlock,
+        data: BlockData,
+        groups: RunGroups,
+        shape: Sequence[int],
+    ) -> Sequence[Array] | None:
+        """How much each element of what the block gives counts, batch by batch; nothing where that is not known."""
+        assert self.floats is not None
+        value, arguments = data.exactly, function_of(self.floats, self.function).body.block.args
+        if value is None:
+            return _unweighted(block, "the float program has no value of its own that it gives")
+        columns = [(batch_axis(each), [run[at] for run in runs]) for at, each in enumerate(arguments)]
+        if groups.size > 1 and any(
+            axis is None or len({each.shape for each in column}) > 1 for axis, column in columns
+        ):
+            return _unweighted(block, "the runs cannot stand beside each other in the float program")
+        batches = list(zip(*(groups.joined(column, axis) for axis, column in columns), strict=True))
+        try:
+            found = error_weights(self.floats, self.function, value, batches, shape)
+        except DiagnosticError as failed:
+            return _unweighted(block, failed.diagnostic.message)
+        return _unweighted(block, "no output depends on it by a gradient") if found is None else found
 
     def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
@@ -289,6 +329,11 @@ def _left(block: WeightBlock, why: str) -> Sequence[Operation]:
     """Nothing is changed: say so."""
     emit_remark(block.weights[0].readers[0][0], f"codes of its block are not learned together: {why}")
     return ()
+
+
+def _unweighted(block: WeightBlock, why: str) -> None:
+    """All elements of what the block gives count alike: say so."""
+    emit_remark(block.weights[0].readers[0][0], f"the error of its block has no weights: {why}")
 
 
 def _unrounded(weights: Sequence[RoundedWeight]) -> list[F64]:

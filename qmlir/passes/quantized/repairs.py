@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.analysis.sections import Section
 from qmlir.arithmetic.arrays import Array
@@ -126,6 +126,8 @@ class BlockData:
 
     given: Sequence[Array]
     exact: Sequence[Array] | None
+    exactly: SSAValue | None = None
+    """What that is in the float program."""
 
 
 def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None) -> BlockData:
@@ -136,7 +138,7 @@ def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None)
     )
     element, stored = quantized_type(start), steps.values(start)
     given = stored if element is None else [dequantize(each, element) for each in stored]
-    return BlockData(given, None if floats is None else floats.result(last))
+    return BlockData(given, *((None, None) if floats is None else (floats.result(last), floats.value(last))))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 """Codes of a block that are learned together: their error by NumPy alone, beside that of layers learned one by one."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
@@ -70,6 +73,10 @@ class _Net:
 
     def block_error(self, module: ModuleOp) -> float:
         """The mean squared error of `y`, of the rounded program against the float one."""
+        return float(np.square(self.found(module) - self.exact()).mean())
+
+    def found(self, module: ModuleOp) -> Array:
+        """`y` of the rounded program."""
         function = function_of(module, "main")
         parts = list(rounded_weights(function))
         biases = [bias_beside(each.readers[0][0]) for each in parts]
@@ -81,8 +88,7 @@ class _Net:
         x = _rounded(self.samples, quantized_type(given.result))
         h = np.maximum(_rounded(x @ stem + added[0], of_stem), 0)
         r = np.maximum(_rounded(h @ one + added[1], of_one), 0)
-        found = np.maximum(_rounded(r @ two + added[2] + h, of_sum), 0)
-        return float(np.square(found - self.exact()).mean())
+        return np.maximum(_rounded(r @ two + added[2] + h, of_sum), 0)
 
     def exact(self) -> Array:
         stem, one, two = (each.astype(np.float64).T for each in self.weights)
@@ -123,6 +129,52 @@ def test_two_runs_give_the_same_bits(net: _Net) -> None:
 def test_without_the_float_program_the_floats_of_the_weights_are_the_aim(net: _Net) -> None:
     plain, learned = (net.repaired(each, with_floats=False) for each in ("quant-correct-bias", "quant-round{blocks=2}"))
     assert net.block_error(learned) < net.block_error(plain)
+
+
+# Weights of errors
+
+
+class _Weighted(_Net):
+    """The error of the block with weights that are given: any that are 1 in the mean."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, weights: Array) -> None:
+        super().__init__(len(weights))
+        self.given = weights
+        monkeypatch.setattr(quant_round, "error_weights", self._weights)
+
+    def _weights(
+        self, module: ModuleOp, name: str, value: SSAValue, batches: Sequence[Sequence[Array]], shape: Sequence[int]
+    ) -> list[Array]:
+        places = [[int(np.flatnonzero((self.samples == row).all(1))[0]) for row in x] for (x,) in batches]
+        assert sorted(place for each in places for place in each) == [*range(len(self.samples))]
+        assert all((len(each), _TERMS) == tuple(shape) for each in places)
+        return [self.given[each].astype(np.float32) for each in places]
+
+    def errors(self, module: ModuleOp) -> Array:
+        return self.given * np.square(self.found(module) - self.exact())
+
+
+def test_weights_of_ones_give_what_none_give_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = _Weighted(monkeypatch, np.ones((96, _TERMS)))
+    plain, weighted = (net.repaired(f"quant-round{{blocks=2{each}}}") for each in ("", " weighted"))
+    assert module_text(plain) == module_text(weighted)
+
+
+def test_what_counts_more_has_a_smaller_error_and_what_is_told_has_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = np.where(np.arange(_TERMS) < 8, 0.01, 1.0) * np.ones((96, 1))
+    net = _Weighted(monkeypatch, weights / weights.mean())
+    gains: list[LayerGain] = []
+    learned = "quant-gptq,quant-round{blocks=2 steps=1000"
+    plain, weighted = (net.repaired(f"{learned}{each}", gains) for each in ("}", " weighted}"))
+    assert net.errors(weighted).mean() < 0.9 * net.errors(plain).mean()
+    assert net.block_error(weighted) > net.block_error(plain)
+    expected = 10 * np.log10((net.given * np.square(net.exact())).mean() / net.errors(weighted).mean())
+    assert [each.after_db for each in gains[-2:]] == [pytest.approx(expected, abs=0.01)] * 2
+
+
+def test_a_block_whose_result_is_the_output_has_no_weights_but_ones(net: _Net) -> None:
+    plain, weighted = (net.repaired(f"quant-round{{blocks=2{each}}}") for each in ("", " weighted"))
+    assert module_text(plain) == module_text(weighted)
 
 
 def test_a_block_that_would_take_too_long_is_not_learned(net: _Net, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,10 @@
 // ONE-NOT: of its block
 // RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=-1}' 2>&1 | filecheck %s --check-prefix=INVALID
 // INVALID: error: 'func.func' op blocks have at least 0 layers, which is none, found -1
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" weighted}' 2>&1 | filecheck %s --check-prefix=LAYERS
+// LAYERS: error: 'func.func' op 'weighted' is for errors of blocks, which have at least 2 layers, found blocks=0
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=2 weighted}' 2>&1 | filecheck %s --check-prefix=FLOATS
+// FLOATS: error: 'func.func' op 'weighted' takes gradients of the float program, which the caller has not given
 
 // Two layers of a chain are a block.
 // CHECK: remark: 'nn.matmul' op (one) codes of its block are learned from the error of what that gives
