@@ -270,7 +270,7 @@ COMPILE = NamedPipeline(
             "kernels become loops over register tiles, divided among threads; read-only arguments are marked",
         ),
     ),
-    defaults={"tuned": ""},
+    defaults={"tuned": "", "isa": "generic"},
 )
 
 PIPELINES: Mapping[str, NamedPipeline] = {

@@ -14,6 +14,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.integers import integer_limits
+
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
@@ -266,7 +268,8 @@ def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: i
         return None
     addends = _common(low, high, shift, offset)
     reach = _reach(steps, factors, addends)
-    if not -(1 << bits - 1) <= reach[0] <= reach[1] < 1 << bits - 1:
+    least, most = integer_limits(bits)
+    if not least <= reach[0] <= reach[1] <= most:
         return None
     shorter = [each[:1] if (each == each[0]).all() else each for each in factors]
     return IntegerSteps(shorter, addends, shift, bits, steps.low, steps.high, (reach[0] >> shift, reach[1] >> shift))

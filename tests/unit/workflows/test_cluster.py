@@ -139,9 +139,9 @@ def test_measurements_that_do_not_fit_are_told() -> None:
     predicting = trials._Predicting(None, (batch, batch))  # pyright: ignore[reportPrivateUsage]
     assert trials._is_prediction(predicting, bytes(32))  # pyright: ignore[reportPrivateUsage]
     assert not trials._is_prediction(predicting, bytes(31))  # pyright: ignore[reportPrivateUsage]
-    assert trials._is_change(3, (0, batch), np.ones(3).tobytes())  # pyright: ignore[reportPrivateUsage]
+    assert trials._is_change(3, (0, batch), np.ones(3 * trials.PASSES).tobytes())  # pyright: ignore[reportPrivateUsage]
     assert not trials._is_change(3, (0, batch), np.ones(2).tobytes())  # pyright: ignore[reportPrivateUsage]
-    assert not trials._is_change(1, (0, batch), np.array([np.nan]).tobytes())  # pyright: ignore[reportPrivateUsage]
+    assert not trials._is_change(1, (0, batch), np.full(trials.PASSES, np.nan).tobytes())  # pyright: ignore[reportPrivateUsage]
     for content, is_noise in ((b"1.5", True), (b"inf", True), (b"nan", False), (b"x", False), (b"1" * 99, False)):
         assert trials._is_noise(({}, {}), content) == is_noise  # pyright: ignore[reportPrivateUsage]
 

@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import digest_of
+from qmlir.targets.cpu.emitters.numba.runtime.ports import OPEN
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
@@ -58,7 +59,7 @@ class CardPort:
 
     def text(self) -> str:
         """On one line."""
-        shape = "x".join(map(str, self.shape)) or "scalar"
+        shape = "x".join("?" if size == OPEN else str(size) for size in self.shape) or "scalar"
         return f"{self.name}: {shape} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
 
 
@@ -208,7 +209,7 @@ _is_port = _has_fields(
     {
         "name": _is_text,
         "dtype": _is_text,
-        "shape": _is_list(_is_count),
+        "shape": _is_list(lambda value: value == OPEN or _is_count(value)),
         "refuses_nan": lambda value: isinstance(value, bool),
     }
 )

@@ -10,7 +10,7 @@ callee. So a function that asks for one feature more is inlined exactly where th
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -148,8 +148,8 @@ def code_target(machine: AheadMachine) -> CodeTarget:
     is_host = machine.cpu == HOST
     is_named = bool(machine.cpu and not is_host) or machine.features not in _OF_FORMS or triple not in (own, _OF_WASM)
     target = CodeTarget(triple, "" if is_host else machine.cpu, machine.features, is_named)
-    if is_named:  # a process takes a moment
-        _check(target)
+    if is_named:  # a process takes a moment; a form has its own words for a triple that lacks the form's feature
+        _check(replace(target, features="" if machine.features in _OF_FORMS else machine.features))
     if not is_host:
         return target
     if machine.triple:
