@@ -97,13 +97,18 @@ def _packed(outputs: Sequence[Mapping[str, Array]]) -> bytes:
     ports: list[list[tuple[str, str, tuple[int, ...]]]] = []
     parts: list[bytes] = []
     for each in outputs:
-        arrays = {name: np.asarray(array) for name, array in each.items()}
+        arrays = {name: _in_own_order(np.asarray(array)) for name, array in each.items()}
         for name, array in arrays.items():
             if array.dtype.hasobject or array.dtype.kind in "SU":
                 raise text_error(f"output '{name}' is of text, which workers do not send: run it without a cluster")
         ports.append([(name, array.dtype.name, array.shape) for name, array in arrays.items()])
         parts += [np.ascontiguousarray(array).tobytes() for array in arrays.values()]
     return json.dumps(ports).encode() + b"\n" + b"".join(parts)
+
+
+def _in_own_order(array: Array) -> Array:
+    """The array with the bytes of its elements as this processor has them: the name of a type does not say an order."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _ports(content: bytes) -> tuple[list[list[tuple[str, np.dtype[Any], tuple[int, ...]]]], bytes]:
@@ -119,7 +124,7 @@ def _unpacked(content: bytes) -> Iterator[dict[str, Array]]:
         outputs: dict[str, Array] = {}
         for name, dtype, shape in each:
             count = math.prod(shape)
-            outputs[name] = np.frombuffer(data, dtype, count, start).reshape(shape)
+            outputs[name] = np.frombuffer(data, dtype, count, start).reshape(shape).copy()
             start += count * dtype.itemsize
         yield outputs
 
@@ -128,7 +133,12 @@ def _is_answer(task: Sequence[Feeds], content: bytes) -> bool:
     """Whether bytes may be the outputs of the samples."""
     try:
         ports, data = _ports(content)
-        sizes = [math.prod(shape) * dtype.itemsize for each in ports for _, dtype, shape in each]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return False
-    return len(ports) == len(task) and min(sizes, default=0) >= 0 and sum(sizes) == len(data)
+    values = [value for each in ports for value in each]
+    if not all(isinstance(name, str) and not dtype.hasobject for name, dtype, _ in values):
+        return False
+    if not all(type(size) is int and size >= 0 for _, _, shape in values for size in shape):
+        return False
+    sizes = (math.prod(shape) * dtype.itemsize for _, dtype, shape in values)
+    return len(ports) == len(task) and sum(sizes) == len(data)

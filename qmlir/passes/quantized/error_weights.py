@@ -53,7 +53,7 @@ def error_weights(
 ) -> list[Array] | None:
     """The weight of each element of `value`, which has `shape`, in each of `batches`: arguments of the function `name`.
 
-    They are 1 in the mean over all batches. `None` where no output depends on the value by a gradient. Raises
+    They are 1 in the mean over all batches. `None` where the gradients of outputs are 0, or not finite. Raises
     `DiagnosticError` for an operation without a gradient, naming it.
     """
     function = function_of(module, name)

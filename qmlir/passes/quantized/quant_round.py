@@ -219,7 +219,10 @@ class QuantRound(RepairsWeights[EvenRows]):
         return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
 
     def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
-        weighted = partial(self._error_weights, runs, block, data) if self.weighted else None
+        is_known = data.exact is not None
+        if self.weighted and not is_known:
+            _unweighted(block, "the float program does not have what the block gives")
+        weighted = partial(self._error_weights, runs, block, data) if self.weighted and is_known else None
         try:
             error = BlockError.of(block, data, _unrounded, weighted)
         except DiagnosticError as failed:
@@ -259,9 +262,8 @@ class QuantRound(RepairsWeights[EvenRows]):
     ) -> Sequence[Array] | None:
         """How much each element of what the block gives counts, batch by batch; nothing where that is not known."""
         assert self.floats is not None
+        assert data.exactly is not None
         value, arguments = data.exactly, function_of(self.floats, self.function).body.block.args
-        if value is None:
-            return _unweighted(block, "the float program has no value of its own that it gives")
         columns = [(batch_axis(each), [run[at] for run in runs]) for at, each in enumerate(arguments)]
         if groups.size > 1 and any(
             axis is None or len({each.shape for each in column}) > 1 for axis, column in columns
@@ -272,7 +274,7 @@ class QuantRound(RepairsWeights[EvenRows]):
             found = error_weights(self.floats, self.function, value, batches, shape)
         except DiagnosticError as failed:
             return _unweighted(block, failed.diagnostic.message)
-        return _unweighted(block, "no output depends on it by a gradient") if found is None else found
+        return _unweighted(block, "the gradients of outputs by it are 0, or not finite") if found is None else found
 
     def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())

@@ -31,6 +31,9 @@ LENGTHS = "lengths.json"
 MODULE = "module.mlir"
 """The partitioned module of a program of several targets."""
 
+_EARLIER = "parts.json"
+"""What stood in the place of its card before there was one."""
+
 _PYCACHE, _KEPT_CODE = "__pycache__", (".pyc", ".nbi", ".nbc")
 """Where Python and numba keep what they have compiled, and how the names of such files end."""
 
@@ -81,6 +84,8 @@ def _names_in(folder: Path) -> list[str]:
 def is_program(folder: Path) -> bool:
     """Whether `folder` is meant as a saved program: who reads it says what is wrong with it."""
     if (folder / LENGTHS).is_file() or (source_of(folder).is_file() and (folder / RUNTIME).is_dir()):
+        return True
+    if (folder / _EARLIER).is_file() and (folder / MODULE).is_file():
         return True
     return (folder / CARD).is_file() and (named_form(folder / CARD) in PYTHON_FORMS or (folder / MODULE).is_file())
 

@@ -269,7 +269,11 @@ def read_card(path: Path) -> ProgramCard:
     rows: dict[str, Any] = {each.name: content[each.name] for each in fields(ProgramCard)}
     rows.update({name: _ports(rows[name]) for name in ("inputs", "outputs")}, nodes=tuple(rows["nodes"]))
     card = ProgramCard(**rows)
-    if card.digest != content["digest"]:
+    try:
+        is_whole = card.digest == content["digest"]
+    except RecursionError:  # what it is about lies deeper than anybody wrote
+        is_whole = False
+    if not is_whole:
         raise _damaged(path)
     return card
 

@@ -73,7 +73,8 @@ class DequantizedWeights:
         if not (self.numbers.min() >= low and self.numbers.max() <= high):  # nor where there is NaN
             return None
         codes = self.numbers.astype(np.int8)
-        return HeldWeights(variant, codes, self.scales) if np.array_equal(codes, self.numbers) else None
+        is_exact = np.array_equal(codes, self.numbers) and not (np.signbit(self.numbers) & (codes == 0)).any()
+        return HeldWeights(variant, codes, self.scales) if is_exact else None
 
     def _as_floats(self, variant: Variant, format_: PlainFloat) -> HeldWeights | None:
         found = format_.scaled_codes(self.numbers)

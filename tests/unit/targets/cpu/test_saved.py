@@ -172,6 +172,21 @@ def test_what_a_part_is_exchanged_for(made: Path, tmp_path: Path) -> None:
     assert_refused(tmp_path / "p", r"main_cpu_0/program\.json is damaged")
 
 
+def test_one_of_several_targets_without_a_card_is_of_an_earlier_qmlir(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "parts", tmp_path / "p")
+    (tmp_path / "p" / CARD).rename(tmp_path / "p" / "parts.json")
+    assert_refused(tmp_path / "p", "has no card, program.json: it was changed, or saved by an earlier qmlir")
+
+
+@pytest.mark.parametrize("depth", [100, 950])
+def test_a_card_about_what_lies_deep(made: Path, tmp_path: Path, depth: int) -> None:
+    shutil.copytree(made / "llvm", tmp_path / "p")
+    card = json.loads((tmp_path / "p" / CARD).read_text())
+    card["about"] = {"deep": json.loads("[" * depth + "]" * depth)}
+    (tmp_path / "p" / CARD).write_text(json.dumps(card))
+    assert_refused(tmp_path / "p", r"program\.json is damaged")
+
+
 def forged(folder: Path) -> None:
     """What another program, or a user, has written, with the words of the manifest that there once was."""
     folder.mkdir()

@@ -69,7 +69,8 @@ def main(*machine: str) -> None:
 
 def compiled_aside(text: str, triple: str, cpu: str, features: str) -> tuple[bytes | None, str]:
     """The object of a module, `None` where LLVM makes none, and what it has said."""
-    command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), triple, cpu, features]
+    # -P: no file of the working directory is a module of its.
+    command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path), triple, cpu, features]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     return None if done.returncode else done.stdout, done.stderr.decode(errors="replace")
 

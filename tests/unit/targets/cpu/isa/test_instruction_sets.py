@@ -21,6 +21,7 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.numba.runtime.lanes import by_intrinsics
 from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES
 from qmlir.targets.cpu.host import best_isa, host_isa, limits_to, resolved_isa, runs_here
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets, isas_of_processors
@@ -203,3 +204,9 @@ def test_processors_of_c_have_one_set_each() -> None:
     assert sorted(named) == sorted(isas_of_processors())
     wanted = {"cortex-m3": "portable-integer", "cortex-m4": "armv7e-m"}
     assert {name: isas_of_processors()[name] for name in wanted} == wanted
+
+
+def test_an_operation_by_the_same_intrinsics_is_one() -> None:
+    """numba would take what each kernel declares for another operation, and compile it anew."""
+    assert by_intrinsics("dot_us", (128, "one")) is by_intrinsics("dot_us", (128, "one"))
+    assert by_intrinsics("dot_us", (128, "one")) is not by_intrinsics("dot_us", (128, "another"))

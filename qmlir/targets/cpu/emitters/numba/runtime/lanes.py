@@ -69,7 +69,6 @@ BY_INTRINSICS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 """What an instruction set has instructions for, or not: result type, and lowering by the name of an intrinsic."""
 
 
-@cache
 def requires(*features: str) -> None:
     """Raise `DamagedError` where the processor lacks a feature that instructions of the emitted module are of.
 
@@ -81,6 +80,7 @@ def requires(*features: str) -> None:
         raise DamagedError(f"the program is for processors with {', '.join(missing)}, which this one lacks")
 
 
+@cache
 def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
     """The operation `name` by LLVM's intrinsics, each with the bits of its registers."""
     typed, lower = BY_INTRINSICS[name]

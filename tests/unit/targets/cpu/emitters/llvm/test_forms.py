@@ -20,6 +20,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
 from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.archive import archive
+from qmlir.targets.cpu.emitters.llvm.aside import PROBE, compiled_aside
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
@@ -416,3 +417,13 @@ def test_the_same_object_again() -> None:
     loops = parsed(STATISTICS)
     made = [emit_ahead(loops.clone(), "object", "net").files["net.o"] for _ in range(2)]
     assert made[0] == made[1]
+
+
+def test_what_lies_in_the_working_directory_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code for a machine that is named is made in another process, which imports modules."""
+    for name in ("json", "sys", "llvmlite"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'seen')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    data, said = compiled_aside(PROBE, "aarch64-linux-gnu", "cortex-a76", "")
+    assert data is not None, said
+    assert not (tmp_path / "seen").exists()
