@@ -71,6 +71,12 @@ class FloatChain:
         found = _evaluated(op, np.broadcast_arrays(*known))
         return None if found is None else np.asarray(found)
 
+    def is_finite(self) -> bool:
+        """Whether all constants are finite, and those computed of others: `0 * inf` is no number."""
+        results = (self.constant(op.results[0]) for op in self.operations if op is not self.end)
+        known = [*self.parameters.values(), *(each for each in results if each is not None)]
+        return all(bool(np.isfinite(each).all()) for each in known)
+
     def values(self, *leaves: Array) -> npt.NDArray[np.int64] | None:
         """The results for integers of the leaves that broadcast to `[channels, places]`, `None` where an operation has
         none for one of them."""
@@ -122,7 +128,9 @@ class FloatChain:
                 varying = [place for place, each in enumerate(constants) if each is None]
                 return _times(known[varying[0]], constants[1 - varying[0]]) if len(varying) == 1 else None
             case arith.DivfOp():
-                return None if constants[1] is None or not constants[1].all() else _times(known[0], constants[1])
+                if constants[0] is not None or constants[1] is None or not constants[1].all():
+                    return None  # by the leaf: it turns around at 0
+                return _times(known[0], constants[1])
             case arith.AddfOp() | arith.MaximumfOp() | arith.MinimumfOp():
                 return _joined(*known)
             case arith.SubfOp():
@@ -201,7 +209,8 @@ def _constant_number(value: SSAValue) -> Array | None:
 
 
 def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
-    """The chain that ends in an operation of the body of `parent`; `None` where floats come from elsewhere."""
+    """The chain that ends in an operation of the body of `parent`; `None` where floats come from elsewhere, or from
+    an i1."""
     readings: dict[SSAValue, Reading] = {}
     if parent is not None:
         readings = {each.argument: each for each in readings_of(parent) if each.argument is not None}
@@ -229,7 +238,7 @@ def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
                 return None
             operations.add(op)
             wanted += op.operands
-        elif isinstance(value.type, IntegerType):
+        elif isinstance(value.type, IntegerType) and value.type.width.data > 1:  # i1 is 0 or -1 for some, 1 for others
             leaves.append(value)
         else:
             return None

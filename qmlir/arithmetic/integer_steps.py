@@ -25,6 +25,9 @@ StepFunction = Callable[[Integers], Integers]
 MOST_PLACES = 1 << 20
 """Places that are looked at together: more take seconds."""
 
+LARGEST_INTEGER = 1 << 31
+"""Integers of a larger magnitude, times factors of 31 bits, are not summed here: there are no steps of them."""
+
 _LIMIT = 1 << 62
 """What is computed in 64 bits here stays below this magnitude."""
 
@@ -94,14 +97,23 @@ def _conditions(places: Integers, levels: Integers, wanted: npt.NDArray[np.bool_
     return np.take_along_axis(places, kept[None], axis=2), np.take_along_axis(levels, kept, axis=1)
 
 
+def _is_held(*integers: Integers) -> bool:
+    """Whether 64 bits hold the difference of any two of these, and what is next to each."""
+    return all(-_LIMIT < int(each.min()) <= int(each.max()) < _LIMIT for each in integers)
+
+
 def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlaces | None:
     """The steps of a function of one integer that never falls, in `[low, high]` of each channel (two vectors).
 
-    `None` where there are too many to look at, or no step at all.
+    `None` where there are too many to look at, or no step at all, or numbers whose differences 64 bits do not hold.
     """
+    if not _is_held(low, high):
+        return None
     first, last = function(low[:, None])[:, 0], function(high[:, None])[:, 0]
+    if not _is_held(first, last):
+        return None
     least, most = int(first.min()), int(last.max())
-    if least == most or (most - least + 2) * len(low) > MOST_PLACES:
+    if least >= most or (most - least + 2) * len(low) > MOST_PLACES:
         return None
     levels = np.broadcast_to(np.arange(least + 1, most + 1, dtype=np.int64), (len(low), most - least))
     is_step = (levels > first[:, None]) & (levels <= last[:, None])
@@ -123,9 +135,12 @@ def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlace
 
 
 def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces | None:
-    """The steps of any function: `values` `[channels, places]`, of `integers` with a number for each place."""
+    """The steps of any function: `values` `[channels, places]`, of `integers` with a number for each place.
+
+    `None` where there is no step, or where 64 bits do not hold the difference of two numbers.
+    """
     least, most = int(values.min()), int(values.max())
-    if least == most:
+    if least == most or not _is_held(values, *integers):
         return None
     grid = np.stack([np.broadcast_to(each, values.shape) for each in integers])
     reached, below = (_conditions(grid, values, values > least), _conditions(grid, values + 1, values < most))
@@ -316,7 +331,7 @@ def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | No
     """A sum of products and a shift that has exactly these steps, in 32 bits rather than in 64; `None` where none is
     found. `offset` is what the rounding adds to whole numbers, where it is known: one addend for all channels then.
     """
-    if any(abs(each) > 1 << 31 for range_ in steps.ranges for each in range_):
+    if any(abs(each) > LARGEST_INTEGER for range_ in steps.ranges for each in range_):
         return None
     return next((each for each in _candidates(steps, offset) if each is not None), None)
 

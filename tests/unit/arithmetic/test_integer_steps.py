@@ -162,3 +162,17 @@ def test_sums_of_two_bytes(seed: int) -> None:
     fitted = fit_steps(steps)
     assert fitted is not None
     np.testing.assert_array_equal(apply_steps(fitted, a[None], b[None]), wanted)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "function"),
+    [
+        (-(1 << 63), (1 << 63) - 1, lambda places: np.clip(places >> 56, -100, 100)),
+        (0, 3, lambda places: np.where(places == 0, -(1 << 63), places)),
+        (0, 3, lambda places: np.where(places == 3, (1 << 63) - 1, (1 << 63) - 4)),
+    ],
+)
+def test_differences_that_64_bits_do_not_hold(low: int, high: int, function: Callable[[Any], Any]) -> None:
+    assert steps_of(function, *_ends((low, high), 1)) is None
+    places = np.array([low, low + 1, high])
+    assert steps_on_grid(function(places)[None], [places]) is None

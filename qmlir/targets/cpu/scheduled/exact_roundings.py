@@ -122,6 +122,8 @@ class ExactSteps:
 
     def _scalar(self, fixed: _Fixed, shift: int = 0) -> Scalar:
         """The integer of a value, shifted left."""
+        if not fixed.bound:  # 0 is shifted by any number of places, of which a word has 64
+            return Scalar(self.builder.constant(0, i64), self.builder)
         if fixed.value is not None:
             return fixed.value << shift if shift else fixed.value
         assert fixed.numbers is not None
@@ -165,7 +167,7 @@ class ExactSteps:
 
     def _negated(self, fixed: _Fixed) -> _Fixed:
         if fixed.numbers is not None:
-            return _Fixed(None, fixed.exponent, fixed.bound, -fixed.numbers)
+            return _Fixed(None, fixed.exponent, fixed.bound, np.asarray(-fixed.numbers, object))
         return _Fixed(-self._scalar(fixed), fixed.exponent, fixed.bound)
 
     def _product(self, one: _Fixed, other: _Fixed) -> _Fixed:
@@ -198,6 +200,7 @@ class ExactSteps:
 
     def _rounded(self, fixed: _Fixed) -> _Fixed:
         """The nearest f32, ties to even."""
+        self._check(fixed.bound)
         if fixed.exponent < _SMALLEST:
             raise NotInIntegers(f"a step has multiples of 2^{fixed.exponent}, which f32 does not hold")
         if fixed.exponent + fixed.bound.bit_length() > _LARGEST:
@@ -248,7 +251,7 @@ class ExactSteps:
             raise NotInIntegers(f"{op.name} has more than {-_QUOTIENT} bits after the point")
         self._check(bound << shift)
         by = self._scalar(divisor)
-        wide = value << shift
+        wide = value << shift if bound else value
         quotient = wide.absolute().apply(arith.DivSIOp, by.absolute())
         rest = wide.absolute() - quotient * by.absolute()
         # What is cut off leaves its trace in the last bit.
@@ -278,8 +281,11 @@ class ExactSteps:
         if (places < 1).any() or (places > -_SMALLEST).any():
             raise NotInIntegers("a multiplier is too large or too small")
         whole = _Fixed(None, 0, 1 << _BITS, numbers)
-        value = self._scalar(self._rounded(self._product(self._rounded(accumulator), whole)))
-        # A product has less than 2^61 units, and is rounded to 0 by 62 places as by more.
+        product = self._rounded(self._product(self._rounded(accumulator), whole))
+        # What is rounded is bounded by a power of two, so a product that is below _ROOM has at most 2^61 units: it is
+        # rounded to 0 by 62 places as by more.
+        assert product.bound <= 1 << 61
+        value = self._scalar(product)
         shift = Scalar(self.new(np.minimum(places, 62), i8), self.builder).to(i64)
         odd = (value >> shift) & 1
         return (value + ((value.constant(1) << (shift - 1)) - 1) + odd) >> shift

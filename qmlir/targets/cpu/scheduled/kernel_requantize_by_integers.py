@@ -22,7 +22,15 @@ from qmlir.analysis.intervals import EXACT_F32, Interval
 from qmlir.analysis.readings import Reading, Structured, determines_iterators, ranges_of, readings_of, rebuilt
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integer_steps import MOST_PLACES, IntegerSteps, StepPlaces, fit_steps, steps_of, steps_on_grid
+from qmlir.arithmetic.integer_steps import (
+    LARGEST_INTEGER,
+    MOST_PLACES,
+    IntegerSteps,
+    StepPlaces,
+    fit_steps,
+    steps_of,
+    steps_on_grid,
+)
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
@@ -44,12 +52,16 @@ _MOST_PLACES = 100
 """By so many places f32 shifts a number of 24 bits and keeps all of them."""
 
 
-def _limits(interval: Interval, channels: int) -> tuple[Array, Array]:
-    """The bounds of an integer, of each channel where they are known so, as i64."""
+def _limits(interval: Interval, channels: int, *, is_by_channel: bool) -> tuple[Array, Array]:
+    """The bounds of an integer, of each channel where they are known so, as i64.
+
+    Bounds are by output channel: `is_by_channel` where these are the channels of the chain, too.
+    """
     ends: list[Array] = []
     for bound, whole in zip((interval.low, interval.high), interval.values, strict=True):
         array = np.asarray(bound, object)
-        known = array if array.shape == (channels,) else np.full(channels, whole, object)
+        is_known = is_by_channel and array.shape == (channels,)
+        known = array if is_known else np.full(channels, whole, object)
         ends.append(known.astype(np.int64))
     return ends[0], ends[1]
 
@@ -62,18 +74,18 @@ class _Found:
     is_falling: bool = False
 
 
-def _steps_of_one(chain: FloatChain, interval: Interval) -> _Found | None:
-    low, high = _limits(interval, chain.channels)
+def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool) -> _Found | None:
+    low, high = _limits(interval, chain.channels, is_by_channel=is_by_channel)
     span = int((high - low).max()) + 1
     if span <= _EXHAUSTIVE and chain.channels * span <= MOST_PLACES:
         # Whether it turns is seen: nothing needs to be known of the operations.
-        places = np.minimum(low[:, None] + np.arange(span, dtype=np.int64), high[:, None])
+        places = low[:, None] + np.minimum(np.arange(span, dtype=np.int64), (high - low)[:, None])
         values = chain.values(places)
         if values is None:
             return None
-        change = np.diff(values, axis=1)
-        is_falling = bool((change < 0).any())
-        if is_falling and (change > 0).any():
+        before, after = values[:, :-1], values[:, 1:]  # compared: i64 does not hold every difference of two i64
+        is_falling = bool((after < before).any())
+        if is_falling and (after > before).any():
             return None
     else:
         direction = chain.direction()
@@ -103,14 +115,16 @@ def _steps_of_two(chain: FloatChain, intervals: Sequence[Interval]) -> _Found | 
     return None if steps is None else _Found(steps)
 
 
-def _fitted(chain: FloatChain, ranges: ValueRanges) -> IntegerSteps | None:
+def _fitted(chain: FloatChain, ranges: ValueRanges, *, is_by_channel: bool) -> IntegerSteps | None:
     """The chain as a sum of products and a shift, proven, where there is one."""
     intervals = [ranges[leaf] for leaf in chain.leaves]
-    if any(each.is_empty for each in intervals):
+    if any(each.is_empty or not each.within(-LARGEST_INTEGER, LARGEST_INTEGER) for each in intervals):
+        return None
+    if not chain.is_finite():
         return None
     spans = [each.values[1] - each.values[0] + 1 for each in intervals]
     if len(spans) == 1:
-        found = _steps_of_one(chain, intervals[0])
+        found = _steps_of_one(chain, intervals[0], is_by_channel=is_by_channel)
     elif len(spans) == 2 and chain.channels * spans[0] * spans[1] <= 4 * _EXHAUSTIVE:
         found = _steps_of_two(chain, intervals)
     else:
@@ -160,7 +174,7 @@ class _Body:
         if chain.axis is not None and self.parent is not None and chain.channels != ranges_of(self.parent)[chain.axis]:
             return None
         builder = ArithBuilder(Builder(InsertPoint.before(end)))
-        steps = _fitted(chain, self.ranges)
+        steps = _fitted(chain, self.ranges, is_by_channel=self._is_by_channel(chain))
         if steps is None and (shifts := _shifts(chain, self.ranges)) is not None:
             self._by_shifts(chain, shifts, builder)
             return "by shifts, ties to even"
@@ -185,6 +199,10 @@ class _Body:
         found = whole.to(end.results[0].type).value
         self._put(end, found)
         return way
+
+    def _is_by_channel(self, chain: FloatChain) -> bool:
+        """Whether parameters differ along the output channels of a contraction, and not along its rows."""
+        return isinstance(self.parent, EpilogueOp) and chain.axis == len(ranges_of(self.parent)) - 1
 
     def _put(self, end: Ends, found: SSAValue) -> None:
         """Put a value in the place of the result of a chain, of which the ranges are known."""

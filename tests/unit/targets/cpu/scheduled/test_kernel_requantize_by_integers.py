@@ -1,6 +1,7 @@
 """Requantizations in integers: every way that the pass has gives the integers of the reference functions."""
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -125,3 +126,208 @@ def test_a_network_with_a_residual_sum_has_no_floats(accumulator: str) -> None:
     for emitter in ("numba", "llvm"):
         program = qmlir.compile(module, isa="portable-integer", emitter=emitter)
         np.testing.assert_array_equal(program([x])["y"], wanted)
+
+
+# --- Chains of operations ---------------------------------------------------------------------------------------------
+
+
+def _chain_module(leaves: Sequence[int], places: int, body: Sequence[str], result: int) -> ModuleOp:
+    """A body that gives `%q` of `%x0` and `%x1`, integers of the widths `leaves`."""
+    names = [f"%x{number}" for number in range(len(leaves))]
+    types = [f"tensor<{places}xi{bits}>" for bits in leaves]
+    arguments = ", ".join(f"%t{number}: {type_}" for number, type_ in enumerate(types))
+    values = ", ".join(f"%t{number}" for number in range(len(leaves)))
+    elements = ", ".join(f"{name}: i{bits}" for name, bits in zip(names, leaves, strict=True))
+    maps = ", ".join(["affine_map<(d0) -> (d0)>"] * (len(leaves) + 1))
+    lines = "\n    ".join(body)
+    return parsed(f"""
+func.func @main({arguments}) -> tensor<{places}xi{result}> {{
+  %e = tensor.empty() : tensor<{places}xi{result}>
+  %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}}
+      ins({values} : {", ".join(types)}) outs(%e : tensor<{places}xi{result}>) {{
+  ^bb0({elements}, %o: i{result}):
+    {lines}
+    linalg.yield %q : i{result}
+  }} -> tensor<{places}xi{result}>
+  func.return %r : tensor<{places}xi{result}>
+}}
+""")
+
+
+def _everything(bits: int, rng: np.random.Generator) -> Array:
+    """All integers of so many bits; of 64, those at the ends and beside the steps of f32, and some."""
+    if bits == 1:
+        return np.array([False, True])
+    if bits < 64:
+        return np.arange(-(1 << bits - 1), 1 << bits - 1).astype(np.int8 if bits <= 8 else np.int16)
+    powers = [sign * (1 << bit) + move for bit in range(62) for sign in (-1, 1) for move in (-1, 0, 1)]
+    ends = [-(1 << 63), 1 - (1 << 63), (1 << 62) + 1, (1 << 63) - (1 << 40), (1 << 63) - 1]
+    some = rng.integers(-(1 << 62), 1 << 62, 200) >> rng.integers(0, 60, 200)
+    return np.concatenate([np.array([*powers, *ends]), some]).astype(np.int64)
+
+
+def _same(module: ModuleOp, inputs: Sequence[Array]) -> str:
+    """The integers are those of the module as it was; what was told."""
+    made, told = _lowered(module)
+    (wanted,), (found,) = (qmlir.interpret(each, list(inputs)).values() for each in (module, made))
+    np.testing.assert_array_equal(found, wanted, str(made))
+    return "; ".join(each.message for each in told)
+
+
+def _multiplier(rng: np.random.Generator, *, is_wild: bool = False) -> str:
+    kind = rng.random()
+    number = 2.0 ** rng.uniform(-9, 2)
+    if kind < 0.25:
+        number = 2.0 ** int(rng.integers(-6, 3))
+    elif kind < 0.4:
+        number = round(number * 20) / 20 + 0.05
+    elif is_wild and kind < 0.5:
+        return "0x7F800000"  # infinity
+    return repr(float(np.float32(number if rng.random() < 0.8 else -number)))
+
+
+def _random_chain(rng: np.random.Generator, leaves: Sequence[int]) -> list[str]:
+    lines: list[str] = []
+
+    def add(text: str) -> str:
+        lines.append(f"%v{len(lines)} = {text}")
+        return f"%v{len(lines) - 1}"
+
+    def constant(number: str) -> str:
+        return add(f"arith.constant {number} : f32")
+
+    def leaf(place: int) -> str:
+        found = add(f"arith.sitofp %x{place} : i{leaves[place]} to f32")
+        if rng.random() < 0.6:
+            found = add(f"arith.subf {found}, {constant(repr(float(rng.integers(-20, 20))))} : f32")
+        return found
+
+    now = add(f"arith.mulf {leaf(0)}, {constant(_multiplier(rng))} : f32")
+    if len(leaves) > 1:
+        other = leaf(1)
+        way = rng.choice(["addf", "subf", "maximumf", "mulf", "fma"])
+        if way == "fma":
+            now = add(f"math.fma {other}, {constant(_multiplier(rng))}, {now} : f32")
+        else:
+            scaled = other if way == "mulf" else add(f"arith.mulf {other}, {constant(_multiplier(rng))} : f32")
+            now = add(f"arith.{way} {now}, {scaled} : f32")
+    if rng.random() < 0.2:
+        now = add(f"arith.negf {now} : f32")
+    if rng.random() < 0.2:
+        now = add(f"arith.subf {constant('3.0')}, {now} : f32")
+    if (way := rng.choice(["divf", "mulf", ""])) != "":
+        now = add(f"arith.{way} {now}, {constant(_multiplier(rng))} : f32")
+    now = add(f"math.roundeven {now} : f32")
+    if rng.random() < 0.7:
+        now = add(f"arith.addf {now}, {constant(repr(float(rng.integers(-128, 128))))} : f32")
+    now = add(f"arith.maximumf {now}, {constant('-128.0')} : f32")
+    now = add(f"arith.minimumf {now}, {constant('127.0')} : f32")
+    return [*lines, f"%q = arith.fptosi {now} : f32 to i8"]
+
+
+@pytest.mark.parametrize("leaves", [(1,), (8,), (16,), (64,), (4, 8), (8, 4), (1, 8)])
+def test_chains_of_all_integers(leaves: tuple[int, ...]) -> None:
+    rng = np.random.default_rng([*leaves, 7])
+    for _ in range(10 if len(leaves) == 1 else 3):
+        grid = np.meshgrid(*(_everything(bits, rng) for bits in leaves), indexing="ij")
+        inputs = [np.ascontiguousarray(each.reshape(-1)) for each in grid]
+        told = _same(_chain_module(leaves, inputs[0].size, _random_chain(rng, leaves), 8), inputs)
+        assert "requantizes" in told or 1 in leaves
+
+
+@pytest.mark.parametrize("bits", [8, 16, 64])
+def test_requantizations_of_all_integers(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    x = _everything(bits, rng)
+    for factor in ["0x7F800000", "0x7FC00000", "-0.00031", *(_multiplier(rng, is_wild=True) for _ in range(4))]:
+        mode = rng.choice(["f32", "qlinear"])
+        told = _same(
+            _chain_module(
+                (bits,), x.size,
+                [f"%m = arith.constant {factor} : f32", f"%q = kernel.requantize %x0, %m {{ mode = "
+                 f"#kernel.requantize<{mode}>, zero_point = 5, minimum = -128, maximum = 127 }} : i{bits}, f32 -> i8"],
+                8,
+            ),
+            [x],
+        )  # fmt: skip
+        if factor.startswith("0x7F"):
+            assert "a constant is not finite" in told
+
+
+def test_integers_that_64_bits_do_not_round() -> None:
+    """The bounds of leaves are checked as those of what is computed of them."""
+    x = np.array([(1 << 62) + 1, -(1 << 62) - 5, (1 << 63) - (1 << 40), 1 - (1 << 63), 3, (1 << 61) + 7])
+    body = ["%f = arith.sitofp %x0 : i64 to f32", "%q = arith.fptosi %f : f32 to i64"]
+    assert "a step needs 65 bits" in _same(_chain_module((64,), x.size, body, 64), [x])
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"), [(0, "by every rounding of f32 in 64 bits"), (1 << 36, "a step needs 64 bits")]
+)
+def test_products_with_places_of_their_own_have_61_bits(more: int, wanted: str) -> None:
+    x = np.array([(1 << 63) - 1, -(1 << 63), 0, 1 << 62])
+    multipliers = np.array([0.31, 1.4e-14], np.float32)
+    module = parsed(f"""
+func.func @main(%x: tensor<4x2xi64>) -> tensor<4x2xi8> {{
+  %m = arith.constant dense<[{float(multipliers[0])!r}, {float(multipliers[1])!r}]> : tensor<2xf32>
+  %e = tensor.empty() : tensor<4x2xi8>
+  %r = linalg.generic {{
+      indexing_maps = [
+          affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%x, %m : tensor<4x2xi64>, tensor<2xf32>) outs(%e : tensor<4x2xi8>) {{
+  ^bb0(%a: i64, %f: f32, %o: i8):
+    %places = arith.constant 26 : i64
+    %more = arith.constant {more} : i64
+    %b = arith.shrsi %a, %places : i64
+    %c = arith.addi %b, %more : i64
+    %q = kernel.requantize %c, %f {{
+      mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, maximum = 127 }} : i64, f32 -> i8
+    linalg.yield %q : i8
+  }} -> tensor<4x2xi8>
+  func.return %r : tensor<4x2xi8>
+}}
+""")
+    assert wanted in _same(module, [np.stack([x, x], axis=1)])
+
+
+def _product(rows: int, multipliers: Array, weights: Array, axis: int) -> ModuleOp:
+    """A product by constant weights whose multipliers differ by row (axis 0) or by channel (axis 1)."""
+    channels, terms = weights.shape
+    return parsed(f"""
+func.func @main(%x: tensor<{rows}x{terms}xi8>) -> tensor<{rows}x{channels}xi8> {{
+  %w = arith.constant dense<{weights.tolist()}> : tensor<{channels}x{terms}xi8>
+  %m = arith.constant dense<{[float(each) for each in multipliers]}> : tensor<{multipliers.size}xf32>
+  %0 = kernel.matmul ins(%x, %w : tensor<{rows}x{terms}xi8>, tensor<{channels}x{terms}xi8>)
+      epilogue(%m : tensor<{multipliers.size}xf32>) -> tensor<{rows}x{channels}xi8>
+      attributes {{epilogue_maps = [affine_map<(d0, d1) -> (d{axis})>]}} {{
+  ^bb0(%acc: i32, %f: f32):
+    %1 = kernel.requantize %acc, %f {{
+      mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 127 }} : i32, f32 -> i8
+    kernel.yield %1 : i8
+  }}
+  func.return %0 : tensor<{rows}x{channels}xi8>
+}}
+""")
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_parameters_by_row_and_by_channel(axis: int) -> None:
+    """As many rows as channels, of which one has small sums: its bounds are those of a channel, never of a row."""
+    rng = np.random.default_rng(axis)
+    weights = np.array([[1, 0, 0, 0], [100, 100, 100, 100]])
+    x = rng.integers(-128, 128, (60, 2, 4)).astype(np.int8)
+    told: list[str] = []
+    for pair in (
+        (0.012345678, 0.00212345),
+        (0.0113571, 0.00234561),
+        (0.2718, 0.7142),
+        *rng.uniform(1e-3, 1e-1, (3, 2)),
+    ):
+        module = _product(2, np.array(pair, np.float32), weights, axis)
+        made, diagnostics = _lowered(module)
+        told += [each.message for each in diagnostics]
+        for each in x:
+            (wanted,), (found,) = (qmlir.interpret(one, [each]).values() for one in (module, made))
+            np.testing.assert_array_equal(found, wanted)
+    assert any("by a product and a shift" in each for each in told)
