@@ -86,12 +86,16 @@ def _count(start: str, step: str) -> Callable[[CElement], str]:
 
 
 def _leading_zeros(e: CElement) -> str:
-    """By an instruction where compilers have a name for it: requantizations in integers ask for each result."""
+    """By an instruction where compilers have a name for it: requantizations in integers ask for each result.
+
+    `__builtin_clz` counts the bits of an `int`, which has 16 on some processors.
+    """
     kind, bits = ("ll", 64) if e.bits > 32 else ("", 32)
     narrow = f" - {bits - e.bits}" if e.bits < bits else ""
     known = e.wrapped(f"({e.wide})(__builtin_clz{kind}({e.unsigned('a')}){narrow})")
     loop = _count("{bits}", "if (bit) n = {bits} - 1 - i;")(e)
-    return f"\n#ifdef __GNUC__\n    return a == 0 ? {e.bits} : {known};\n#else\n    {loop}\n#endif"
+    has_name = "defined(__GNUC__)" if bits > 32 else "defined(__GNUC__) && __SIZEOF_INT__ == 4"
+    return f"\n#if {has_name}\n    return a == 0 ? {e.bits} : {known};\n#else\n    {loop}\n#endif"
 
 
 def _power(e: CElement) -> str:
