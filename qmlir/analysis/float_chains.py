@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.exceptions import InterpretationError
@@ -238,7 +238,8 @@ def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
                 return None
             operations.add(op)
             wanted += op.operands
-        elif isinstance(value.type, IntegerType) and value.type.width.data > 1:  # i1 is 0 or -1 for some, 1 for others
+        elif (integer := as_integer(value.type)) is not None and integer.width.data > 1:
+            # An i1 is 0 or -1 for some, 0 or 1 for others.
             leaves.append(value)
         else:
             return None

@@ -111,7 +111,7 @@ def _in_own_order(array: Array) -> Array:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _ports(content: bytes) -> tuple[list[list[tuple[str, np.dtype[Any], tuple[int, ...]]]], bytes]:
+def _ports(content: bytes) -> tuple[list[list[tuple[Any, np.dtype[Any], tuple[Any, ...]]]], bytes]:
     head, _, data = content.partition(b"\n")
     ports = [[(name, np.dtype(dtype), tuple(shape)) for name, dtype, shape in each] for each in json.loads(head)]
     return ports, data
