@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from types import ModuleType
@@ -31,10 +31,12 @@ def _sources(module: str) -> list[str]:
     return [spec.origin]
 
 
-def _read(path: str) -> bytes:
-    # Of hundreds of small files, buffers would take as long as reading.
-    with open(path, "rb", buffering=0) as file:
-        return file.readall()
+def _contents(module: str) -> Iterator[bytes]:
+    """What these files hold, in order."""
+    for path in _sources(module):
+        # Of hundreds of small files, buffers would take as long as reading.
+        with open(path, "rb", buffering=0) as file:
+            yield file.readall()
 
 
 @lru_cache(16)
@@ -44,8 +46,8 @@ def code_digest(packages: tuple[Package, ...]) -> str:
     for package in packages:
         found.update(f"{package.name} {package.version}".encode())
         if package.name != UPSTREAM:  # a version of it is one code, what is developed here may be any
-            for path in (path for module in sorted(package.modules) for path in _sources(module)):
-                found.update(_read(path))
+            for content in (content for module in sorted(package.modules) for content in _contents(module)):
+                found.update(content)
     return found.hexdigest()
 
 
@@ -54,8 +56,8 @@ def sources_digest(modules: Iterable[str]) -> str:
     found = hashlib.sha256()
     for module in sorted({*modules}):
         found.update(f"{module} ".encode())
-        for path in _sources(module):
-            found.update(_read(path))
+        for content in _contents(module):
+            found.update(content)
     return found.hexdigest()
 
 
@@ -85,8 +87,8 @@ def _loaded_code(name: str) -> str:
     if module is not None and module in _imported:
         return _imported[module]
     found = hashlib.sha256()
-    for path in _sources(name):
-        found.update(_read(path))
+    for content in _contents(name):
+        found.update(content)
     if module is not None:
         _imported[module] = found.hexdigest()
     return found.hexdigest()
