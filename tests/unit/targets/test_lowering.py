@@ -54,7 +54,7 @@ def test_the_pipeline_of_a_target_is_a_named_one_or_text() -> None:
     [
         ("silent", "target 'silent' has no pipeline that lowers a module for it"),
         ("nothing", "the pipeline of target 'nothing' lacks a value of 'level': cse{<level>}"),
-        ("cpu", "the pipeline of target 'cpu' lacks a value of 'isa'"),
+        ("cpu", "the pipeline of target 'cpu' lacks a value of 'threads'"),
     ],
 )
 def test_what_no_pipeline_is(name: str, message: str) -> None:
