@@ -62,7 +62,8 @@ class Value:
 
     @property
     def own(self) -> Type:
-        assert self.type is not None
+        if self.type is None:
+            raise UnknownError("a composite of floats")
         return self.type
 
     @property
