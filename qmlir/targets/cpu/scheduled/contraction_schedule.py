@@ -106,11 +106,11 @@ def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
 
 
 def _lanes(op: ContractionOp, isa: InstructionSet) -> int:
-    """The sums that a register holds."""
+    """The sums that a register holds: one, where it takes several registers of a small processor."""
     accumulator = op.accumulator_type
     integer = as_integer(accumulator)
     width = accumulator.bitwidth if isinstance(accumulator, AnyFloat) else 0 if integer is None else integer.width.data
-    return isa.bits // width
+    return max(isa.bits // width, 1)
 
 
 def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[int, int], threads: int) -> ScheduleAttr:

@@ -68,6 +68,36 @@ def test_a_quantized_model_computes_the_same_bits(channels: int, cpu: str, build
     assert differing_bits(wanted, found) == 0
 
 
+SHORTS = """
+!q = !quant.uniform<i16:f32, 1.0>
+!s = !quant.uniform<i16:f32, 65536.0>
+func.func @main(%x: tensor<3x40x!q> {nn.name = "x"}, %w: tensor<40x7x!q> {nn.name = "w"})
+    -> (tensor<3x7x!s> {nn.name = "y"}) {
+  %y = nn.matmul %x, %w : (tensor<3x40x!q>, tensor<40x7x!q>) -> tensor<3x7x!s>
+  func.return %y : tensor<3x7x!s>
+}
+"""
+"""Sums that 32 bits do not hold."""
+
+
+@pytest.mark.parametrize("cpu", ["", "cortex-m3", "cortex-m4"])
+def test_sums_may_be_wider_than_a_register(cpu: str, tmp_path: Path) -> None:
+    build = BY_NAME["gcc -O2"]
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    random = np.random.default_rng(0)
+    inputs = {
+        "x": random.integers(32000, 32768, (3, 40)).astype(np.int16),
+        "w": random.integers(-32768, 32768, (40, 7)).astype(np.int16),
+    }
+    exact = inputs["x"].astype(np.int64) @ inputs["w"].astype(np.int64)
+    assert np.abs(exact).max() > 1 << 32
+    wanted = {"y": np.clip(np.rint(exact / 65536), -32768, 32767).astype(np.int16)}
+    ended, found = run_c(qmlir.emit(parsed(SHORTS), cpu=cpu), build, inputs, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
 def test_nan_is_refused_by_the_number_of_the_input(build: Build, tmp_path: Path) -> None:
     module = _classifier(3, 3)
     inputs = {"x": np.zeros((1, 2, 7, 7), np.float32)}
