@@ -8,6 +8,7 @@ fast. Python's operators take the same road.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
+import inspect
 import operator as python
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin
+from numba.extending import lower_builtin, models, register_model
 
 from .registers import INDEX, Register
 
@@ -84,14 +85,36 @@ def _align_stack(builder: Any, result: Any) -> None:
 
 
 def _lowered(key: Any, lower: Lowering, kinds: tuple[Any, ...]) -> None:
-    def compute(target: Any, builder: Any, sig: Any, values: Any) -> Any:
+    def compute(target: Any, builder: Any, sig: Any, values: Any, loc: Any = None) -> Any:
         _align_stack(builder, sig.return_type)
         return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
 
+    computing: Any = compute
+    computing.__signature__ = inspect.signature(compute)  # numba asks for it anew at every use
     lower_builtin(key, *kinds)(compute)
 
 
-def _typed(key: Any, name: str, typed: ResultType, *, literal: bool) -> None:
+class OperationType(types.Function):
+    """The type of an operation: it keeps what its uses have been typed as, and numba types each of them twice."""
+
+    def __init__(self, template: Any) -> None:
+        self.known: dict[Any, Any] = {}
+        super().__init__(template)
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """The signature of a use, as numba asks for it. Raises numba's `TypingError` where the operands do not fit."""
+        if kws:
+            return super().get_call_type(context, args, kws)
+        found = self.known.get(args)
+        if found is None:
+            found = self.known[args] = super().get_call_type(context, args, kws)
+        return found
+
+
+register_model(OperationType)(models.OpaqueModel)  # as a function of numba's own, it has no value
+
+
+def _typed(key: Any, name: str, typed: ResultType, kind: Any, *, literal: bool) -> None:
     def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
         result = None if keywords else typed(*operands)
         if result is None:
@@ -99,7 +122,7 @@ def _typed(key: Any, name: str, typed: ResultType, *, literal: bool) -> None:
         return signature(result, *(types.unliteral(each) if not literal else each for each in operands))
 
     members = {"key": key, "generic": generic, "prefer_literal": literal, "metadata": _FIRST}
-    infer_global(key, types.Function(type(f"{name}_template", (AbstractTemplate,), members)))
+    infer_global(key, kind(type(f"{name}_template", (AbstractTemplate,), members)))
 
 
 def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> Any:
@@ -117,7 +140,7 @@ def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = 
             return None
 
     _lowered(stub, lower, (types.VarArg(types.Any),))
-    _typed(stub, name, counted, literal=literal)
+    _typed(stub, name, counted, OperationType, literal=literal)
     return stub
 
 
@@ -145,6 +168,6 @@ def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -
 
     meanings = _MEANINGS.setdefault(key, {})
     if not meanings:
-        _typed(key, key.__name__, registers, literal=False)
+        _typed(key, key.__name__, registers, types.Function, literal=False)
     meanings[Register] = typed
     _lowered(key, lower, (Register,) * count)

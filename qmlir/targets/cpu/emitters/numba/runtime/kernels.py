@@ -26,8 +26,8 @@ from numba import config, njit, types
 # pyright: reportUntypedBaseClass=false
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
-from numba.core.typed_passes import IRLegalization, NativeLowering, NoPythonBackend, NopythonTypeInference
-from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
+from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference
+from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 
 from .declare import Emission, operation
 from .entry import entry
@@ -36,13 +36,15 @@ from .registers import Register
 _PASSES: tuple[tuple[Any, str], ...] = (
     (TranslateByteCode, "statements"),
     (FixupArgs, "arguments"),
-    (IRProcessing, "checks of the statements"),
     (NopythonTypeInference, "types"),
-    (IRLegalization, "ends of variables"),
     (NativeLowering, "machine code"),
     (NoPythonBackend, "the result"),
 )
-"""Passes, each with what it makes. Without `ReconstructSSA` variables are memory, which LLVM makes registers."""
+"""Passes, each with what it makes.
+
+Without `ReconstructSSA` variables are memory, which LLVM makes registers. Without `IRProcessing` and `IRLegalization`
+nothing says where variables end, which only counts references, and numbers have none.
+"""
 
 
 class KernelCompiler(CompilerBase):
