@@ -24,18 +24,17 @@ from numba import config, njit, types
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false
+from numba.core.bytecode import ByteCode, FunctionIdentity
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
+from numba.core.interpreter import Interpreter, peep_hole_list_to_tuple
 from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference
-from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 
 from .declare import Emission, operation
 from .entry import entry
 from .registers import Register
 
 _PASSES: tuple[tuple[Any, str], ...] = (
-    (TranslateByteCode, "statements"),
-    (FixupArgs, "arguments"),
     (NopythonTypeInference, "types"),
     (NativeLowering, "machine code"),
     (NoPythonBackend, "the result"),
@@ -47,8 +46,21 @@ nothing says where variables end, which only counts references, and numbers have
 """
 
 
+class EmittedCode(Interpreter):
+    """Reads the bytecode of emitted code, which has no `with`, no `try` and no dictionaries."""
+
+    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
+        """Lists become tuples. What numba looks for beside them, in every statement, is not there."""
+        return peep_hole_list_to_tuple(func_ir)
+
+
 class KernelCompiler(CompilerBase):
     """Compiles one emitted function that runs on one thread."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """The statements of a function, compiled."""
+        identity = FunctionIdentity.from_function(func)
+        return self.compile_ir(EmittedCode(identity).interpret(ByteCode(identity)))
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline."""
