@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.exceptions import InterpretationError
@@ -79,24 +79,43 @@ class FloatChain:
 
     def values(self, *leaves: Array) -> npt.NDArray[np.int64] | None:
         """The results for integers of the leaves that broadcast to `[channels, places]`, `None` where an operation has
-        none for one of them."""
+        none for one of them, or where NumPy has no integers so wide."""
+        known = self._steps(leaves)
+        return None if known is None else self._ended([known[operand] for operand in self.end.operands])
+
+    def stays_finite(self, *leaves: Array) -> bool:
+        """Whether no float of the chain is infinite, or no number, for such integers of the leaves.
+
+        A chain with a direction that stays finite at both ends of a range does so everywhere between: each float is a
+        monotone function of the leaf, as long as its operands are finite, and so lies between what it is at the ends.
+        `inf - inf` between two ends that are numbers, of a sum of two floats that grow, is left out by this alone.
+        """
+        known = self._steps(leaves)
+        floats = [] if known is None else [array for value, array in known.items() if value not in self.leaves]
+        return known is not None and all(bool(np.isfinite(each).all()) for each in floats)
+
+    def _steps(self, leaves: Sequence[Array]) -> dict[SSAValue, Array] | None:
+        """The values of all operations but the end, and of what comes from outside, `[channels, places]`."""
         shape = np.broadcast_shapes((self.channels, 1), *(each.shape for each in leaves))
         known: dict[SSAValue, Array] = {
             value: np.broadcast_to(array.reshape(-1, 1), shape) for value, array in self.parameters.items()
         }
         for value, array in zip(self.leaves, leaves, strict=True):
-            known[value] = np.broadcast_to(array, shape).astype(np.int64 if value.type == i64 else np.int32)
-        with np.errstate(all="ignore"):
-            for op in self.operations[:-1]:
-                found = _evaluated(op, [known[operand] for operand in op.operands])
-                if found is None:
-                    return None
-                known[op.results[0]] = found
-            return self._ended([known[operand] for operand in self.end.operands])
+            dtype = _dtype_of(value)
+            if dtype is None:
+                return None
+            known[value] = np.broadcast_to(array, shape).astype(dtype)
+        for op in self.operations[:-1]:
+            found = _evaluated(op, [known[operand] for operand in op.operands])
+            if found is None:
+                return None
+            known[op.results[0]] = found
+        return known
 
     def _ended(self, operands: Sequence[Array]) -> npt.NDArray[np.int64] | None:
         if isinstance(self.end, RequantizeOp):
-            return requantized(self.end, *operands)
+            with np.errstate(all="ignore"):
+                return requantized(self.end, *operands)
         found = _evaluated(self.end, operands)
         return None if found is None else found.astype(np.int64)
 
@@ -165,9 +184,18 @@ def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.
     return saturate(rounded.astype(np.float64), op.zero_point.value.data, op.limits)
 
 
+def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
+    """What holds every integer of a leaf, `None` where 64 bits do not."""
+    integer = as_integer(leaf.type)
+    assert integer is not None
+    bits = integer.width.data
+    return None if bits > 64 else np.dtype(np.int64) if bits > 32 else np.dtype(np.int32)
+
+
 def _evaluated(op: Operation, operands: Sequence[Array]) -> Array | None:
     try:
-        results = evaluate(op, list(operands))
+        with np.errstate(all="ignore"):
+            results = evaluate(op, list(operands))
     except InterpretationError:
         return None
     return None if results is None else np.asarray(results[0])

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    Signedness,
     TensorType,
     VectorType,
     f32,
@@ -33,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.ir.builtin_types import as_integer
 
 
 def shaped(value: SSAValue) -> tuple[tuple[int, ...], Attribute]:
@@ -154,8 +156,9 @@ class RequantizeOp(IRDLOperation):
                 f"mode {self.mode.mode} takes {', '.join(wanted)}, found {', '.join(found) or 'none'}"
             )
         for value in (self.accumulator, self.result):
-            if not isinstance(scalar_of(value.type), IntegerType):
-                raise VerifyException(f"rescales integers to integers, found {value.type}")
+            integer = as_integer(scalar_of(value.type))
+            if integer is None or integer.signedness.data is not Signedness.SIGNLESS:
+                raise VerifyException(f"rescales signless integers to such integers, found {value.type}")
         low, high = self.limits
         if not low <= self.zero_point.value.data <= high:
             raise VerifyException(f"the zero point {self.zero_point.value.data} lies outside [{low}, {high}]")

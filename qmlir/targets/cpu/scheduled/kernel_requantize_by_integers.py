@@ -91,18 +91,18 @@ def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool)
         direction = chain.direction()
         if direction is None or (direction.min() < 0 < direction.max()):
             return None
+        ends = np.stack([low, high], axis=1)
+        if not chain.stays_finite(ends) or chain.values(ends) is None:
+            return None
         is_falling = bool(direction.min() < 0)
     sign = -1 if is_falling else 1
 
     def function(places: Any) -> Any:
         found = chain.values(places * sign)
-        assert found is not None  # nothing but rounding and arithmetic of finite numbers
+        assert found is not None  # seen at all places, or arithmetic of finite numbers between ends that have values
         return found
 
-    if chain.values(np.stack([low, high], axis=1)) is None:
-        return None
-    ends = (-high, -low) if is_falling else (low, high)
-    steps = steps_of(function, *ends)
+    steps = steps_of(function, *((-high, -low) if is_falling else (low, high)))
     return None if steps is None else _Found(steps, is_falling)
 
 

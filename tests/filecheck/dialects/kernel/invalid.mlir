@@ -37,8 +37,20 @@ func.func @no_parameters(%a: i32, %f: f32) {
 }
 // -----
 func.func @rescaled_float(%a: f32, %m: f32) {
-  // expected-error @+1 {{rescales integers to integers, found f32}}
+  // expected-error @+1 {{rescales signless integers to such integers, found f32}}
   %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, maximum = 127} : f32, f32 -> i8
+  func.return
+}
+// -----
+func.func @rescaled_unsigned(%a: ui32, %m: f32) {
+  // expected-error @+1 {{rescales signless integers to such integers, found ui32}}
+  %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, maximum = 127} : ui32, f32 -> i8
+  func.return
+}
+// -----
+func.func @rescaled_to_unsigned(%a: i32, %m: f32) {
+  // expected-error @+1 {{rescales signless integers to such integers, found ui8}}
+  %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 0, minimum = 0, maximum = 127} : i32, f32 -> ui8
   func.return
 }
 // -----

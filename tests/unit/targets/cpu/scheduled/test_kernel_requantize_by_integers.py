@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear
-from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passmanager.running import run_pipeline
 from tests.support.emitted import parsed
 from tests.support.residual import residual_network
@@ -252,6 +254,93 @@ def test_requantizations_of_all_integers(bits: int) -> None:
         )  # fmt: skip
         if factor.startswith("0x7F"):
             assert "a constant is not finite" in told
+
+
+def _f32(number: float) -> str:
+    """The bits of a number of f32, as a constant is written."""
+    return f"0x{np.float32(number).view(np.uint32):08X}"
+
+
+def _between(bits: int, low: int, high: int) -> list[str]:
+    """`%x`, the integer of a leaf of so many bits, kept inside a range."""
+    return [
+        f"%low = arith.constant {low} : i{bits}", f"%high = arith.constant {high} : i{bits}",
+        f"%above = arith.maxsi %x0, %low : i{bits}", f"%x = arith.minsi %above, %high : i{bits}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [32, 33, 40, 48, 63, 64])
+@pytest.mark.parametrize("span", [100, 1 << 20])
+def test_integers_of_every_width_up_to_64(span: int, bits: int) -> None:
+    """2^31 is an integer of 33 bits and more: the end of a range, and of another sign in 32."""
+    high = 1 << min(31, bits - 1)
+    for factor, way, low in ((4.0e-10, "f32", 0), (-3.1e-8, "qlinear", -128), (0.1 / span, "f32", -128)):
+        body = [
+            *_between(bits, high - span, high - (bits == 32)), f"%m = arith.constant {_f32(factor)} : f32",
+            f"%q = kernel.requantize %x, %m {{ mode = #kernel.requantize<{way}>, zero_point = 0, minimum = {low}, "
+            f"maximum = 127 }} : i{bits}, f32 -> i8",
+        ]  # fmt: skip
+        x = np.array([high - 1, high - 1 - span // 2, high - span, 0, -1, -high, high if bits > 32 else 0])
+        x = x.astype(np.int32 if bits == 32 else np.int64)
+        assert "requantizes" in _same(_chain_module((bits,), x.size, body, 8), [x])
+
+
+def test_integers_of_more_than_64_bits() -> None:
+    """No value of i128 is computed here, so it has no steps; its range says that i64 holds it."""
+    body = [
+        *_between(128, -1000, 1000), "%m = arith.constant 0.05 : f32",
+        "%q = kernel.requantize %x, %m { mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, "
+        "maximum = 127 } : i128, f32 -> i8",
+    ]  # fmt: skip
+    made, (remark,) = _lowered(_chain_module((128,), 1, body, 8))
+    assert remark.message.endswith("by every rounding of f32 in 64 bits")
+    assert "arith.trunci" in str(made)
+
+
+def _sum_of_two(first: float, second: float, moves: tuple[float, float], way: str) -> list[str]:
+    return [
+        "%f = arith.sitofp %x0 : i32 to f32",
+        *(f"%move{n} = arith.constant {_f32(move)} : f32" for n, move in enumerate(moves)),
+        *(f"%factor{n} = arith.constant {_f32(each)} : f32" for n, each in enumerate((first, second))),
+        *(f"%moved{n} = arith.addf %f, %move{n} : f32" for n in range(2)),
+        *(f"%scaled{n} = arith.mulf %moved{n}, %factor{n} : f32" for n in range(2)),
+        f"%sum = arith.{way} %scaled0, %scaled1 : f32", "%round = math.roundeven %sum : f32",
+        "%low = arith.constant -128.0 : f32", "%high = arith.constant 127.0 : f32",
+        "%above = arith.maximumf %round, %low : f32", "%kept = arith.minimumf %above, %high : f32",
+        "%q = arith.fptosi %kept : f32 to i8",
+    ]  # fmt: skip
+
+
+def test_a_chain_that_is_no_number_between_its_ends() -> None:
+    """`(x - 5) c + (x + 5) c` grows and is infinite at both ends, but `inf - inf` where x is small."""
+    body = _sum_of_two(3e38, 3e38, (-5.0, 5.0), "addf")
+    x = np.array([-(1 << 31), (1 << 31) - 1, 1000, -1000], np.int32)
+    assert "requantizes not in integers: " in _same(_chain_module((32,), x.size, body, 8), [x])
+
+
+_ANY_F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    factors=st.tuples(*[_ANY_F32 | st.floats(-(2.0**-10), 2.0**-10, width=32)] * 2),
+    moves=st.tuples(*[st.integers(-(1 << 30), 1 << 30).map(float)] * 2),
+    way=st.sampled_from(["addf", "subf", "maximumf", "minimumf"]),
+)
+def test_chains_of_extreme_factors(factors: tuple[float, float], moves: tuple[float, float], way: str) -> None:
+    """Whatever the floats of a chain become, it keeps its integers or stays as it is, and never stops the pass."""
+    body = _sum_of_two(*factors, moves, way)
+    centres = [*(-int(move) for move in moves), -(1 << 31), (1 << 31) - 1, 0]
+    x = np.clip(np.add.outer(centres, np.arange(-20, 21)).reshape(-1), -(1 << 31), (1 << 31) - 1).astype(np.int32)
+    module = _chain_module((32,), x.size, body, 8)
+    made, told = _lowered(module)
+    assert all(each.message.startswith("'linalg.generic' op ") for each in told)
+    try:
+        (wanted,) = qmlir.interpret(module, [x]).values()
+    except DiagnosticError:
+        return  # no number, or no i8: nothing is said of such inputs
+    (found,) = qmlir.interpret(made, [x]).values()
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_integers_that_64_bits_do_not_round() -> None:
