@@ -20,6 +20,7 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.registry.faults import one_line
 from qmlir.registry.package import module_at
 from qmlir.specialization.inputs import shape_text
+from qmlir.text.files import path_of
 
 Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
 
@@ -101,7 +102,7 @@ def opened(data: Data) -> Opened:
     if isinstance(data, Preprocessed):
         return _preprocessed(data)
     if isinstance(data, str | PathLike):
-        path = Path(data)
+        path = path_of(data)
         if path.is_dir():
             return _folder(path)
         if path.suffix.lower() in _IMAGES:

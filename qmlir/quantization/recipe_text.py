@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
 from qmlir.text.toml import toml_value
 
@@ -34,7 +34,7 @@ class RecipeText:
         if isinstance(source, RecipeText):
             return source
         if isinstance(source, str | PathLike):
-            return RecipeText(str(source), read_source(Path(source))) if str(source) else None
+            return RecipeText(str(source), read_source(path_of(source))) if str(source) else None
         if not isinstance(source, Mapping):
             source = {"rule": source}
         return RecipeText("recipe", "".join(f"{key} = {toml_value(value)}\n" for key, value in source.items()))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +14,7 @@ from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.emitters.card import PARTS_FORM
 from qmlir.targets.cpu.saved import checked_program
 from qmlir.targets.parts import parts_of
+from qmlir.text.files import path_of
 
 if TYPE_CHECKING:
     from qmlir.targets.cpu.any_length import Lengths
@@ -74,6 +74,6 @@ def load_program(folder: str | PathLike[str]) -> "Program | HybridProgram":
 
     Raises `DiagnosticError` where there is none.
     """
-    path = Path(folder).resolve()
+    path = path_of(folder).resolve()
     card = checked_program(path)
     return targets.load_parts(path, card) if card.form == PARTS_FORM else compiler.load_checked(path, card)

@@ -51,7 +51,7 @@ from qmlir.targets.cpu.saved import MODULE, saved_parts, seal_parts
 from qmlir.targets.lowering import emitted, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.targets.parts import part_module
-from qmlir.text.files import is_file_name
+from qmlir.text.files import is_file_name, path_of
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.tables import counted
@@ -329,7 +329,7 @@ class HybridProgram(Runs):
         `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Raises
         `DiagnosticError` where the shapes are not fixed, where `folder` exists, and where it cannot be written.
         """
-        with saved_whole(Path(folder)) as whole:
+        with saved_whole(path_of(folder)) as whole:
             self.write(whole, about)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:

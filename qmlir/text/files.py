@@ -1,6 +1,7 @@
-"""Files that a tool looks for by itself, which may come from an untrusted source.
+"""Paths that a caller gave, and files that a tool looks for by itself, which may come from an untrusted source.
 
-Only regular files are read, so that no read waits for a pipe or a device, and only names without a path are accepted.
+Of the latter only regular files are read, so that no read waits for a pipe or a device, and only names without a path
+are accepted.
 """
 
 import errno
@@ -9,10 +10,49 @@ import os
 import shutil
 import stat
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
+
+from qmlir.ir.diagnostics import text_error
 
 LONGEST_NAME = 230
 """Characters of the name of a file that is named by something in a model: file systems take 255 bytes."""
+
+
+_SHOWN = 60
+"""Characters of a path that are shown where it is too long to be one."""
+
+
+def path_of(given: Any) -> Path:
+    """The path that a caller gave, there or not. Raises `DiagnosticError` for what cannot name a file.
+
+    That is what is no path at all, an empty text, one with a NUL, and what the system refuses to look for: a name that
+    is too long, such as a text in place of its path, a circle of links, or a folder that may not be entered.
+    """
+    try:
+        text = cast(object, os.fspath(given))
+    except TypeError as error:
+        raise text_error(f"{type(given).__name__} is not a path: a str or an os.PathLike is") from error
+    if not isinstance(text, str):
+        raise text_error(f"{type(text).__name__} is not a path: a str or an os.PathLike of one is")
+    if not text:
+        raise text_error("an empty text is not a path")
+    if "\0" in text:
+        raise text_error(f"{shown_path(text)} is not a path: it has a NUL character")
+    try:
+        os.stat(text)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise text_error(f"cannot use {shown_path(text)}: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise text_error(f"{shown_path(text)} is not a path: the file system has no form of it") from error
+    return Path(text)
+
+
+def shown_path(text: str) -> str:
+    """A path in quotes, of a long one its beginning."""
+    return f"'{text}'" if len(text) <= LONGEST_NAME else f"'{text[:_SHOWN]}…' of {len(text)} characters"
 
 
 def _at_once(path: str, flags: int) -> int:

@@ -15,12 +15,16 @@ from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.diagnostics import LINES, Diagnostic, DiagnosticError, Severity, diagnostic_handler, printable
 from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
+from qmlir.text.files import shown_path
 from qmlir.text.parsing import STDIN
 from qmlir.tools.streams import Main, Streams, UsageError, main_with, parse_arguments
 from qmlir.tools.streams import console as console
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """A full disk, a quota or a limit of file sizes: any write may meet them, and none is a fault of the tool."""
+
+_NO_PATH = {errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP}
+"""What looking for a path may meet: a name that is too long, a folder that may not be entered, a circle of links."""
 
 
 @contextmanager
@@ -57,10 +61,11 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
         except MemoryError as error:
             say(Diagnostic(Severity.ERROR, out_of_memory(error)))
         except OSError as error:
-            if error.errno not in _NO_ROOM:
+            if error.errno not in _NO_ROOM | _NO_PATH:
                 raise
-            where = f" '{error.filename}'" if error.filename else ""
-            say(Diagnostic(Severity.ERROR, f"cannot write{where}: {error.strerror}"))
+            where = f" {shown_path(str(error.filename))}" if error.filename else ""
+            what = "write" if error.errno in _NO_ROOM else "use"
+            say(Diagnostic(Severity.ERROR, f"cannot {what}{where}: {error.strerror}"))
         except UnicodeDecodeError as error:
             say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is not UTF-8 text"))
     return 1

@@ -6,7 +6,7 @@ A side is a module, a program, a subject, or a path with its runtime as a prefix
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeAlias, TypeGuard
 
@@ -38,6 +38,7 @@ from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.hybrid import HybridProgram
 from qmlir.targets.peers.onnx_runtime import OrtOptions
+from qmlir.text.files import path_of
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
 from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
@@ -152,7 +153,7 @@ def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
     if isinstance(side, ModuleOp):
         return ModuleSubject(at.prepared(side), name)
     if _is_path(side):
-        return _named(fspath(side), at)
+        return _named(side, at)
     if isinstance(side, Subject):
         return side
     if hasattr(side, "inputs") and hasattr(side, "outputs"):
@@ -162,19 +163,20 @@ def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
     raise text_error(f"what has the type {type(side).__name__} can't be compared: a module, a program or a path can")
 
 
-def _named(text: str, at: _Opening) -> Subject:
+def _named(side: str | PathLike[str], at: _Opening) -> Subject:
+    text = side if isinstance(side, str) else str(path_of(side))  # a runtime before a colon is no path
     head, colon, rest = text.partition(":")
     if colon and head in RUNTIMES:
         return RUNTIMES[head][1](_existing(rest), text, at)
-    if colon and not Path(text).exists():
+    if colon and not path_of(text).exists():
         known = ", ".join(f"{each}:" for each in RUNTIMES)
         raise text_error(f"no runtime '{head}'{nearest_name(head, RUNTIMES)}, a path may begin with {known}")
     path = _existing(text)
     return (_compiled if is_program(path) else _interpreted)(path, text, at)
 
 
-def _existing(text: str) -> Path:
-    path = Path(text)
+def _existing(given: str | PathLike[str]) -> Path:
+    path = path_of(given)
     if not path.exists():
         raise text_error(f"cannot read '{path}': No such file or directory")
     return path
@@ -200,7 +202,7 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
     if isinstance(side, ModuleOp):
         module, name = at.prepared(side), "the module"
     elif _is_path(side):
-        module, name = at.module(_existing(fspath(side))), fspath(side)
+        module, name = at.module(_existing(side)), str(side)
     else:
         raise text_error(f"what has the type {type(side).__name__} has no level: a module or a path to one has")
     return ModuleSubject(module, name), LoweredSubject(module, str(level), f"{level}:{name}")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
-from pathlib import Path
 from typing import IO, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, ne
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import compile_module
+from qmlir.text.files import path_of
 
 Labels: TypeAlias = str | PathLike[str] | Array | Sequence[int]
 """The class of each sample: whole numbers, or the file that holds them; `NAME=FILE` chooses an array of an `.npz`."""
@@ -119,8 +119,8 @@ def data_beside(labels: Labels | None, data: Data) -> Data:
     if not isinstance(labels, str | PathLike) or not isinstance(data, str | PathLike):
         return data
     name, file = _name_and_file(str(labels))
-    path = Path(data)
-    if not name or not path.is_file() or not Path(file).is_file() or not path.samefile(file):
+    path = path_of(data)
+    if not name or not path.is_file() or not path_of(file).is_file() or not path.samefile(file):
         return data
     return Labelled(path, name)
 
@@ -133,7 +133,7 @@ def _name_and_file(text: str) -> tuple[str, str]:
 
 def _labels_in(text: str) -> Array:
     name, file = _name_and_file(text)
-    arrays = arrays_of(Path(file))
+    arrays = arrays_of(path_of(file))
     if name:
         if name not in arrays:
             raise text_error(

@@ -1,12 +1,12 @@
 """A module as an ONNX model, and as the file of one."""
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.onnx import export
+from qmlir.text.files import path_of
 from qmlir.workflows.loading import takes_model
 
 if TYPE_CHECKING:
@@ -53,5 +53,5 @@ def export_onnx(
     """
     model = export.export_model(module, **settings)
     if path is not None:
-        export.save_onnx(model, Path(path), external_data=external_data)
+        export.save_onnx(model, path_of(path), external_data=external_data)
     return model

@@ -35,6 +35,7 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
+from qmlir.text.files import path_of
 from qmlir.text.readable import Readable
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.evaluating import Labels, chosen_member, output_name
@@ -559,7 +560,7 @@ def finetune(
             "the loss on the samples that are held out is not a finite number before training: the results of the "
             "float model, or of the quantized one, are infinite or NaN"
         )
-    path = None if checkpoint is None else Path(checkpoint)
+    path = None if checkpoint is None else path_of(checkpoint)
     key = "" if path is None else _key(module, trained, rows, classes, loop.scores, options)
     if path is not None and path.exists():
         state.restore(path, key)

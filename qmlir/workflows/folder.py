@@ -26,7 +26,7 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.emitters.card import card_paths, is_emitted
 from qmlir.targets.cpu.saved import is_program, is_saved
-from qmlir.text.files import is_file_name, read_json, reason_of
+from qmlir.text.files import is_file_name, path_of, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
 
@@ -81,7 +81,7 @@ class QuantizedFolder:
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":
         """The folder at `path`, or the one that the `.q.mlir` at `path` lies in. Raises `DiagnosticError`."""
-        given = Path(path)
+        given = path_of(path)
         if not given.exists():
             raise text_error(f"cannot read '{given}': No such file or directory")
         folder = given if given.is_dir() else given.parent
@@ -93,8 +93,8 @@ class QuantizedFolder:
 
     @staticmethod
     def holds(path: str | os.PathLike[str]) -> bool:
-        """Whether `path` is such a folder, or the module in one."""
-        given = Path(path)
+        """Whether `path` is such a folder, or the module in one. Raises `DiagnosticError` for what is no path."""
+        given = path_of(path)
         folder = given if given.is_dir() else given.parent
         found = _summary(folder)
         return found is not None and (given.is_dir() or given.name == f"{found['stem']}{MODULE_SUFFIX}")

@@ -20,6 +20,7 @@ from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.targets.cpu.compiler import CALLS
+from qmlir.text.files import path_of
 from qmlir.text.parsing import load_module
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def load(
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
-    """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, the text of a module, or a folder of
-    `qmlir quantize`, of which it is the quantized one.
+    """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, a file with the text of a module, or a
+    folder of `qmlir quantize`, of which it is the quantized one.
 
     `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known. `inputs`
     and `outputs` cut an ONNX model: only what computes the tensors `outputs` of the tensors `inputs` is read. They may
@@ -81,7 +82,7 @@ def load(
     `DiagnosticError` where the model cannot be read or holds what cannot be imported.
     """
     if isinstance(source, str | PathLike):
-        source = Path(source)
+        source = path_of(source)
         if source.is_dir():
             source = workflows.model_in(source)
     elif not hasattr(source, "graph"):

@@ -6,8 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from qmlir.text.files import read_json
-from qmlir.text.weights import write_atomically
+from qmlir.text.files import path_of, read_json
+from qmlir.text.weights import made_folder, write_atomically
 
 FORMAT = "qmlir-search"
 
@@ -18,7 +18,7 @@ class Measurements:
     def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
         """The figures that `path` has under `key`; a file of another key, or that is none, is written over."""
         self.key = key
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else path_of(path)
         self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
         self.known = len(self._figures)
         """How many there were."""
@@ -41,7 +41,7 @@ class Measurements:
             self._figures.update(zip(names, measure(), strict=True))
             self.taken += len(names)
             if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                made_folder(self.path.parent)
                 write_atomically(self.path, self.text())
         return [self._figures[name] for name in names]
 

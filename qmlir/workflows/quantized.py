@@ -8,12 +8,14 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.stored_floats import quantized_anew
 from qmlir.quantization.tables import stored_tables
+from qmlir.text.files import is_file_name, path_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.readable import Readable
 from qmlir.workflows.exporting import export_onnx
@@ -85,9 +87,11 @@ class Quantized(HoldsModule, Readable):
 
         A folder has all that `qmlir.explain`, `report` and `load` ask for: the module, the float one, the profile, the
         recipe and the summary. Files in it are named after `stem`. An earlier folder is replaced. Raises
-        `DiagnosticError` where something else is there, or where it cannot be written.
+        `DiagnosticError` where something else is there, where it cannot be written, and for a stem with a path in it.
         """
-        output = Path(path)
+        output = path_of(path)
+        if not is_file_name(stem):
+            raise text_error(f"'{stem}' is not the stem of a file's name: one has no path, and no dot before it")
         if output.suffix in (MODULE_SUFFIX, *ONNX_SUFFIXES):
             check_file(output)
         if output.suffix in ONNX_SUFFIXES:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import isfinite
 from os import PathLike
-from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.digest import ModelDigest
+from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, counted
@@ -63,13 +63,13 @@ class Profile(Readable):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile, whole or not at all. Raises `DiagnosticError`."""
-        write_atomically(Path(path), self.to_text())
+        write_atomically(path_of(path), self.to_text())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Profile":
         """Read and check a profile. Raises `DiagnosticError`, one line, where the file cannot be read or is none."""
         try:
-            return Profile.from_text(read_source(Path(path)))
+            return Profile.from_text(read_source(path_of(path)))
         except ProfileError as error:
             raise text_error(f"'{path}' is not a profile: {error}") from error
 

@@ -71,7 +71,7 @@ from qmlir.targets.cpu.saved import LENGTHS, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import reason_of
+from qmlir.text.files import path_of, reason_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.readable import Readable
@@ -387,7 +387,7 @@ class Program(Runs):
         `qmlir.load_program(folder)`, or importing the package, gives it back. Raises `DiagnosticError` where the shapes
         are not fixed, where `folder` exists, and where it cannot be written.
         """
-        with saved_whole(Path(folder)) as whole:
+        with saved_whole(path_of(folder)) as whole:
             self.write(whole, about)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
@@ -496,7 +496,7 @@ def compile_module(
 
 def load_program(folder: str | PathLike[str]) -> Any:
     """The program that `Program.save` wrote: call it as before. Raises `DiagnosticError` where there is none."""
-    path = Path(folder).resolve()
+    path = path_of(folder).resolve()
     return load_checked(path, checked_program(path))
 
 

@@ -4,13 +4,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from qmlir.interpreter.jobs.job import Here, Workers
 from qmlir.interpreter.jobs.kept import Kept
 from qmlir.interpreter.jobs.processes import Processes
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.files import path_of
 from qmlir.workflows import cluster as room
 from qmlir.workflows.cluster.traits import traits
 
@@ -41,10 +41,10 @@ def workers_of(
             return
         mine = traits().digest
         if processes == 1:
-            yield Kept(Here(mine), Path(resume))
+            yield Kept(Here(mine), path_of(resume))
             return
         with Processes(processes, mine) as pool:
-            yield Kept(pool, Path(resume))
+            yield Kept(pool, path_of(resume))
         return
     if find_spec("distributed") is None:
         raise text_error("a cluster needs Dask: pip install 'qmlir[cluster]'")
@@ -52,6 +52,6 @@ def workers_of(
     try:
         if same_processor and (its := workers.processor) != (mine := traits().processor):
             raise text_error(f"the cluster has another processor than this machine, {its} and {mine}: name one like it")
-        yield workers if resume is None else Kept(workers, Path(resume))
+        yield workers if resume is None else Kept(workers, path_of(resume))
     finally:
         workers.close()

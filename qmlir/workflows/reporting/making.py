@@ -4,8 +4,7 @@ The page is written, and what it says is given back as data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import IO, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +14,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
+from qmlir.text.files import path_of
 from qmlir.workflows.evaluating import Labels, data_beside
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
@@ -56,7 +56,7 @@ def _opened(
         return _Subjects(
             model.source if reference is None else _module(reference, shapes), model.module, model.profile, "model"
         )
-    title = "model" if isinstance(model, ModuleOp) else Path(fspath(model)).name
+    title = "model" if isinstance(model, ModuleOp) else path_of(model).name
     if not isinstance(model, ModuleOp) and QuantizedFolder.holds(model):
         folder = QuantizedFolder.open(model)
         theirs = load(folder.float_module) if reference is None else _module(reference, shapes)
@@ -75,7 +75,7 @@ def _opened(
 def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
     if isinstance(model, ModuleOp):
         return model
-    path = Path(fspath(model))
+    path = path_of(model)
     if path.is_dir():
         raise text_error(f"'{path}' is not a folder of qmlir quantize, which has a summary.json of one")
     return load(path, shapes=shapes)
@@ -107,7 +107,7 @@ def report(
 
     Raises `DiagnosticError` for a model, data or labels that do not fit.
     """
-    target = Path(output)
+    target = path_of(output)
     if target.is_dir():
         raise text_error(f"'{target}' is a folder: a report is a file, such as {target / OUTPUT}")
     if not target.parent.is_dir():

@@ -22,9 +22,10 @@ from qmlir.targets.cpu.emitters.llvm.wasm import write_wasm
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
+from qmlir.text.files import path_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text
-from qmlir.text.weights import write_together
+from qmlir.text.weights import made_folder, write_together
 
 
 @dataclass(frozen=True)
@@ -119,11 +120,8 @@ class Emitted(Readable):
 
         Raises `DiagnosticError`.
         """
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise text_error(f"cannot write '{folder}': {error.strerror or error}") from error
-        write_together(*((Path(folder) / name, contents) for name, contents in self.files.items()))
+        made = made_folder(path_of(folder))
+        write_together(*((made / name, contents) for name, contents in self.files.items()))
 
 
 def emit_ahead(
