@@ -1,6 +1,7 @@
 """Running and inspecting a model: `qmlir.interpret` and `qmlir.inspect` take paths, too."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -58,7 +59,11 @@ def _in_pieces(
     """
     called = function_of(module, function)
     try:
-        takes, gives = ([open_port(called, port) for port in side] for side in (inputs_of(called), outputs_of(called)))
+        # The interpreter says of an element that it is no value of its type, and where the input stands in the module.
+        takes, gives = (
+            [replace(open_port(called, port), bits=0) for port in side]
+            for side in (inputs_of(called), outputs_of(called))
+        )
         batch = AnyBatch(batch_plan(without_calls(module), 1, function), takes, gives)
     except DiagnosticError:  # what only the interpreter takes
         return None

@@ -22,7 +22,7 @@ from threading import Lock, RLock
 from typing import IO, Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
@@ -50,6 +50,7 @@ from qmlir.targets.cpu.any_length import (
     write_lengths,
 )
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
+from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
@@ -144,16 +145,21 @@ class _Made:
 
 
 def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
-    """An input as the runtime checks it before the sizes that are open are known."""
+    """An input as the runtime checks it before the sizes that are open are known: NaN, which the code of one size
+    refuses where it quantizes, is let through."""
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
-    dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
-    if type_ is None or dtype is None:
+    stored = None if type_ is None else storage_element(type_.get_element_type())
+    dtype = None if stored is None else dense_dtype(stored)
+    if type_ is None or stored is None or dtype is None:
         raise op_error(function, f"input '{port.name}' has type {port.type}: compiled programs take tensors of numbers")
     ranked = ranked_tensor(port.type)
     is_bool = type_.get_element_type() == i1
+    # One stored bit has a sign: it is no Boolean, as a plain i1 is.
+    bits = unfilled_bits(IntegerType(1, Signedness.SIGNED) if stored == i1 and not is_bool else stored)
     sizes = () if ranked is None else ranked.get_shape()
     shape = tuple(runtime.OPEN if size == DYNAMIC_INDEX else size for size in sizes)
-    return runtime.ArrayPort(port.name, np.dtype(np.bool_) if is_bool else dtype, shape, has_rank=ranked is not None)
+    dtype = np.dtype(np.bool_) if is_bool else dtype
+    return runtime.ArrayPort(port.name, dtype, shape, has_rank=ranked is not None, bits=bits)
 
 
 CALLS = frozenset({"run", "predict", "forward", "infer", "eval"})

@@ -17,7 +17,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.specialize import specialize
 from qmlir.target import PART, Running
 from qmlir.targets.cpu.emitters.numba.runtime.program import InputError
-from qmlir.targets.hybrid import HybridProgram, compile_parts
+from qmlir.targets.hybrid import HybridProgram, compile_parts, without_calls
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.partition import partition as divide
 from qmlir.text.parsing import parse_module
@@ -156,6 +156,75 @@ def test_inputs_that_do_not_fit(change: dict[str, np.ndarray], message: str) -> 
     inputs = {"x": np.zeros(2, np.int8), "input1": np.zeros(3, bool), "b": np.zeros(3, bool)}
     with pytest.raises(InputError, match=message):
         program({**inputs, **change})
+
+
+_STORED = ("i1", "u1", "i2", "u2", "i3", "i4", "u4", "i8", "u8", "i12", "u16", "i32", "f8E4M3FN", "f8E5M2", "f6E2M3FN",
+           "f4E2M1FN")  # fmt: skip
+"""Types of stored values, most of which do not fill the elements of NumPy that hold them."""
+
+
+def _cut(stored: str, first: str, second: str) -> ModuleOp:
+    """A program of two targets that hand on values of a stored type, which go in and come out, too."""
+    return _parsed(f"""
+!x = !quant.uniform<{stored}:f32, 0.5>
+builtin.module {{
+  func.func @main(%x: tensor<2x4xf32> {{nn.name = "x"}}, %same: tensor<2x4x!x> {{nn.name = "same"}},
+                  %unused: tensor<2x4x!x> {{nn.name = "unused"}})
+      -> (tensor<2x4xf32> {{nn.name = "y"}}, tensor<2x4x!x> {{nn.name = "q"}}, tensor<2x4x!x> {{nn.name = "s"}}) {{
+    %0 = func.call @main_a_0(%x) : (tensor<2x4xf32>) -> tensor<2x4x!x>
+    %1 = func.call @main_b_0(%0) : (tensor<2x4x!x>) -> tensor<2x4xf32>
+    func.return %1, %0, %same : tensor<2x4xf32>, tensor<2x4x!x>, tensor<2x4x!x>
+  }}
+  func.func private @main_a_0(%x: tensor<2x4xf32>) -> tensor<2x4x!x> attributes {{{PART} = "{first}"}} {{
+    %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!x>
+    func.return %0 : tensor<2x4x!x>
+  }}
+  func.func private @main_b_0(%x: tensor<2x4x!x>) -> tensor<2x4xf32> attributes {{{PART} = "{second}"}} {{
+    %0 = quant.dcast %x : tensor<2x4x!x> to tensor<2x4xf32>
+    func.return %0 : tensor<2x4xf32>
+  }}
+}}
+""")
+
+
+@pytest.mark.parametrize("order", [("cpu", "interpreter"), ("interpreter", "cpu")])
+@pytest.mark.parametrize("stored", _STORED)
+def test_values_of_every_stored_type_are_handed_on(stored: str, order: tuple[str, str], tmp_path: Path) -> None:
+    module = _cut(stored, *order)
+    program = qmlir.compile(module, emitter="llvm")  # the fastest to compile
+    assert isinstance(program, HybridProgram)
+    x = np.linspace(-5, 5, 8, dtype=np.float32).reshape(2, 4)
+    (_, quantized, _) = (port.dtype for port in program.outputs)
+    inputs = [x, np.zeros((2, 4), quantized), np.zeros((2, 4), quantized)]
+    program.save(tmp_path / "program")
+    for each in (program, qmlir.load_program(tmp_path / "program"), pickle.loads(pickle.dumps(program))):
+        _same(each(inputs), qmlir.interpret(module, inputs))
+
+
+@pytest.mark.parametrize("name", ["same", "unused"])
+@pytest.mark.parametrize(
+    ("stored", "code", "said"),
+    [
+        ("i4", 8, "-8 to 7, found 8"), ("i4", 0xF7, "-8 to 7, found -9"), ("u4", 16, "0 to 15, found 16"),
+        ("i2", 2, "-2 to 1, found 2"), ("i1", 1, "-1 to 0, found 1"), ("u1", 2, "0 to 1, found 2"),
+        ("f4E2M1FN", 16, "0 to 15, found 16"), ("f6E2M3FN", 64, "0 to 63, found 64"),
+    ],
+)  # fmt: skip
+def test_what_is_no_value_of_its_type_is_refused_at_the_door(stored: str, code: int, said: str, name: str) -> None:
+    """By an input that no part reads, too, as by a program of one target."""
+    module = _cut(stored, "cpu", "interpreter")
+    whole = without_calls(module)
+    program, single = (qmlir.compile(each, emitter="llvm") for each in (module, whole))
+    dtype = next(port.dtype for port in program.inputs if port.name == name)
+    inputs = {"x": np.zeros((2, 4), np.float32), **dict.fromkeys(("same", "unused"), np.zeros((2, 4), dtype))}
+    wrong = np.zeros((2, 4), np.uint8)
+    wrong[1, 2] = code
+    inputs[name] = wrong.view(dtype)
+    for each in (program, single):
+        with pytest.raises(InputError, match=rf"^input '{name}' holds {said} at \[1, 2\]$"):
+            each(inputs)
+    with pytest.raises(DiagnosticError, match=rf"test.mlir:4:3: error: .*input '{name}' holds {said} at \[1, 2\]$"):
+        qmlir.interpret(module, inputs)
 
 
 @pytest.mark.parametrize("copied", [deepcopy, lambda program: pickle.loads(pickle.dumps(program))])
