@@ -1,26 +1,31 @@
 """Codes of a block that are learned together: their error by NumPy alone, beside that of layers learned one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from onnx import parser
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, FloorOp
+from qmlir.dialects.nn.ops.reduction import CumProdOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import diagnostic_handler
+from qmlir.ir.provenance import Origin, set_origins
 from qmlir.passes.quantized import quant_round
 from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
+from qmlir.specialization.retyping import retype
 from qmlir.text.printing import module_text
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize, stages_of
@@ -64,10 +69,17 @@ class _Net:
         self._decided = self.floats.clone()
         run(self._decided, "decide", "propagate")
 
-    def repaired(self, passes: str, gains: list[LayerGain] | None = None, *, with_floats: bool = True) -> ModuleOp:
+    def repaired(
+        self,
+        passes: str,
+        gains: list[LayerGain] | None = None,
+        *,
+        with_floats: bool = True,
+        floats: ModuleOp | None = None,
+    ) -> ModuleOp:
         module = self._decided.clone()
         told = [] if gains is None else gains
-        floats = self.floats if with_floats else None
+        floats = (floats or self.floats) if with_floats else None
         run_pipeline(module, passes, samples={"x": self.samples}, floats=floats, gained=told.append)
         return module
 
@@ -175,6 +187,69 @@ def test_what_counts_more_has_a_smaller_error_and_what_is_told_has_the_weights(m
 def test_a_block_whose_result_is_the_output_has_no_weights_but_ones(net: _Net) -> None:
     plain, weighted = (net.repaired(f"quant-round{{blocks=2{each}}}") for each in ("", " weighted"))
     assert module_text(plain) == module_text(weighted)
+
+
+def _without_origins(floats: ModuleOp) -> None:
+    for op in function_of(floats, "main").body.block.ops:
+        set_origins(op, (Origin("another"),))
+
+
+def _behind(make: Callable[[SSAValue], Operation]) -> Callable[[ModuleOp], None]:
+    """What makes an operation behind the output of a program its output."""
+
+    def change(floats: ModuleOp) -> None:
+        end = function_of(floats, "main").body.block.last_op
+        assert end is not None
+        made = make(end.operands[0])
+        Rewriter.insert_op(made, InsertPoint.before(end))
+        end.operands[0] = made.results[0]
+
+    return change
+
+
+def _running_products(value: SSAValue) -> Operation:
+    return CumProdOp(operands=[value, None], properties={"axis": IntegerAttr(1, i64)}, result_types=[value.type])
+
+
+def _for_one_row(floats: ModuleOp) -> None:
+    function = function_of(floats, "main")
+    for value in (*function.args, *(result for op in function.body.block.ops for result in op.results)):
+        type_ = tensor(value.type)
+        if type_.get_shape()[0] == DYNAMIC_INDEX:
+            retype(value, TensorType(type_.get_element_type(), (1, *type_.get_shape()[1:])))
+    function.update_function_type()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_without_origins, "the float program does not have what the block gives"),
+        (_for_one_row, "the runs cannot stand beside each other in the float program"),
+        (_behind(FloorOp), "the gradients of outputs by it are 0, or not finite"),
+        (_behind(_running_products), "there is no rule for running products"),
+    ],
+)
+def test_a_block_without_weights_says_why_and_is_learned_all_the_same(
+    change: Callable[[ModuleOp], None], why: str, net: _Net
+) -> None:
+    floats = net.floats.clone()
+    change(floats)
+    gains: list[LayerGain] = []
+    said: list[str] = []
+    plain = net.repaired("quant-round{blocks=2}", floats=floats)
+    with diagnostic_handler(lambda each: said.append(each.message)):
+        weighted = net.repaired("quant-round{blocks=2 weighted}", gains, floats=floats)
+    assert [each for each in said if "the error of its block has no weights: " in each and why in each]
+    assert len(gains) == 2  # both layers of the block
+    assert module_text(plain) == module_text(weighted)
+
+
+def test_a_block_with_weights_does_not_say_that_it_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = _Weighted(monkeypatch, np.ones((96, _TERMS)))
+    said: list[str] = []
+    with diagnostic_handler(lambda each: said.append(each.message)):
+        net.repaired("quant-round{blocks=2 weighted}")
+    assert not [each for each in said if "no weights" in each]
 
 
 def test_a_block_that_would_take_too_long_is_not_learned(net: _Net, monkeypatch: pytest.MonkeyPatch) -> None:
