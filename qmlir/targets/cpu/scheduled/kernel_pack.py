@@ -52,6 +52,7 @@ from qmlir.targets.cpu.scheduled.packing import (
     packed_weights,
     row_correction,
     row_map,
+    signed_byte,
     weights_of,
 )
 from qmlir.targets.cpu.scheduled.row_groups import group_rows
@@ -187,11 +188,7 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
 
         return at.compute([source], shaped(op.x)[0], wide, centred)
     if variant.holds_signed and op.input_unsigned is not None:
-
-        def moved(element: Scalar) -> Scalar:
-            return (element.to(i32) - 128).to(i8)
-
-        return at.compute([source], shaped(op.x)[0], i8, moved)
+        return at.compute([source], shaped(op.x)[0], i8, signed_byte)
     if reads_past and _ends_elsewhere(op.x):
         return at.compute([source], shaped(op.x)[0], shaped(op.x)[1], unchanged)
     return op.x

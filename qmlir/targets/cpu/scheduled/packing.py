@@ -129,6 +129,15 @@ def _rows(op: ContractionOp, rank: int) -> AffineMap:
     return AffineMap(rank, 0, (AffineExpr.dimension(axis),))
 
 
+BYTE_MIDDLE = 128
+"""What an unsigned byte is less of as a signed one of the same order."""
+
+
+def signed_byte(byte: Scalar) -> Scalar:
+    """An unsigned byte less 128: its highest bit is flipped, in a lane of one byte."""
+    return byte ^ -BYTE_MIDDLE
+
+
 def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: int = 0) -> PackedWeights:
     """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is none.
 
@@ -138,7 +147,7 @@ def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: in
     if more:
         return replace(_less(op, at, element, number, more), offset=more)
     if element == i8 and has_offset_bytes(op):
-        taken = 128 if op.weight_unsigned is not None else 0
+        taken = BYTE_MIDDLE if op.weight_unsigned is not None else 0
         return replace(_less(op, at, element, taken), offset=number - taken)
     return _less(op, at, element, number)
 
@@ -174,9 +183,13 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     if op.weight_zero_points is not None:
         inputs.append(Input(op.weight_zero_points, _rows(op, len(shape))))
 
+    is_flipped = is_unsigned and source == element == i8 and number - more == BYTE_MIDDLE and len(inputs) == 1
+
     def body(weight: Scalar, *offsets: Scalar) -> Scalar:
         if weight.is_float:
             return weight.to(element)
+        if is_flipped:
+            return signed_byte(weight)
         wide = weight.to(i64 if element == i64 else i32)
         wide = wide - (offsets[0].to(wide.type) if offsets else number)
         return (wide + more if more else wide).to(element)

@@ -40,10 +40,9 @@ func.func @pairs(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
 // CHECK: arith.constant dense<[1250, 3250]> : tensor<2xi32>
 // CHECK: linalg.generic {{.*}} ins([[X]] : tensor<1x4xi8>)
 // CHECK-NEXT: ^bb0([[E:%.+]]: i8, {{%.+}}: i8):
-// CHECK-NEXT: [[WIDE:%.+]] = arith.extui [[E]] : i8 to i32
-// CHECK-NEXT: [[C:%.+]] = arith.constant 128 : i32
-// CHECK-NEXT: [[LESS:%.+]] = arith.subi [[WIDE]], [[C]] : i32
-// CHECK-NEXT: arith.trunci [[LESS]] : i32 to i8
+// CHECK-NEXT: [[C:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[LESS:%.+]] = arith.xori [[E]], [[C]] : i8
+// CHECK-NEXT: linalg.yield [[LESS]] : i8
 // CHECK: kernel.packed_matmul
 // CHECK-NOT: input_unsigned
 func.func @moved(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
@@ -51,6 +50,25 @@ func.func @moved(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
     input_unsigned, input_zero_point = 3 : i32,
     schedule = #kernel.schedule<variant = "s8s8_lanes", lanes = 2, k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x2xi32>
+}
+
+// So are weights that are computed, in lanes of bytes.
+// CHECK-LABEL: @moved_weights(
+// CHECK-SAME: [[X:%.+]]: tensor<1x4xi8>, [[W:%.+]]: tensor<2x4xi8>) -> tensor<1x2xi32>
+// CHECK: linalg.generic {{.*}} ins([[W]] : tensor<2x4xi8>)
+// CHECK-NEXT: ^bb0([[E:%.+]]: i8, {{%.+}}: i8):
+// CHECK-NEXT: [[C:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[LESS:%.+]] = arith.xori [[E]], [[C]] : i8
+// CHECK-NEXT: linalg.yield [[LESS]] : i8
+// CHECK: kernel.packed_matmul
+func.func @moved_weights(%x: tensor<1x4xi8>, %w: tensor<2x4xi8>) -> tensor<1x2xi32> {
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
+    input_zero_point = 3 : i32, weight_unsigned, weight_zero_point = 130 : i32,
+    schedule = #kernel.schedule<variant = "s8s8_dot", lanes = 2, k_unroll = 4>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }
