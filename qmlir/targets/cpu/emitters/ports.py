@@ -35,8 +35,13 @@ CPP_KEYWORDS = (
 )  # fmt: skip
 """The header is read by C++, too."""
 
-_PREDEFINED = ("linux", "unix", "i386", "NULL")
-"""What compilers and headers define without an underscore in front."""
+_PREDEFINED = (
+    "linux", "unix", "i386", "near", "far", "interface",
+    "NULL", "EOF", "NAN", "INFINITY", "I", "errno", "assert", "offsetof", "stdin", "stdout", "stderr",
+)  # fmt: skip
+"""What compilers define, and headers that a program may include before ours, without an underscore in front."""
+
+_OF_STDINT = re.compile(r"U?INT\w*|(SIZE|PTRDIFF|SIG_ATOMIC|WCHAR|WINT)_\w+|\w+_t")
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -51,6 +56,11 @@ def checked_name(name: str) -> str:
     if not _IDENTIFIER.fullmatch(name) or name in (*C_KEYWORDS, *CPP_KEYWORDS):
         raise text_error(f"'{name}' is not a name of C: accepted are letters of ASCII, digits and _, a letter first")
     return name
+
+
+def is_defined(name: str) -> bool:
+    """Whether an identifier may be a type or a macro of headers of C, as none is that begins with `of_`."""
+    return name in _PREDEFINED or (not name.startswith("of_") and _OF_STDINT.fullmatch(name) is not None)
 
 
 def is_narrow(port: MainPort) -> bool:
@@ -91,14 +101,13 @@ class EntryPoint:
     def parameters(self) -> Mapping[MainPort, str]:
         """What the parameter of each port is called, inputs first."""
         own = ("arena", f"{self.name}_run", f"{self.name}_run_in")
-        names = Names((*C_KEYWORDS, *CPP_KEYWORDS, *_PREDEFINED, *own))
+        names = Names((*C_KEYWORDS, *CPP_KEYWORDS, *own), self.is_defined)
         ports = (*self.program.inputs, *self.program.outputs)
-        return {port: names.new(f"of_{port.name}" if self._is_defined(port.name) else port.name) for port in ports}
+        return {port: names.new(port.name) for port in ports}
 
-    def _is_defined(self, name: str) -> bool:
-        """Whether the identifier for `name` may be a type or a macro of `stdint.h`, or a macro of the header."""
-        found = Names().new(name)
-        return found.startswith((self.macro(""), "INT", "UINT")) or found.endswith("_t")
+    def is_defined(self, name: str) -> bool:
+        """Whether an identifier may be a type or a macro of the headers, that of the program among them."""
+        return is_defined(name) or name.startswith(self.macro(""))
 
     @cached_property
     def copies(self) -> Mapping[MainPort, int]:
@@ -120,11 +129,11 @@ class EntryPoint:
         """The name of a macro of the header."""
         return f"{self.name}_{what}".upper()
 
-    def signature(self, *, in_arena: bool) -> str:
-        """The declaration of one of the two functions, without its semicolon."""
+    def signature(self, parameters: Mapping[MainPort, str], *, in_arena: bool) -> str:
+        """The declaration of one of the two functions with these names of its `parameters`, without its semicolon."""
         ports = [
-            *(f"const {c_type(port)} *{self.parameters[port]}" for port in self.program.inputs),
-            *(f"{c_type(port)} *{self.parameters[port]}" for port in self.program.outputs),
+            *(f"const {c_type(port)} *{parameters[port]}" for port in self.program.inputs),
+            *(f"{c_type(port)} *{parameters[port]}" for port in self.program.outputs),
         ]
         arguments = ["void *arena", *ports] if in_arena else ports
         return f"int {self.name}_run{'_in' * in_arena}({', '.join(arguments) or 'void'})"

@@ -100,7 +100,7 @@ LONGEST = 100
 
 
 class Names:
-    """Identifiers that are not taken yet, and that `avoids` does not refuse."""
+    """Identifiers that are not taken yet, and that `avoids` does not refuse; few that begin with `of_` may be."""
 
     def __init__(self, taken: Iterable[str] = (), avoids: Callable[[str], bool] = lambda _: False) -> None:
         self._taken = {*taken, *keyword.kwlist, *keyword.softkwlist}
@@ -111,6 +111,8 @@ class Names:
         base = _NO_IDENTIFIER.sub("_", hint[:LONGEST]).strip("_") or "v"
         if base[0].isdigit():
             base = f"v{base}"
+        if self._avoids(base) and self._avoids(f"{base}_2"):  # it is how the name begins
+            base = f"of_{base}"
         name, number = base, 1
         while name in self._taken or self._avoids(name):
             number += 1

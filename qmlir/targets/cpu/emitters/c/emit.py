@@ -16,7 +16,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.c.elements import array_literals, element_of, memory_type
 from qmlir.targets.cpu.emitters.c.families import EMISSIONS
 from qmlir.targets.cpu.emitters.c.families.memory import pointer
-from qmlir.targets.cpu.emitters.c.function import LARGEST, CWriter, EmitOperation, Unit
+from qmlir.targets.cpu.emitters.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
 from qmlir.targets.cpu.emitters.c.helpers import functions_for, is_helper
 from qmlir.targets.cpu.emitters.c.statements import LANE, rendered
 from qmlir.targets.cpu.emitters.ports import (
@@ -34,6 +34,9 @@ from qmlir.targets.cpu.emitters.writing import INDENT
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
+
+_OF_RUN = ("i", "place", "arena_bytes")
+"""Names of the functions that are called from outside, which no parameter and nothing of the file has."""
 
 _HEAD = """\
 /* {name}: a neural network, emitted by qmlir as C99. It needs no library but memcpy and memmove.
@@ -57,7 +60,7 @@ _HEAD = """\
 
 def _is_taken(name: str) -> bool:
     """Whether the file has this name, or may have it."""
-    return is_helper(name) or name.startswith("LANES_")
+    return is_helper(name) or name.startswith(TABLES)
 
 
 class _File:
@@ -66,15 +69,23 @@ class _File:
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
         self.unit = Unit(self.program.isa)
-        self.names = Names((*_RESERVED, f"{entry.name}_run", f"{entry.name}_run_in"), _is_taken)
+        own = (*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in")
+        self.names = Names(own, self._avoids)
+        ports = (*self.program.inputs, *self.program.outputs)
+        self.parameters = {port: self.names.new(entry.parameters[port]) for port in ports}
+        """What ports are called here: nothing of the file has these names, or they would hide it."""
+
         self.kernels = {each.sym_name.data: self.names.new(each.sym_name.data) for each in self.program.kernels}
         self.constants = {each: self.names.new(each) for each in self.program.constants}
         self.arrays = {each.symbol: array_literals(each.array) for each in self.program.constants.values()}
 
+    def _avoids(self, name: str) -> bool:
+        return _is_taken(name) or self.entry.is_defined(name)
+
     def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
         """What writes a function, whose variables hide nothing."""
         known = (*_RESERVED, *self.kernels.values(), *self.constants.values(), *taken)
-        return CWriter(emissions, self.unit, Names(known, _is_taken))
+        return CWriter(emissions, self.unit, Names(known, self._avoids))
 
     def kernel(self, function: FuncOp) -> str:
         """A kernel, after the nodes of the model that it is for."""
@@ -135,7 +146,7 @@ class _Run:
             memref.GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
         }
-        self.write = file.writer(emissions, *self.entry.parameters.values())
+        self.write = file.writer(emissions, *file.parameters.values())
         self.constant_arrays: set[str] = set()
 
     def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
@@ -175,7 +186,7 @@ class _Run:
 
     def _check(self, number: int, port: MainPort) -> None:
         """Refuse an input with what is not a value of its type."""
-        name, ends = self.entry.parameters[port], limits(port)
+        name, ends = self.file.parameters[port], limits(port)
         conditions: list[str] = []
         if ends is not None:
             is_signed = c_type(port).startswith("int")
@@ -189,7 +200,7 @@ class _Run:
 
     def _bind(self, port: MainPort, *, is_input: bool) -> None:
         """Let an argument of `@main` be the memory of the caller, or a copy in which integers have their sign."""
-        name, write = self.entry.parameters[port], self.write
+        name, write = self.file.parameters[port], self.write
         type_ = memref_type(port.value)
         assert type_ is not None
         own = memory_type(self.program.main, type_.get_element_type())
@@ -213,7 +224,7 @@ class _Run:
     def _finish(self, port: MainPort) -> None:
         """Give the caller integers as it has them."""
         if is_narrow(port):
-            name = self.entry.parameters[port]
+            name = self.file.parameters[port]
             value = f"{name}[i] & {(1 << port.bits) - 1}"
             value = f"-({value})" if port.dtype.startswith("int") else value
             head = f"for (int32_t i = 0; i < {port.elements}; i++)"
@@ -230,9 +241,10 @@ class _Run:
         self.write.block(self.program.main.body.block)
         for port in self.program.outputs:
             self._finish(port)
-        head = f"{self.entry.signature(in_arena=True)} {{"
-        unused = [] if self.program.buffers or self.entry.copies else [f"{INDENT}(void)arena;"]
-        return "\n".join([head, *unused, *rendered(self.write.statements), f"{INDENT}return 0;", "}"])
+        head = f"{self.entry.signature(self.file.parameters, in_arena=True)} {{"
+        body = rendered(self.write.statements)
+        unused = _unused(["arena", *self.file.parameters.values()], body)
+        return "\n".join([head, *unused, *body, f"{INDENT}return 0;", "}"])
 
 
 def _is_nan(port: MainPort, text: str) -> str:
@@ -242,14 +254,14 @@ def _is_nan(port: MainPort, text: str) -> str:
     return f"({text} & 0x7fff) > {'0x7c00' if port.dtype == 'float16' else '0x7f80'}"
 
 
-def _run_text(entry: EntryPoint) -> str:
+def _run_text(entry: EntryPoint, parameters: Mapping[MainPort, str]) -> str:
     """`NAME_run`, whose arena is static and aligned by hand: C99 has no word for it."""
-    names = ", ".join(["place", *entry.parameters.values()])
+    names = ", ".join(["place", *parameters.values()])
     return "\n".join(
         [
             f"static unsigned char arena_bytes[{entry.macro('ARENA_BYTES')} + {ALIGNMENT - 1}];",
             "",
-            f"{entry.signature(in_arena=False)} {{",
+            f"{entry.signature(parameters, in_arena=False)} {{",
             f"{INDENT}void *place = arena_bytes + (uintptr_t)({ALIGNMENT} - (uintptr_t)arena_bytes % {ALIGNMENT})"
             f" % {ALIGNMENT};",
             f"{INDENT}return {entry.name}_run_in({names});",
@@ -283,7 +295,7 @@ def emit_c(entry: EntryPoint) -> Mapping[str, str]:
         "\n".join(["/* Constants, which stand at the end. */", *file.forward(), *tables]),
         *kernels,
         run,
-        _run_text(entry),
+        _run_text(entry, file.parameters),
         *file.weights(),
     ]
     return {f"{entry.name}.c": "\n\n".join(parts) + "\n"}

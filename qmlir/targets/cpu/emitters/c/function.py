@@ -19,6 +19,9 @@ EmitOperation = Callable[["CWriter", Operation], None]
 LARGEST = (1 << 31) - 1 - SLACK
 """Of an `int32_t`, in which loops with known bounds count."""
 
+TABLES = "LANES_"
+"""What the names of tables of constant lanes begin with."""
+
 
 class Unit:
     """What the functions of a file share: which helpers they call, and tables of constant lanes."""
@@ -30,7 +33,7 @@ class Unit:
 
     def table(self, type_: str, numbers: Sequence[str]) -> str:
         """The name of a constant array of the file."""
-        return self.tables.setdefault((type_, ", ".join(numbers)), f"LANES_{len(self.tables)}")
+        return self.tables.setdefault((type_, ", ".join(numbers)), f"{TABLES}{len(self.tables)}")
 
 
 def lanes_in(value: SSAValue) -> int:

@@ -247,7 +247,7 @@ FLOATS: Mapping[str, Row] = {
 
 _FIXED: Mapping[str, str] = {
     "load_word": (
-        "static inline uint32_t load_word(const int8_t *p) {\n"
+        "static inline uint32_t load_word(const void *p) {\n"
         "    uint32_t r;\n    memcpy(&r, p, sizeof r);\n    return r;\n}"
     ),
     "dot_bytes": (

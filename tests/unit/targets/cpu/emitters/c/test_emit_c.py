@@ -203,6 +203,55 @@ def test_names_are_those_of_c(name: str) -> None:
         qmlir.emit(_classifier(3, 3), name=name)
 
 
+TAKEN = (
+    "constant", "constant_2", "matmul_1x8x8_f32", "LANES_0", "load_f32", "memcpy", "arena", "arena_bytes", "place", "i",
+    "n", "l", "model_run", "model_run_in", "MODEL_H", "MODEL_ARENA_BYTES", "NULL", "SIZE_MAX", "INTPTR_MAX", "x_t",
+    "WCHAR_MIN", "SIG_ATOMIC_MAX", "PTRDIFF_MAX", "I", "errno", "INT8_C",
+)  # fmt: skip
+"""Names of a C file, of its header and of C's headers."""
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_ports_hide_nothing_of_the_file(given: int, tmp_path: Path) -> None:
+    """Inputs with every other of the names, outputs with the others, each output of weights of its own."""
+    build = BY_NAME["gcc -O2"]
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    random = np.random.default_rng(0)
+    inputs, outputs = TAKEN[given::2], TAKEN[1 - given :: 2]
+    weights = random.integers(-9, 9, (len(outputs), 8, 8)).astype(np.float32)
+    arguments = ", ".join(f'%x{k}: tensor<1x8xf32> {{nn.name = "{name}"}}' for k, name in enumerate(inputs))
+    results = ", ".join(f'tensor<1x8xf32> {{nn.name = "{name}"}}' for name in outputs)
+    body = "".join(
+        f"  %w{k} = nn.constant dense<{each.tolist()}> : tensor<8x8xf32>\n"
+        f"  %y{k} = nn.matmul %x{k}, %w{k} : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>\n"
+        for k, each in enumerate(weights)
+    )
+    returned = ", ".join(f"%y{k}" for k in range(len(outputs)))
+    types = ", ".join(["tensor<1x8xf32>"] * len(outputs))
+    text = f"func.func @main({arguments}) -> ({results}) {{\n{body}  func.return {returned} : {types}\n}}"
+    fed = {name: random.integers(-9, 9, (1, 8)).astype(np.float32) for name in inputs}
+    wanted = {out: fed[name] @ each for out, name, each in zip(outputs, inputs, weights, strict=True)}
+    ended, found = run_c(qmlir.emit(parsed(text)), build, fed, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
+def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
+    build = BY_NAME["gcc -O2"]
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    text = """
+    func.func @main(%x: tensor<3xf32> {nn.name = "x"}) -> (tensor<3xf32> {nn.name = "w"}) {
+      %w = nn.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> {nn.name = "w"}
+      func.return %w : tensor<3xf32>
+    }"""
+    wanted = {"w": np.array([1, 2, 3], np.float32)}
+    ended, found = run_c(qmlir.emit(parsed(text)), build, {"x": np.zeros(3, np.float32)}, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
 def test_an_unknown_form_is_told() -> None:
     with pytest.raises(DiagnosticError, match="no form 'cpp'"):
         qmlir.emit(_classifier(3, 3), form="cpp")
