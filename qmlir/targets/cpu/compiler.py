@@ -66,6 +66,7 @@ from qmlir.targets.cpu.package import (
     forget,
     load_package,
     numba_caches_beside_the_source,
+    write_runtime_bytecode,
 )
 from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.saved import LENGTHS, checked_program, copy_program, seal
@@ -104,8 +105,10 @@ def _build(
     with rare_collection(COLLECTED):
         if made_for.emitter == LLVM:
             cpu.write_ir_program(module, isa, threads, folder, tuned)
+            write_runtime_bytecode(folder)
             return
         source = cpu.write_program(module, isa, threads, folder, tuned)
+        write_runtime_bytecode(folder)
         package = load_package(folder, name, on_kernel, helper_count(source, limit))
     if cpu.write_machine_code(folder, package):
         forget(name)  # from now on it is that code which runs, as in every later process

@@ -15,11 +15,14 @@ import importlib
 import importlib.util
 import itertools
 import json
+import marshal
 import shutil
+import struct
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.resources import as_file, files
@@ -167,6 +170,36 @@ def write_package(
     (folder / INIT).write_text(text, encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+@cache
+def _runtime_bytecode() -> dict[str, bytes]:
+    """The bytecode of each module of the runtime, by its file, as Python keeps it.
+
+    It names the time and the size of its source, which a copy has, too.
+    """
+    kept: dict[str, bytes] = {}
+    with as_file(files(_RUNTIME_PACKAGE)) as runtime:
+        for source in sorted(runtime.glob("*.py")):
+            found, name = source.stat(), f"{_RUNTIME_PACKAGE}.{source.stem}"
+            code = SourceFileLoader(name, str(source)).get_code(name)
+            facts = (0, int(found.st_mtime) & 0xFFFF_FFFF, found.st_size & 0xFFFF_FFFF)
+            kept[source.name] = importlib.util.MAGIC_NUMBER + struct.pack("<3I", *facts) + marshal.dumps(code)
+    return kept
+
+
+def write_runtime_bytecode(folder: Path) -> None:
+    """Write the bytecode of the runtime beside its copy in a package that was just written.
+
+    Python would compile it for every program again. Where a source is another one, Python does not take it. Nothing is
+    written where Python keeps bytecode in a folder of its own (`PYTHONPYCACHEPREFIX`).
+    """
+    if sys.pycache_prefix is not None:
+        return
+    for name, data in _runtime_bytecode().items():
+        target = Path(importlib.util.cache_from_source(str(folder / RUNTIME / name)))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
 
 
 OnKernel = Callable[[str, int, int], None]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.numba.runtime.constants import mapped
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError, InputError
-from qmlir.targets.cpu.package import CONSTANTS, INIT, KERNELS, RUNTIME, load_package, write_package
+from qmlir.targets.cpu.package import (
+    CONSTANTS,
+    INIT,
+    KERNELS,
+    RUNTIME,
+    load_package,
+    write_package,
+    write_runtime_bytecode,
+)
 
 SOURCE = """
 import ctypes
@@ -47,6 +56,34 @@ def test_what_is_written(tmp_path: Path) -> None:
     for path in folder.rglob("*.py"):
         assert "import qmlir" not in path.read_text()
         assert "from qmlir" not in path.read_text()
+
+
+def test_python_takes_the_bytecode_of_the_runtime_until_a_source_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _written(tmp_path / "program")
+    write_runtime_bytecode(folder)
+    compiled: list[str] = []
+    compile_source = SourceFileLoader.source_to_code
+
+    def noted(loader: SourceFileLoader, data: Any, path: Any, **options: Any) -> Any:
+        compiled.append(Path(path).name)
+        return compile_source(loader, data, path, **options)
+
+    monkeypatch.setattr(SourceFileLoader, "source_to_code", noted)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def names() -> list[str]:
+        """The files that the code of each module of the runtime says it is of, after it is loaded."""
+        loaders = [SourceFileLoader(path.stem, str(path)) for path in sorted((folder / RUNTIME).glob("*.py"))]
+        return [Path(loader.get_code(loader.name).co_filename).name for loader in loaders]
+
+    assert names() == sorted(path.name for path in (folder / RUNTIME).glob("*.py"))
+    assert not compiled
+    with (folder / RUNTIME / "errors.py").open("a") as file:
+        file.write("ADDED = 1\n")
+    names()
+    assert compiled == ["errors.py"]
 
 
 def test_it_is_called(tmp_path: Path) -> None:
