@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from inspect import getclosurevars
 from types import FunctionType
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.arith import SignlessIntegerBinaryOperation
@@ -140,12 +139,18 @@ class MatchesClasses(Protocol):
 
 def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
     """Whether `pattern` may match operations of a class: it says so, or `op_type_rewrite_pattern` asks for a type."""
-    if isinstance(pattern, MatchesClasses):
-        return pattern.may_match(kind)
+    if issubclass(type(pattern), MatchesClasses):  # of classes Python remembers the answer, of instances it doesn't
+        return cast(MatchesClasses, pattern).may_match(kind)
     function = getattr(pattern.match_and_rewrite, "__func__", None)
     if not isinstance(function, FunctionType) or function.__code__ is not _TYPED:
         return True
-    return issubclass(kind, getclosurevars(function).nonlocals["expected_type"])
+    return issubclass(kind, _captured(function)["expected_type"])
+
+
+def _captured(function: FunctionType) -> dict[str, Any]:
+    """What a function takes from around it. `getclosurevars` looks up globals, too: slow for all patterns of a pass."""
+    cells = function.__closure__ or ()
+    return {name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, cells, strict=True)}
 
 
 class _Typed(RewritePattern):

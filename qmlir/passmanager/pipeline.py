@@ -319,7 +319,7 @@ class _PipelineParser:
         except ImportError as error:
             self.fail(name, f"pass '{name.text}' cannot be loaded: {error}")
         types = {info.name: info.expected_type for info in get_pass_option_infos(pass_type)}
-        hints = get_type_hints(pass_type)
+        hints = get_type_hints(pass_type) if options else {}
         parameters: dict[str, ParameterListType] = {}
         for key, (token, values) in options.items():
             if key not in types:
