@@ -23,6 +23,7 @@ TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
 from qmlir.interpreter import progress  # noqa: E402
+from tests.support.order import longest_first  # noqa: E402
 from tests.support.run_lines import COMMENTS, run_file  # noqa: E402
 from tests.support.update_checks import update_file  # noqa: E402
 
@@ -78,6 +79,10 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = longest_first(items)
 
 
 @pytest.hookimpl(trylast=True)

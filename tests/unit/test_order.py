@@ -1,0 +1,17 @@
+"""The longest files begin, the others stay in their order."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from tests.support.order import LONGEST, TESTS, longest_first
+
+
+def test_the_longest_files_are_there() -> None:
+    assert len(set(LONGEST)) == len(LONGEST)
+    assert all((TESTS / name).is_file() for name in LONGEST)
+
+
+def test_they_begin() -> None:
+    names = ["accuracy/test_bars.py", LONGEST[1], "ir/test_a.py", LONGEST[1], LONGEST[0], "a.py"]
+    items: list[Any] = [SimpleNamespace(path=TESTS / name, place=place) for place, name in enumerate(names)]
+    assert [item.place for item in longest_first(items)] == [4, 1, 3, 0, 2, 5]
