@@ -27,7 +27,9 @@ def hold_same(module: ModuleOp, data: Data) -> None:
 
 
 @pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
-@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+@pytest.mark.parametrize(
+    "name", ["digits_mlp", "digits_cnn", "digits_lstm", pytest.param("digits_gru", marks=pytest.mark.sweep)]
+)
 def test_digits(name: str) -> None:
     digits, axis = Digits.of(name), batch_axis(name)
     samples = [{"input": np.ascontiguousarray(digits.calibration.take([each], axis))} for each in range(SAMPLES)]

@@ -49,8 +49,8 @@ PARTS = 20
 
 QUICK = [stage for stage in STAGES if not stage.is_slow]
 SLOW = [stage for stage in STAGES if stage.is_slow]
-SAMPLES = (range(0, 8), range(8, 16))
-"""The seeds that are compiled for this machine in every run, each range as one program."""
+SAMPLES = (range(0, 8), pytest.param(range(8, 16), marks=pytest.mark.sweep))
+"""The seeds that are compiled for this machine, the first in every run, each range as one program."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -38,7 +38,7 @@ def module(trained: Trainable) -> Any:
     return doors.Module(trained)
 
 
-@pytest.mark.parametrize("batch", [1, 6])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.sweep), 6])
 def test_results_and_gradients_are_those_of_the_interpreter(trained: Trainable, module: Any, batch: int) -> None:
     x = torch.tensor(IMAGES[:batch], requires_grad=True)
     module.zero_grad()

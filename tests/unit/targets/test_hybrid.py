@@ -23,6 +23,7 @@ from qmlir.targets.partitioning.partition import partition as divide
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.partitioning import partition
 from tests.levels.generator import case_of
+from tests.support.sampled import seeds
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs/examples"
@@ -293,7 +294,7 @@ def _descriptions(module: ModuleOp, seed: int) -> list[Description]:
     ]
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.sweep) for seed in range(4, 60))])
+@pytest.mark.parametrize("seed", seeds(3, 60))
 def test_random_graphs(seed: int) -> None:
     case = case_of(seed)
     divided = case.module.clone()

@@ -52,9 +52,11 @@ def _parse(text: str) -> ModuleOp | None:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
-def test_every_truncation(path: Path) -> None:
+@pytest.mark.parametrize("cuts", [150, pytest.param(2000, marks=pytest.mark.sweep)])
+def test_every_truncation(path: Path, cuts: int) -> None:
+    """At places all over the text, which come to lie in every kind of token."""
     text = "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("//"))
-    step = max(1, len(text) // 400)
+    step = max(1, len(text) // cuts)
     for end in range(0, len(text), step):
         _parse(text[:end])
 

@@ -19,6 +19,7 @@ from qmlir.passes.integer.fusion import MOST_OPERATIONS
 from qmlir.passes.integer.kernel_fuse import KernelFuse
 from qmlir.passes.integer.kernel_propagate_layout import KernelPropagateLayout
 from qmlir.text.parsing import parse_module
+from tests.support.sampled import seeds
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -342,7 +343,7 @@ PIPELINES: dict[str, list[ModulePass]] = {
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(30, 60))
 def test_random_graph(seed: int, pipeline: str) -> None:
     text = RandomGraph(seed).text()
     module = transformed(text, PIPELINES[pipeline])

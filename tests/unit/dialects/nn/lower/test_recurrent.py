@@ -1,7 +1,5 @@
 """Recurrent layers as loops: floats like the layer's own meaning, quantized parts bit for bit."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +10,7 @@ from qmlir.interpreter.differences import first_changed
 from qmlir.interpreter.run import interpret
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from tests.support.recurrent import Layer, layers
+from tests.support.sampled import sampled
 from tests.unit.dialects.nn.lower.driver import check, lowered
 
 # Sums in another order, over at most four steps: see the bound of the composites' parts.
@@ -56,9 +55,7 @@ def _quantized(layer: Layer) -> tuple[ModuleOp, list[np.ndarray]]:
     return quantize(module, [inputs]).module, inputs
 
 
-@settings(deadline=None, max_examples=40)
-@given(layers())
-def test_quantized_layers_are_what_their_parts_are(layer: Layer) -> None:
+def _check_quantized(layer: Layer) -> None:
     module, inputs = _quantized(layer)
     after = lowered(module, "convert-nn-to-kernel")
     is_whole = layer.name in names_in(module)
@@ -67,27 +64,36 @@ def test_quantized_layers_are_what_their_parts_are(layer: Layer) -> None:
     assert changed is None, changed
 
 
-# Both ways at once are a forward layer and a reverse one: of those alone, what says the most.
+@settings(deadline=None, max_examples=20)
+@given(layers())
+def test_quantized_layers_are_what_their_parts_are(layer: Layer) -> None:
+    _check_quantized(layer)
+
+
+@pytest.mark.sweep
+@settings(deadline=None, max_examples=200)
+@given(layers())
+def test_many_quantized_layers_are_what_their_parts_are(layer: Layer) -> None:
+    _check_quantized(layer)
+
+
+LAYERS = {
+    "rnn": ("nn.rnn {hidden_size = 3", 1, 1),
+    "lstm": ("nn.lstm {hidden_size = 3", 4, 2),
+    "gru": ("nn.gru {hidden_size = 3", 3, 1),
+    "gru reset": ("nn.gru {linear_before_reset = true, hidden_size = 3", 3, 1),
+}
+"""How a layer begins, its gates and its states."""
+
+
 @pytest.mark.parametrize(
-    ("direction", "has_initial", "has_lengths"),
-    [
-        pytest.param(direction, *has, marks=() if direction == "bidirectional" or all(has) else pytest.mark.sweep)
-        for direction in ("forward", "reverse", "bidirectional")
-        for has in product((False, True), repeat=2)
-    ],
-)
-@pytest.mark.parametrize(
-    ("properties", "gates", "states"),
-    [
-        ("nn.rnn {hidden_size = 3", 1, 1),
-        ("nn.lstm {hidden_size = 3", 4, 2),
-        ("nn.gru {hidden_size = 3", 3, 1),
-        ("nn.gru {linear_before_reset = true, hidden_size = 3", 3, 1),
-    ],
+    ("layer", "direction", "has_initial", "has_lengths"),
+    sampled(LAYERS, ["forward", "reverse", "bidirectional"], [False, True], [False, True]),
 )
 def test_quantized_layers_are_raised_and_become_loops(
-    properties: str, gates: int, states: int, direction: str, has_initial: bool, has_lengths: bool
+    layer: str, direction: str, has_initial: bool, has_lengths: bool
 ) -> None:
+    properties, gates, states = LAYERS[layer]
     generator = np.random.default_rng(7)
     ways = 2 if direction == "bidirectional" else 1
 
@@ -98,9 +104,9 @@ def test_quantized_layers_are_raised_and_become_loops(
     operands: list[np.ndarray | None] = [random(4, 2, 5), random(ways, rows, 5), random(ways, rows, 3)]
     operands += [random(ways, 2 * rows), np.array([4, 2], np.int32) if has_lengths else None]
     operands += [random(ways, 2, 3) / 4 if has_initial else None] * states
-    layer = Layer(f'{properties}, direction = "{direction}"}}', operands, [(4, ways, 2, 3), *[(ways, 2, 3)] * states])
-    module, inputs = _quantized(layer)
-    assert names_in(module).count(layer.name) == 1
+    made = Layer(f'{properties}, direction = "{direction}"}}', operands, [(4, ways, 2, 3), *[(ways, 2, 3)] * states])
+    module, inputs = _quantized(made)
+    assert names_in(module).count(made.name) == 1
     after = lowered(module, "convert-nn-to-kernel")
     assert names_in(after).count("scf.for") == ways
     changed = first_changed(interpret(module, inputs), interpret(after, inputs), EVERY_BIT)

@@ -11,6 +11,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops
 from qmlir.text.parsing import parse_module
+from tests.support.sampled import seeds
 
 Array = npt.NDArray[Any]
 
@@ -104,7 +105,7 @@ def _written(interpreter: Interpreter, arrays: list[Array]) -> Array:
     return bases[-1]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(100, 200))
 def test_random_nest(seed: int) -> None:
     nest = RandomNest(seed)
     context = default_environment().new_context()

@@ -12,14 +12,13 @@ from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import constant, tensor
+from tests.support.sampled import sampled
 from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, run
 
 _NAMES = count()
 
 
-@pytest.mark.parametrize("is_unsigned", [False, True], ids=["signed", "unsigned"])
-@pytest.mark.parametrize("lanes", [4, 8])
-@pytest.mark.parametrize("terms", [1, 12, 16, 23, 32, 37, 70])
+@pytest.mark.parametrize(("terms", "lanes", "is_unsigned"), sampled([1, 12, 16, 23, 32, 37, 70], [4, 8], [False, True]))
 def test_runs_and_what_is_left_of_them(terms: int, lanes: int, is_unsigned: bool, tmp_path: Path) -> None:
     """No whole run, a run, several; steps after them, the last one not filled; bytes of any sign."""
     rng = np.random.default_rng(terms)

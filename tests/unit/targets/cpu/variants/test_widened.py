@@ -23,6 +23,7 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.scheduled import contraction_schedule
 from qmlir.text.parsing import parse_module
+from tests.support.sampled import sampled
 
 KINDS = ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2")
 HELD = {
@@ -124,10 +125,10 @@ def test_one_row_reads_every_weight_as_it_is_stored(kind: str, granularity: str)
         np.testing.assert_array_equal(program({"x": x})["y"][0], wanted[term])
 
 
-@pytest.mark.parametrize("rows", [5, TERMS])
-@pytest.mark.parametrize(("kind", "granularity"), CASES)
-def test_several_rows_read_every_weight(kind: str, granularity: str, rows: int) -> None:
+@pytest.mark.parametrize(("stored", "rows"), sampled(CASES, [5, TERMS], strength=1))
+def test_several_rows_read_every_weight(stored: tuple[str, str], rows: int) -> None:
     """A few make floats of weights for each tile, many for all of them at once."""
+    kind, granularity = stored
     codes = codes_of(kind, (TERMS, CHANNELS))
     model = product(rows, codes, granularity)
     text = packed(model)
@@ -144,9 +145,10 @@ def test_several_rows_read_every_weight(kind: str, granularity: str, rows: int) 
     assert (np.abs(program({"x": random})["y"] - exact) <= 1e-5 * magnitudes).all()
 
 
-@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2", "neon"])
-@pytest.mark.parametrize("rows", [1, 3, 12])
-@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT4E2M1", "FLOAT6E3M2"])
+@pytest.mark.parametrize(
+    ("kind", "rows", "isa"),
+    sampled(["FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT4E2M1", "FLOAT6E3M2"], [1, 3, 12], ["avx512-vnni", "avx2", "neon"]),
+)
 def test_packed_weights_and_loops_are_interpreted(kind: str, rows: int, isa: str) -> None:
     codes = codes_of(kind, (TERMS, CHANNELS))
     module = qmlir.load(product(rows, codes, "block"))
@@ -239,8 +241,7 @@ def test_weights_that_are_no_numbers(kind: str, rows: int) -> None:
     )
 
 
-@pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "groups"), sampled(KINDS, [1, 2], strength=1))
 def test_a_convolution_reads_every_weight(kind: str, groups: int) -> None:
     """One pixel of one channel in an image shows each weight of that channel."""
     inputs, outputs = 12 * groups, 40 * groups

@@ -91,11 +91,25 @@ def test_on_tensors(found: tuple[Case, str]) -> None:
     check(by_winograd(case, "generic", algorithm), case)
 
 
-@given(cases(), st.sampled_from(isa_names()), st.integers(1, 2))
-@settings(max_examples=15, deadline=None)
-def test_as_loops(found: tuple[Case, str], isa: str, threads: int) -> None:
+def _check_loops(found: tuple[Case, str], isa: str, threads: int) -> None:
     case, algorithm = found
     check(loops(case, isa, algorithm, threads), case)
+
+
+_AS_LOOPS = given(cases(), st.sampled_from(isa_names()), st.integers(1, 2))
+
+
+@_AS_LOOPS
+@settings(max_examples=8, deadline=None)
+def test_as_loops(found: tuple[Case, str], isa: str, threads: int) -> None:
+    _check_loops(found, isa, threads)
+
+
+@pytest.mark.sweep
+@_AS_LOOPS
+@settings(max_examples=100, deadline=None)
+def test_many_as_loops(found: tuple[Case, str], isa: str, threads: int) -> None:
+    _check_loops(found, isa, threads)
 
 
 def _random(seed: int, shape: tuple[int, int, int, int, int], *, residual: bool = True) -> Case:

@@ -14,11 +14,15 @@ from benchmarks.emitted import BUILDS, Build, differing_bits, run_c
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
 from tests.support.emitted import parsed
+from tests.support.sampled import sampled
 
 BY_NAME = {build.name: build for build in BUILDS}
 
 
-@pytest.fixture(params=["gcc -O0", "gcc -O2", "gcc sanitizers"])
+GCC = ["gcc -O0", "gcc -O2", "gcc sanitizers"]
+
+
+@pytest.fixture(params=GCC)
 def build(request: pytest.FixtureRequest) -> Build:
     found = BY_NAME[request.param]
     if not found.is_installed():
@@ -56,8 +60,13 @@ def _classifier(channels: int, seed: int) -> ModuleOp:
     return qmlir.quantize(qmlir.load(model), samples).module
 
 
-@pytest.mark.parametrize(("channels", "cpu"), [(3, ""), (20, ""), (20, "cortex-m3"), (20, "cortex-m4")])
-def test_a_quantized_model_computes_the_same_bits(channels: int, cpu: str, build: Build, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("build", "made_for"),
+    sampled(GCC, [(3, ""), (20, ""), (20, "cortex-m3"), (20, "cortex-m4")], strength=1),
+    indirect=["build"],
+)
+def test_a_quantized_model_computes_the_same_bits(made_for: tuple[int, str], build: Build, tmp_path: Path) -> None:
+    channels, cpu = made_for
     module = _classifier(channels, channels)
     inputs = {"x": np.random.default_rng(1).uniform(-1.2, 1.2, (1, 2, 7, 7)).astype(np.float32)}
     wanted = qmlir.interpret(module, inputs)

@@ -22,6 +22,7 @@ from qmlir.targets.cpu.scheduled import contraction_schedule
 from qmlir.text.printing import save_module
 from qmlir.tools.qmlir_cli import main
 from tests.support.nets import Net
+from tests.support.sampled import sampled
 from tests.unit.targets.cpu.conftest import perceptron, quantized
 
 HERE = [isa for isa in isa_names() if runs_here(isa)]
@@ -56,8 +57,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
         np.testing.assert_array_equal(found[name], array, strict=True)
 
 
-@pytest.mark.parametrize("isa", HERE)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("isa", "threads"), sampled(HERE, [1, 2], strength=1))
 def test_the_integers_of_the_interpreter_and_of_numba(
     isa: str, threads: int, net: tuple[ModuleOp, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:

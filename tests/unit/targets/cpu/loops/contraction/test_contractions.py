@@ -27,6 +27,7 @@ from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support import winograd
 from tests.support.contractions import Case, convolution, depthwise, product
+from tests.support.sampled import sampled
 
 ENVIRONMENT = default_environment()
 _LOOPS = "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,team-divide"
@@ -55,9 +56,7 @@ def check(found: npt.NDArray[Any], case: Case) -> None:
         np.testing.assert_array_equal(found.astype(np.int64), case.expected)
 
 
-@pytest.mark.parametrize("make", [convolution, product])
-@pytest.mark.parametrize("isa", [*isa_names(), ""])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("make", "isa", "seed"), sampled([convolution, product], [*isa_names(), ""], range(4)))
 def test_interpreted(make: Callable[[int], Case], isa: str, seed: int) -> None:
     case = make(100 * seed + [*isa_names(), ""].index(isa))
     (found,) = interpret(loops(case, isa), case.inputs).values()
@@ -100,9 +99,10 @@ def _packed(case: Case, isa: str, hint: ScheduleAttr | None) -> ModuleOp:
     return module
 
 
-@pytest.mark.parametrize("make", [convolution, product, depthwise, _by_winograd])
-@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("make", "isa", "seed"),
+    sampled([convolution, product, depthwise, _by_winograd], ["avx512-vnni", "avx2"], range(2)),
+)
 def test_no_number_depends_on_the_schedule_of_packed_operands(make: Callable[[int], Case], isa: str, seed: int) -> None:
     """What a variant and its layout are stands on the operation: another schedule, or none, gives the same numbers."""
     case = make(4000 + seed)
