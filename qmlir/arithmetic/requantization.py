@@ -22,6 +22,8 @@ FRACTION_BITS = 31
 SHIFTS = (2, 62)
 """Smallest and largest shift of the integer modes (TOSA RESCALE)."""
 
+_EXACT_IN_F32 = 1 << 24
+"""The bound below which f32 holds every integer."""
 
 MULTIPLIED = (-(1 << 31), (1 << 31) - 1)
 """What the modes with a multiplier rescale: integers of 32 bits."""
@@ -114,10 +116,13 @@ def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> n
 
 def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:
     """`values + zero_point`, kept inside `limits`; `values` are integers or whole floats, infinities included."""
-    low, high = limits
     # Cutting off before the zero point is added keeps the sum small: it is exact in any type.
     offset = np.asarray(zero_point, np.int64)
-    return np.asarray(np.asarray(np.clip(values, low - offset, high - offset)).astype(np.int64) + offset)
+    low, high = (limit - offset for limit in limits)
+    if values.dtype == np.float32:
+        wide = max(magnitude(low), magnitude(high)) > _EXACT_IN_F32
+        low, high = (each.astype(np.float64 if wide else np.float32) for each in (low, high))
+    return np.asarray(np.asarray(np.clip(values, low, high)).astype(np.int64) + offset)
 
 
 def requantize_f32(
@@ -133,7 +138,7 @@ def requantize_f32(
     # 16 bits the third decides among |r| <= 2^16, where f32 has 7 bits or more after the point, and clamps beyond.
     factor = np.asarray(multiplier, np.float32)
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
-        rounded = np.rint(to_f32(accumulator) * factor).astype(np.float64)
+        rounded = np.rint(to_f32(accumulator) * factor)
     result = saturate(rounded, zero_point, limits)
     is_kept = factor == 1
     return np.where(is_kept, saturate(accumulator, zero_point, limits), result) if is_kept.any() else result
@@ -146,7 +151,7 @@ def requantize_qlinear(
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
         scaled = to_f32(accumulator) * np.asarray(multiplier, np.float32)
         moved = scaled + np.asarray(zero_point).astype(np.float32)
-    return saturate(np.rint(moved).astype(np.float64), 0, limits)
+    return saturate(np.rint(moved), 0, limits)
 
 
 def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

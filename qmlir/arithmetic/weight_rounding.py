@@ -28,7 +28,56 @@ SWEEPS = 4
 """How often each code is chosen anew: of 40 layers with 4 bits a fifth sweep changes the error by less than .2%."""
 
 _BLOCK = 64
-"""So many terms are chosen with one product for all the terms that come after them."""
+"""So many terms are chosen with one product for all that the others say of them."""
+
+_SOLVED = 256
+"""So many unknowns of triangular equations are solved at a time: what is left of the work are products."""
+
+
+@dataclass(frozen=True, eq=False)
+class DampedFactors:
+    """Damped second moments `[terms, terms]`, terms with large ones first, as `R R^T` with an upper triangular `R`.
+
+    Both GPTQ and the inverse of `compensated` go by these factors. The order is that of the diagonal. A Cholesky
+    factor takes a third of `terms^3` multiply-adds, where an inverse takes six times as many.
+    """
+
+    order: npt.NDArray[np.intp]
+    upper: F64
+    """`R`, in this order."""
+
+    @classmethod
+    def of(cls, moments: Array, damping: float = DAMPING) -> "DampedFactors":
+        """Those of `moments`, with the share `damping` of the mean of the diagonal added to it, or 1 where that is 0.
+
+        Raises `numpy.linalg.LinAlgError` where they are not positive definite.
+        """
+        diagonal = np.diagonal(moments)
+        order = np.argsort(-diagonal, kind="stable")
+        reverse = order[::-1]
+        damped = moments[np.ix_(reverse, reverse)].astype(np.float64)
+        extra = damping * float(diagonal.mean())
+        damped[np.diag_indices_from(damped)] += extra if extra > 0 else 1.0
+        return cls(order, np.linalg.cholesky(damped)[::-1, ::-1].astype(np.float64, copy=False))
+
+    def solved(self, rows: Array) -> F64:
+        """`X` with `X H = rows`, both `[channels, terms]` in the order of the moments, and `H` the damped ones."""
+        wanted, upper = rows.T[self.order].astype(np.float64), self.upper
+        blocks = _blocks(len(upper), _SOLVED)
+        between, found = np.empty_like(wanted), np.empty_like(wanted)
+        for at in reversed(blocks):  # R Y^T = rows^T
+            known = upper[at, at.stop :] @ between[at.stop :]
+            between[at] = np.linalg.solve(upper[at, at], wanted[at] - known)
+        for at in blocks:  # R^T X^T = Y^T
+            known = upper[: at.start, at].T @ found[: at.start]
+            found[at] = np.linalg.solve(upper[at, at].T, between[at] - known)
+        given = np.empty_like(found)
+        given[self.order] = found
+        return given.T
+
+
+def _blocks(terms: int, size: int) -> list[slice]:
+    return [slice(first, min(first + size, terms)) for first in range(0, terms, size)]
 
 
 @dataclass(frozen=True)
@@ -59,8 +108,9 @@ class CodeGrid:
         return replace(self, steps=self.steps * share)
 
     def permuted(self, order: Array) -> Self:
-        """The grid of terms in another order."""
-        return replace(self, steps=self.steps[:, order], low=self.low[:, order], high=self.high[:, order])
+        """The grid of terms in another order; the channels of a term lie side by side."""
+        steps, low, high = (each.T[order].T for each in (self.steps, self.low, self.high))
+        return replace(self, steps=steps, low=low, high=high)
 
 
 def error(weights: Array, codes: Array, grid: CodeGrid, moments: Array) -> float:
@@ -75,67 +125,79 @@ def _pull(off: Array, moments: Array) -> Array:
 
 
 def settled(
-    weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAMPING, sweeps: int = SWEEPS
+    weights: Array,
+    grid: CodeGrid,
+    moments: Array,
+    *,
+    damping: float = DAMPING,
+    sweeps: int = SWEEPS,
+    factors: DampedFactors | None = None,
 ) -> tuple[F64, float, float]:
     """The codes of GPTQ after a descent, or the nearest ones where these are better; the error of those, and of these.
 
-    Second moments `[terms]` have nothing that makes up for anything: the nearest codes are the best.
+    Second moments `[terms]` have nothing that makes up for anything: the nearest codes are the best. `factors` are
+    those of `moments` with this damping, where they are known.
     """
     nearest = grid.nearest(weights)
     before = error(weights, nearest, grid, moments)
     if moments.ndim == 1:
         return nearest, before, before
-    found = descend(weights, gptq(weights, grid, moments, damping=damping), grid, moments, sweeps=sweeps)
+    begun = gptq(weights, grid, moments, damping=damping, factors=factors)
+    found = descend(weights, begun, grid, moments, sweeps=sweeps)
     after = error(weights, found, grid, moments)
     return (found, after, before) if after < before else (nearest, before, before)
 
 
-def gptq(weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAMPING) -> F64:
+def gptq(
+    weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAMPING, factors: DampedFactors | None = None
+) -> F64:
     """The codes of GPTQ: one term after the other is rounded, and those to come make up for its error.
 
-    Frantar et al., GPTQ, ICLR 2023, algorithm 1: with the upper Cholesky factor `U` of the inverse of `H`, the error
-    `e = (w_q - S c_q) / U_qq` of a term is taken from the terms after it as `e U_q`. Terms with large second moments
-    are rounded first. What was never anything but 0 in the samples has its nearest code.
+    Frantar et al., GPTQ, ICLR 2023, algorithm 1, without its inverse. With `H = R R^T`, `R` upper triangular, the error
+    of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`, where `e` is `W` less
+    the floats of the codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`: those are the same codes
+    (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. What was never anything but
+    0 in the samples has its nearest code. `factors` are those of `moments` with this damping, where they are known.
     """
-    diagonal = np.diagonal(moments)
-    order = np.argsort(-diagonal, kind="stable")
-    left, ordered = weights[:, order].astype(np.float64), grid.permuted(order)
-    damped = moments[np.ix_(order, order)].astype(np.float64)
-    extra = damping * float(diagonal.mean())
-    damped[np.diag_indices_from(damped)] += extra if extra > 0 else 1.0
-    upper = np.linalg.cholesky(np.linalg.inv(damped)).T
-    codes = np.zeros_like(left)
-    terms = len(order)
-    for first in range(0, terms, _BLOCK):
-        last = min(first + _BLOCK, terms)
-        errors = np.empty((len(left), last - first))
-        for at in range(first, last):
-            codes[:, at] = ordered.rounded(left[:, at] / ordered.steps[:, at], codes, at)
-            errors[:, at - first] = (left[:, at] - codes[:, at] * ordered.steps[:, at]) / upper[at, at]
-            left[:, at + 1 : last] -= np.outer(errors[:, at - first], upper[at, at + 1 : last])
-        left[:, last:] -= errors @ upper[first:last, last:]
+    if factors is None:
+        factors = DampedFactors.of(moments, damping)
+    order, unit = factors.order, factors.upper / np.diagonal(factors.upper)
+    wanted, ordered = weights.T[order].astype(np.float64), grid.permuted(order)
+    codes, off = np.zeros_like(wanted), np.zeros_like(wanted)
+    for block in _blocks(len(order), _BLOCK):
+        first = block.start
+        pushed = wanted[block] + unit[:first, block].T @ off[:first]
+        for at in range(first, block.stop):
+            numbers = (pushed[at - first] + unit[first:at, at] @ off[first:at]) / ordered.steps[:, at]
+            codes[at] = ordered.rounded(numbers, codes.T, at)
+            off[at] = wanted[at] - codes[at] * ordered.steps[:, at]
     found = np.empty_like(codes)
-    found[:, order] = codes
-    return found
+    found[order] = codes
+    return found.T
 
 
 def compensated(
-    weights: Array, moments: Array, cross: Array, *, damping: float = DAMPING, share: float = FLOATS_SHARE
+    weights: Array,
+    moments: Array,
+    cross: Array,
+    *,
+    damping: float = DAMPING,
+    share: float = FLOATS_SHARE,
+    factors: DampedFactors | None = None,
 ) -> F64:
     """The floats `W*` whose products with quantized data `x~` are nearest to those of `weights` with float data `x`.
 
     Codes near `W*` make up for what the layers before have lost, too (Li et al., GPTAQ, 2025, whose term of `x - x~`
     this is): `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` and a constant, with `H` the mean of `x~ x~^T`, `C` that
     of `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped: what the data says little of stays.
-    `share` is how much of the last term is taken.
+    `share` is how much of the last term is taken. `factors` are those of `moments` with this damping, where they are
+    known.
     """
-    if np.array_equal(cross, moments):
+    if cross is moments or np.array_equal(cross, moments):
         return weights.astype(np.float64)
-    damped = moments.astype(np.float64)
-    extra = damping * float(np.diagonal(damped).mean())
-    damped[np.diag_indices_from(damped)] += extra if extra > 0 else 1.0
-    shift = np.linalg.solve(damped, (weights @ (cross - moments)).T).T
-    return weights + (share * shift).astype(np.float64)
+    if factors is None:
+        factors = DampedFactors.of(moments, damping)
+    return weights + share * factors.solved(weights @ (cross - moments))
 
 
 def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, sweeps: int = SWEEPS) -> F64:
@@ -144,48 +206,54 @@ def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, swe
     Coordinate descent on the squared error of the products, which no step makes larger (Behdin et al., QuantEase,
     2023): the best number beside the others is `w_q - ((C S - W) H)_q / H_qq` less what the term itself adds.
     """
-    found = codes.astype(np.float64)
-    moments = moments.astype(np.float64)
-    terms = weights.shape[1]
+    terms, moments = weights.shape[1], moments.astype(np.float64)
+    # Of a term all channels lie side by side here: `[terms, channels]`.
+    found, ordered = codes.T.astype(np.float64), grid.permuted(np.arange(terms, dtype=np.intp))
+    off = found * ordered.steps.T - weights.T
     alive = np.diagonal(moments) > 0
     for _ in range(sweeps):
-        off = found * grid.steps - weights
-        pull = off @ moments
         is_changed = False
-        for first in range(0, terms, _BLOCK):
-            last = min(first + _BLOCK, terms)
-            block = moments[first:last, first:last]
-            moved = np.zeros((len(found), last - first))
-            for at in np.flatnonzero(alive[first:last]):
-                place = first + int(at)
-                steps = grid.steps[:, place]
-                best = found[:, place] - (pull[:, place] / block[at, at]) / steps
-                chosen = grid.rounded(best, found, place)
-                change = (chosen - found[:, place]) * steps
-                if np.any(change):
+        for block in _blocks(terms, _BLOCK):
+            own = moments[block, block]
+            pull = moments[block] @ off
+            for at in np.flatnonzero(alive[block]):
+                place = block.start + int(at)
+                steps = ordered.steps[:, place]
+                best = found[place] - (pull[at] / own[at, at]) / steps
+                chosen = ordered.rounded(best, found.T, place)
+                change = (chosen - found[place]) * steps
+                if change.any():
                     is_changed = True
-                    found[:, place] = chosen
-                    moved[:, at] = change
-                    pull[:, first:last] += np.outer(change, block[at])
-            pull[:, :first] += moved @ moments[first:last, :first]
-            pull[:, last:] += moved @ moments[first:last, last:]
+                    found[place] = chosen
+                    off[place] += change
+                    pull += own[at][:, None] * change
         if not is_changed:
             break
-    return found
+    return found.T
 
 
-def scale_shares(weights: Array, grid: CodeGrid, moments: Array, groups: Array, shares: Array) -> F64:
+def scale_shares(
+    weights: Array,
+    grid: CodeGrid,
+    moments: Array,
+    groups: Array,
+    shares: Array,
+    *,
+    factors: DampedFactors | None = None,
+) -> F64:
     """For each group of weights the share of its steps with the smallest error of the products, `[groups]`.
 
-    `groups` has the number of the group of each weight, `[channels, terms]`; codes are the nearest ones. Groups in one
-    channel have one share when they are judged, and each is judged by its own part of the error.
+    `groups` has the number of the group of each weight, `[channels, terms]`; codes are the nearest ones, or those of
+    GPTQ where `factors` of the moments are given. Groups in one channel have one share when they are judged, and each
+    is judged by its own part of the error.
     """
     count = int(groups.max()) + 1
     best = np.full(count, np.inf)
     chosen = np.ones(count)
     for share in shares:
         tried = grid.scaled(share)
-        off = tried.nearest(weights) * tried.steps - weights
+        codes = tried.nearest(weights) if factors is None else gptq(weights, tried, moments, factors=factors)
+        off = codes * tried.steps - weights
         own = np.bincount(groups.reshape(-1), (_pull(off, moments) * off).reshape(-1), count)
         is_better = own < best
         best[is_better], chosen[is_better] = own[is_better], share

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.samples import Data, Run
@@ -315,7 +315,7 @@ class Repairing:
         for name, passes, floats, repaired in attempts():
             gains = list[LayerGain]()
             run = runs(passes)
-            run(repaired, "repair", samples=samples, floats=floats, gained=gains.append)
+            run(repaired, "repair", samples=samples, floats=floats, gained=gains.append, biases=set[Operation]())
             run(repaired, "raise", "rescale")
             found[name] = judged(repaired)
             before, after = noise_ratios(known, found[name])

@@ -1,11 +1,12 @@
 """`quant-correct-bias`: a bias makes up for the mean error of its layer's products."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
@@ -64,6 +65,14 @@ def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Opera
     return [bias.op]
 
 
+def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain], None] | None) -> Sequence[Operation]:
+    """Correct the bias beside `weight`, and tell `gained` of it, where it changes: the constants that do."""
+    changed = correct_bias(weight, seen.mean, seen.exact_mean)
+    if changed and gained is not None:
+        gained(LayerGain(QuantCorrectBias.name, nodes_of(weight)))
+    return changed
+
+
 @dataclass(frozen=True)
 class QuantCorrectBias(RepairsWeights[Means]):
     """Take from each bias the mean error that the rounding of its layer's weights makes: `E[(W~ - W) x]`.
@@ -74,7 +83,8 @@ class QuantCorrectBias(RepairsWeights[Means]):
     A caller that has the float program gives it as `floats`. Then it is `E[W~ x~] - E[W x]`: the bias makes up for what
     rounding has shifted in the data, too.
 
-    The biases are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were. In
+    The biases are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were.
+    Where a pass before, such as `quant-gptq`, has settled all of them by the same samples, nothing is run again. In
     this example 0.75 is rounded to 1, and the mean of its column is 0.5.
 
     Before (run with `data="tests/filecheck/passes/quantized/Inputs/alike.npy"`):
@@ -127,12 +137,15 @@ class QuantCorrectBias(RepairsWeights[Means]):
         """The sums of both."""
         return one + other
 
+    def weights(self, function: FuncOp) -> list[RoundedWeight]:
+        """Those that it may change; none where the pass before has settled all of their biases."""
+        found, settled = super().weights(function), self.biases or set[Operation]()
+        is_left = any(bias.op not in settled for each in found if (bias := each.bias) is not None)
+        return found if is_left else []
+
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Correct the biases beside `weights`."""
         self.in_turn(module, weights, runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
-        changed = correct_bias(weight, seen.mean, seen.exact_mean)
-        if changed and self.gained is not None:
-            self.gained(LayerGain(self.name, nodes_of(weight)))
-        return changed
+        return settled_bias(weight, seen, self.gained)

@@ -1,7 +1,7 @@
 """`quant-gptq`: codes of weights that make up for each other's errors."""
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,12 +11,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, compensated, error, settled
+from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, DampedFactors, compensated, error, settled
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.quantized.quant_correct_bias import Means, correct_bias
+from qmlir.passes.quantized.quant_correct_bias import Means, correct_bias, settled_bias
 from qmlir.passes.quantized.repairs import RepairsWeights
 from qmlir.quantization.rounded_weights import RoundedWeight
+
+_ROWS = 256
+"""Rows of a matrix that are changed at a time, where it is too large to be made twice."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,14 @@ class _AboutMean:
         """The sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
         found = (self.off.swapaxes(1, 2) @ other.off).astype(np.float64)
         count = self.off.shape[1]
-        pairs = ((self.rest, other.centre), (self.centre, other.rest), (count * self.centre, other.centre))
-        for one, another in pairs:
-            found += one[:, :, None] * another[:, None, :]
+        left = np.stack((self.rest + count * self.centre, self.centre), 2)
+        found += left @ np.stack((other.centre, other.rest), 1)
         return found
+
+    @property
+    def total(self) -> npt.NDArray[np.float64]:
+        """The sum of the rows, `[groups, terms]`."""
+        return self.off.shape[1] * self.centre + self.rest
 
 
 @dataclass(frozen=True)
@@ -65,9 +72,10 @@ class SecondMoments:
     def of(cls, rows: Array, exact: Array) -> "SecondMoments":
         """Those of `[groups, rows, terms]`."""
         about = _AboutMean.of(rows)
+        known = about if exact is rows else _AboutMean.of(exact)
         total = about.products(about)
-        cross = total if exact is rows else _AboutMean.of(exact).products(about)
-        return cls(total, cross, Means.of(rows, exact))
+        cross = total if known is about else known.products(about)
+        return cls(total, cross, Means(about.total, known.total, rows.shape[1]))
 
     def __add__(self, other: "SecondMoments") -> "SecondMoments":
         total = self.total + other.total
@@ -79,31 +87,43 @@ class SecondMoments:
         """How many rows there are."""
         return self.means.count
 
+    @staticmethod
+    def rows_at_once(terms: int) -> int:
+        """As many of f32 as take the memory of the matrix of f64 that is kept of them."""
+        return 2 * terms
+
     def of_group(self, group: int, *, is_centred: bool) -> tuple[Array, Array]:
         """The means of `x~ x~^T` and `x x~^T`, less the products of the means where they are centred."""
-        found = self.total[group] / self.count, self.cross[group] / self.count
-        if not is_centred:
-            return found
-        mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
-        return found[0] - np.outer(mean, mean), found[1] - np.outer(exact, mean)
+        own, cross = self.total[group] / self.count, self.cross[group] / self.count
+        if is_centred:
+            mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
+            for first in range(0, len(mean), _ROWS):
+                rows = slice(first, first + _ROWS)
+                own[rows] -= np.outer(mean[rows], mean)
+                cross[rows] -= np.outer(exact[rows], mean)
+        return own, cross
 
 
-def aims(
-    weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float
-) -> tuple[npt.NDArray[np.float64], Array]:
-    """The floats that codes of `weight` are to be near, `[groups, channels, terms]`, and what says how near.
+@dataclass(frozen=True)
+class Aim:
+    """The floats that the codes of a group of channels are to be near, `[channels, terms]`, and what says how near."""
 
-    That are the second moments of what they are multiplied by, `[groups, terms, terms]`: centred where a bias stands
-    beside the weights, as it makes up for the means. `damping` and `share` are those of `compensated`.
-    """
+    wanted: npt.NDArray[np.float64]
+    moments: Array
+    """The second moments of what they are multiplied by, `[terms, terms]`: centred where a bias stands beside the
+    weights, as it makes up for the means."""
+
+    factors: DampedFactors
+    """Those of the moments."""
+
+
+def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[Aim]:
+    """What codes of each group of channels of `weight` are to be near; `damping` and `share` as in `compensated`."""
     unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
-    wanted: list[npt.NDArray[np.float64]] = []
-    moments: list[Array] = []
     for place, each in enumerate(unrounded):
         own, cross = seen.of_group(place, is_centred=weight.bias is not None)
-        wanted.append(compensated(each, own, cross, damping=damping, share=share))
-        moments.append(own)
-    return np.stack(wanted), np.stack(moments)
+        factors = DampedFactors.of(own, damping)
+        yield Aim(compensated(each, own, cross, share=share, factors=factors), own, factors)
 
 
 @dataclass(frozen=True)
@@ -113,6 +133,10 @@ class SeesMoments(RepairsWeights[SecondMoments], ABC):
     def see(self, rows: Array, exact: Array) -> SecondMoments:
         """The sums over rows."""
         return SecondMoments.of(rows, exact)
+
+    def rows_at_once(self, terms: int) -> int:
+        """As many as second moments are worth."""
+        return SecondMoments.rows_at_once(terms)
 
     def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
         """The sums over both."""
@@ -129,9 +153,10 @@ class QuantGptq(SeesMoments):
     to the second moments of the data. Layers are settled in the order of the program, each behind those that are
     settled; the data is that of the quantized program. Only weights of at most `bits` bits are changed.
 
-    Where a bias stands beside the weights, it makes up for the mean of the error at once (`quant-correct-bias`), and
-    the codes for what is left. A caller that has the float program gives it as `floats`: then the products come nearer
-    to those of the float program with its own data, `floats_share` of the way (GPTAQ, Li et al., ICML 2025).
+    Where a bias stands beside the weights, it makes up for the mean of the error at once (`quant-correct-bias`), also
+    where the codes stay, and the codes for what is left. A caller that has the float program gives it as `floats`: then
+    the products come nearer to those of the float program with its own data, `floats_share` of the way (GPTAQ, Li et
+    al., ICML 2025).
 
     The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
     and keep beside them what they were. In this example both columns of the data are alike, so that one weight is
@@ -181,20 +206,23 @@ class QuantGptq(SeesMoments):
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Choose the codes of `weights`."""
-        self.in_turn(module, [each for each in weights if each.element.bits <= self.bits], runs, self._settle)
+        narrow = [each for each in weights if each.element.bits <= self.bits]
+        self.in_turn(module, narrow, runs, self._settle)
+        self.settled_biases(narrow)
 
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
-        wanted, moments = aims(weight, seen, damping=self.damping, share=self.floats_share)
         known = weight.rows.of_weights(weight.array)
-        chosen, before, after, signal = np.empty_like(wanted), 0.0, 0.0, 0.0
-        for place, (aim, own_moments, grid) in enumerate(zip(wanted, moments, weight.grid(), strict=True)):
-            found, own, _ = settled(aim, grid, own_moments, damping=self.damping, sweeps=self.sweeps)
-            before += error(aim, grid.nearest(known[place]), grid, own_moments)
+        chosen, before, after, signal = np.empty(known.shape), 0.0, 0.0, 0.0
+        each = aims(weight, seen, damping=self.damping, share=self.floats_share)
+        for place, (aim, grid) in enumerate(zip(each, weight.grid(), strict=True)):
+            wanted, moments = aim.wanted, aim.moments
+            found, own, _ = settled(wanted, grid, moments, sweeps=self.sweeps, factors=aim.factors)
+            before += error(wanted, grid.nearest(known[place]), grid, moments)
             after += own
-            signal += error(aim, np.zeros_like(aim), grid, own_moments)
+            signal += error(wanted, np.zeros_like(wanted), grid, moments)
             chosen[place] = found * grid.steps
         if not after < before:
-            return ()
+            return settled_bias(weight, seen.means, self.gained)
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
         self.tell(weight, "codes of its weights are chosen by the error of its sums", before, after, signal)

@@ -30,7 +30,7 @@ from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.quantized.block_programs import BlockError, RunGroups, batch_axis
 from qmlir.passes.quantized.error_weights import error_weights
-from qmlir.passes.quantized.quant_correct_bias import correct_bias
+from qmlir.passes.quantized.quant_correct_bias import correct_bias, settled_bias
 from qmlir.passes.quantized.quant_gptq import SecondMoments, aims
 from qmlir.passes.quantized.repairs import BlockData, RepairsWeights, WeightBlock
 from qmlir.quantization.rounded_weights import RoundedWeight
@@ -187,6 +187,10 @@ class QuantRound(RepairsWeights[EvenRows]):
         """Some of the rows, and the moments of all."""
         return EvenRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
 
+    def rows_at_once(self, terms: int) -> int:
+        """As many as second moments are worth."""
+        return SecondMoments.rows_at_once(terms)
+
     def add(self, one: EvenRows, other: EvenRows) -> EvenRows:
         """Some of both."""
         return one + other
@@ -207,6 +211,7 @@ class QuantRound(RepairsWeights[EvenRows]):
             self.blocks_in_turn(module, self._blocks(module, narrow), runs, partial(self._settle_block, runs))
         else:
             self.in_turn(module, narrow, runs, self._settle)
+            self.settled_biases(narrow)
 
     def _blocks(self, module: ModuleOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
         """The blocks of the function whose weights are settled together; those that several layers read are not."""
@@ -278,7 +283,8 @@ class QuantRound(RepairsWeights[EvenRows]):
 
     def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
-        wanted, moments = aims(weight, seen.moments, damping=self.damping, share=self.floats_share)
+        own = list(aims(weight, seen.moments, damping=self.damping, share=self.floats_share))
+        wanted, moments = np.stack([each.wanted for each in own]), np.stack([each.moments for each in own])
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:
@@ -291,7 +297,7 @@ class QuantRound(RepairsWeights[EvenRows]):
                 f"codes of its weights are not learned: a layer of this size gets {steps} steps, fewer than {_FEWEST}"
             )
             emit_remark(weight.readers[0][0], text)
-            return ()
+            return settled_bias(weight, seen.moments.means, self.gained)
         learned = adaround(wanted, known, grid, objective, steps=steps)
         settled = np.stack(
             [
@@ -303,7 +309,7 @@ class QuantRound(RepairsWeights[EvenRows]):
         tried = (known, found, np.zeros_like(found))
         before, after, signal = (float(objective.errors(each * grid.steps).sum()) for each in tried)
         if not after < before * (1 - _LEAST):
-            return ()
+            return settled_bias(weight, seen.moments.means, self.gained)
         weight.set(weight.rows.to_weights(found * grid.steps))
         count("weights")
         what = "of its sums" if activation is None else "behind its activation"

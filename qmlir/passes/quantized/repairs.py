@@ -10,8 +10,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import repeat
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
 from xdsl.dialects.func import FuncOp
@@ -148,7 +150,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
     data: str = ""
     function: str = "main"
 
-    VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats", "gained")
+    VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats", "gained", "biases")
     samples: ClassVar[Data | None] = None
     """Samples that the caller has, in place of the file."""
 
@@ -157,6 +159,10 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
     gained: ClassVar[Callable[[LayerGain], None] | None] = None
     """What is told of each layer that is changed."""
+
+    biases: ClassVar[set[Operation] | None] = None
+    """The constants of biases that the pass before has settled, for the passes of one pipeline: each makes up for the
+    mean error of its layer behind layers that are settled, so that nothing is left of it for `quant-correct-bias`."""
 
     def tell(self, weight: RoundedWeight, what: str, before: float, after: float, signal: float) -> None:
         """Say what was done to `weight`, and how far its error went down; `signal` is that of a layer without it."""
@@ -177,6 +183,11 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         `exact` are the same rows in the float program, where it is known, and otherwise `rows` themselves.
         """
 
+    def rows_at_once(self, terms: int) -> int:
+        """How many rows of `terms` are worth being seen together, where a run has fewer: as many as what is kept of
+        them takes time and memory itself."""
+        return 0
+
     @abstractmethod
     def add(self, one: _Seen, other: _Seen) -> _Seen:
         """What is kept of more rows."""
@@ -193,6 +204,8 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         weights = self.weights(function)
         if not weights:
             return
+        if self.biases is not None:
+            self.biases.clear()
         self.repair(op, weights, [run.arguments for run in Samples(function, data)])
 
     def in_turn(
@@ -214,6 +227,14 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
                 known = None if exact is None else exact.of(origins_of(reader))
                 for changed in settle(weight, self._of_all(steps, weight.rows, known)):
                     steps.again(changed)
+
+    def settled_biases(self, weights: Sequence[RoundedWeight]) -> None:
+        """Tell the passes behind this one that the biases beside `weights` were settled in turn with them.
+
+        Those of weights that several operations read are settled before others change, which then shift means again.
+        """
+        if self.biases is not None and all(len(each.readers) == 1 for each in weights):
+            self.biases.update(bias.op for each in weights if (bias := each.bias) is not None)
 
     def blocks_in_turn(
         self,
@@ -247,14 +268,41 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
     def _of_all(self, steps: RunsInStep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
         """What is kept of the rows of all runs; `exact` is the data of the float program."""
-        element = quantized_type(rows.data)
+        element, runs = quantized_type(rows.data), steps.values(rows.data)
+        return self.of_runs(rows, (each if element is None else dequantize(each, element) for each in runs), exact)
 
-        def seen(stored: Array, known: Array | None) -> _Seen:
-            laid_out = rows.of_data(stored if element is None else dequantize(stored, element))
-            return self.see(laid_out, laid_out if known is None else rows.of_data(known))
+    def of_runs(self, rows: ContractionRows, data: Iterable[Array], exact: Iterable[Array] | None = None) -> _Seen:
+        """What is kept of the floats `data` of all runs that go into `rows`; `exact` are those of the float program."""
+        known = repeat(None) if exact is None else exact
+        laid_out = (
+            (rows.of_data(each), None if other is None else rows.of_data(other))
+            for each, other in zip(data, known, strict=False)
+        )
+        return reduce(self.add, (self.see(*each) for each in self._joined(laid_out)))
 
-        runs = steps.values(rows.data)
-        return reduce(self.add, map(seen, runs, [None] * len(runs) if exact is None else exact))
+    def _joined(self, runs: Iterable[tuple[Array, Array | None]]) -> Iterator[tuple[Array, Array]]:
+        """The rows of runs, those of several together as far as `rows_at_once` goes.
+
+        Those of the float program are the same arrays where they are not known.
+        """
+        group: list[tuple[Array, Array | None]] = []
+        count = 0
+        for run in runs:
+            _, own, terms = run[0].shape
+            if group and count + own > self.rows_at_once(terms):
+                yield _of_group(group)
+                group, count = [], 0
+            group.append(run)
+            count += own
+        yield _of_group(group)
+
+
+def _of_group(group: Sequence[tuple[Array, Array | None]]) -> tuple[Array, Array]:
+    found = group[0][0] if len(group) == 1 else np.concatenate([rows for rows, _ in group], 1)
+    known = [exact for _, exact in group if exact is not None]
+    if not known:
+        return found, found
+    return found, known[0] if len(known) == 1 else np.concatenate(known, 1)
 
 
 def _decibels(signal: float, noise: float) -> float:

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, CodeGrid, compensated, descend, error, gptq, scale_shares
+from qmlir.arithmetic.weight_rounding import (
+    DAMPING,
+    CodeGrid,
+    DampedFactors,
+    compensated,
+    descend,
+    error,
+    gptq,
+    scale_shares,
+)
 
 
 def _problem(seed: int, channels: int, terms: int, bits: int, rows: int = 200) -> tuple[Array, CodeGrid, Array]:
@@ -103,4 +112,34 @@ def test_a_scale_for_each_channel_is_the_best_of_those_tried(seed: int) -> None:
             one = CodeGrid(*(each[channel : channel + 1] for each in (grid.steps * share, grid.low, grid.high)))
             own = weights[channel : channel + 1]
             errors.append(error(own, one.nearest(own), one, moments))
+        assert found[channel] == shares[int(np.argmin(errors))]
+
+
+# More terms than are solved at a time; the order of the terms is that of their moments, the largest first.
+@pytest.mark.parametrize("terms", [1, 7, 600])
+def test_factors_are_those_of_damped_moments_and_solve_by_them(terms: int) -> None:
+    random = np.random.default_rng(terms)
+    data = random.standard_normal((2 * terms, terms)) * np.linspace(0.1, 3, terms)
+    moments, rows = data.T @ data / len(data), random.standard_normal((3, terms))
+    factors = DampedFactors.of(moments, 0.05)
+    damped = moments + 0.05 * np.diagonal(moments).mean() * np.eye(terms)
+    assert np.array_equal(factors.upper, np.triu(factors.upper))
+    ordered = damped[factors.order][:, factors.order]
+    assert np.all(np.diff(np.diagonal(ordered)) <= 0)
+    np.testing.assert_allclose(factors.upper @ factors.upper.T, ordered, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(factors.solved(rows), rows @ np.linalg.inv(damped), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_factors_a_scale_is_the_best_for_codes_of_gptq(seed: int) -> None:
+    weights, grid, moments = _problem(seed, 5, 12, 3)
+    shares = np.array([1.0, 0.8, 0.6])
+    groups = np.repeat(np.arange(5)[:, None], 12, axis=1)
+    found = scale_shares(weights, grid, moments, groups, shares, factors=DampedFactors.of(moments))
+    for channel in range(5):
+        errors = []
+        for share in shares:
+            one = CodeGrid(*(each[channel : channel + 1] for each in (grid.steps * share, grid.low, grid.high)))
+            own = weights[channel : channel + 1]
+            errors.append(error(own, _by_the_paper(own, one, moments), one, moments))
         assert found[channel] == shares[int(np.argmin(errors))]
