@@ -314,9 +314,10 @@ def quantize(
     for a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on
     integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
     of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
-    their products (GPTQ), too, and 3 learns them behind activations (AdaRound). From 2 on the whole is tried on the
-    equalized model, too (`nn-equalize`), which is then the `source` of the result. Every fourth sample is held out;
-    of an effort and those below it the repair is kept that helps most there, and none where none helps.
+    their products (GPTQ), too, with 4 bits and fewer also their scales, and 3 learns codes behind activations
+    (AdaRound). From 2 on the whole is tried on the equalized model, too (`nn-equalize`), which is then the `source` of
+    the result. Every fourth sample is held out; of an effort and those below it the repair is kept that helps most
+    there, and none where none helps.
     A recipe may name an `effort` at its top, which holds where none is given here.
     Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
     that helps on samples that the correction has not used; all of them calibrate.

@@ -26,15 +26,20 @@ from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
 from qmlir.workflows.validating import HELD_OUT, EvenRuns, References, Share, ValidationOptions, compared
 
+_SCALES = "quant-search-scales{compensating bits=4}"
+"""With more bits the range of the weights costs little, and their codes make up for it."""
+
 EFFORTS: Mapping[int, str] = {
     0: "",
     1: "quant-correct-bias",
-    2: "quant-gptq,quant-correct-bias",
-    3: "quant-gptq,quant-round,quant-correct-bias",
+    2: f"{_SCALES},quant-gptq,quant-correct-bias",
+    3: f"{_SCALES},quant-gptq,quant-round,quant-correct-bias",
 }
 """The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
 
-BLOCKS: Mapping[str, str] = {EFFORTS[3]: "quant-gptq,quant-round,quant-round{blocks=3 weighted},quant-correct-bias"}
+BLOCKS: Mapping[str, str] = {
+    EFFORTS[3]: f"{_SCALES},quant-gptq,quant-round,quant-round{{blocks=3 weighted}},quant-correct-bias"
+}
 """What is tried last, after the passes of an effort and the equalized model: it takes as long as all of these."""
 
 EQUALIZE = "nn-equalize"

@@ -64,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effort", type=int, choices=tuple(EFFORTS),
         help="repair what rounding loses, if it helps on samples that are held out: 1 corrects biases, 2 chooses the "
-        "codes of weights by the error of their products (GPTQ), too, also on the equalized model, 3 learns them "
+        "codes of weights by the error of their products (GPTQ), too, with 4 bits and fewer also their scales, and "
+        "tries the equalized model, 3 learns codes "
         "behind activations (AdaRound); the best of an effort and those below it is kept (default: 1 where depthwise "
         "convolutions amplify what rounding loses, by samples that calibrate, else 0)",
     )  # fmt: skip

@@ -1,4 +1,6 @@
 // RUN: qmlir-opt %s --split-input-file -p 'quant-search-scales{data="%S/Inputs/alike.npy"}' | filecheck %s
+// RUN: qmlir-opt %s -p 'quant-search-scales{data="%S/Inputs/alike.npy" compensating}' | filecheck %s --check-prefix GPTQ
+// RUN: qmlir-opt %s -p 'quant-search-scales{data="%S/Inputs/alike.npy" bits=3}' | filecheck %s --check-prefix FEWER
 
 !x = !quant.uniform<i8:f32, 0.25>
 !w = !quant.uniform<i4<-7:7>:f32, 1.0>
@@ -23,3 +25,9 @@ func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
 // CHECK-NEXT: [[V4:%.+]] = nn.matmul [[V1]], [[V3]] {transpose_b = true} : (tensor<?x2x!q0>, tensor<1x2x!q1>) -> tensor<?x1x!q2> {origin = "fc"}
 // CHECK-NEXT: [[V5:%.+]] = quant.dcast [[V4]] : tensor<?x1x!q2> to tensor<?x1xf32>
 // CHECK-NEXT: func.return [[V5]] : tensor<?x1xf32>
+
+// Both columns are alike: codes of GPTQ give the sum 3 with the first scale, too, with 2 and 1 in place of the nearest
+// codes 2 and 0.
+// GPTQ: !quant.uniform<i4<-7:7>:f32, 1.000000e+00>
+
+// FEWER: !quant.uniform<i4<-7:7>:f32, 1.000000e+00>
