@@ -26,9 +26,6 @@ from qmlir.specialization.inputs import function_of
 SHARES = np.arange(40, 15, -1) / 40
 """The shares of a scale that are tried: with 4 bits or more no layer that was measured is best below .4."""
 
-_SHARES_OF_GPTQ = SHARES[::2]
-"""The same where codes are those of GPTQ, which take longer and lose less by a step that is not quite the best."""
-
 
 def best_scales(
     weight: RoundedWeight,
@@ -127,7 +124,7 @@ class QuantSearchScales(SeesMoments):
             is_centred = self.compensating and weight.bias is not None
             moments = [seen.of_group(place, is_centred=is_centred)[0] for place in range(len(seen.total))]
             factors = [DampedFactors.of(each) for each in moments] if self.compensating else None
-            scales = best_scales(weight, weight.grid(), moments, _SHARES_OF_GPTQ if factors else SHARES, factors)
+            scales = best_scales(weight, weight.grid(), moments, SHARES, factors)
             if not np.array_equal(scales, weight.element.scales):
                 found[weight.rows.weight] = scales
         count("weights", len(found))

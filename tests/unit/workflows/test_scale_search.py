@@ -41,7 +41,7 @@ def _best(weight: RoundedWeight, moments: np.ndarray) -> list[float]:
     for channel, scale in enumerate(_scales(weight)):
         one = CodeGrid(*(each[channel : channel + 1] for each in (grid.steps, grid.low, grid.high)))
         own, factors = floats[channel : channel + 1], DampedFactors.of(moments)
-        tried = [(share, one.scaled(share)) for share in SHARES[::2]]
+        tried = [(share, one.scaled(share)) for share in SHARES]
         errors = [error(own, gptq(own, each, moments, factors=factors), each, moments) for _, each in tried]
         found.append(scale * tried[int(np.argmin(errors))][0])
     return found
