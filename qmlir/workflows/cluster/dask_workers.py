@@ -195,7 +195,8 @@ class DaskWorkers:
             self._jobs.popitem(last=False)
         with self._talking() as client:
             self._wait_for(given)  # to replicate what nobody has takes for ever
-            client.replicate([given])  # else tasks go to the worker that has it, and are moved later
+            with suppress(ValueError):  # of the scheduler, which draws more workers than it has where one just ended
+                client.replicate([given])  # else tasks go to the worker that has it, and are moved later
         return given
 
     def _submit(self, function: Any, *arguments: Any, key: str) -> Any:

@@ -98,6 +98,22 @@ def test_a_worker_that_ends_changes_nothing(client: Any) -> None:
     assert not set(ended) & set(client.nthreads())
 
 
+def test_a_worker_that_ends_while_it_is_given_the_job_changes_nothing(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler of `distributed` then draws more workers than it has."""
+    asked: list[Any] = []
+
+    def replicate(futures: Any) -> None:
+        asked.append(futures)
+        raise ValueError("Sample larger than population or is negative")
+
+    monkeypatch.setattr(client, "replicate", replicate)
+    found = qmlir.profile(MODEL, samples(4), compiled=False, cluster=client, batch_size=1)
+    assert found.to_text() == qmlir.profile(MODEL, samples(4), compiled=False).to_text()
+    assert asked
+
+
 def test_a_run_that_was_ended_goes_on(client: Any, tmp_path: Path) -> None:
     """With the same command, on the cluster or without it: here both have one kind of machine."""
 
