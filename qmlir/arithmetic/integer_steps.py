@@ -31,6 +31,9 @@ LARGEST_INTEGER = 1 << 31
 _LIMIT = 1 << 62
 """What is computed in 64 bits here stays below this magnitude."""
 
+LARGEST_FACTOR = (1 << 31) - 1
+"""Factors are held in words of 32 bits, with either sign: a function that falls is read with the other one."""
+
 # Let F be a function of an integer a in [low, high] that never falls, with values from L to H, and t_j the smallest a
 # with F(a) >= j. With M >= 0, g(a) = (a M + B) >> s never falls either, so clamp(g, L, H) = F everywhere if and only if
 # for each j with L < j <= H
@@ -267,6 +270,13 @@ def _common(low: Integers, high: Integers, shift: int, offset: int | None) -> In
     return np.array([half if half is not None and least <= half <= most else least + ((most - least) >> 1)], np.int64)
 
 
+def _is_stored(factors: Integers, addends: Integers, bits: int) -> bool:
+    """Whether words hold the factors and the addends. Where integers are far from 0, neither follows from the sum."""
+    least, most = integer_limits(bits)
+    is_held = -LARGEST_FACTOR <= int(factors.min()) <= int(factors.max()) <= LARGEST_FACTOR
+    return is_held and least <= int(addends.min()) <= int(addends.max()) <= most
+
+
 def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int, int]:
     """What the sums may be."""
     low, high = int(addends.min()), int(addends.max())
@@ -277,11 +287,13 @@ def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int
 
 
 def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: int | None) -> IntegerSteps | None:
-    """The steps by these factors, `None` where no addend gives them or the word is too small."""
+    """The steps by these factors, `None` where no addend gives them or a word is too small."""
     low, high = _exact_ends(steps, factors, shift)
     if (low > high).any():
         return None
     addends = _common(low, high, shift, offset)
+    if not _is_stored(factors, addends, bits):
+        return None
     reach = _reach(steps, factors, addends)
     least, most = integer_limits(bits)
     if not least <= reach[0] <= reach[1] <= most:
@@ -293,7 +305,8 @@ def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: i
 def _by_half(steps: StepPlaces, slopes: Reals, shift: int, bits: int, offset: int) -> IntegerSteps | None:
     """The addend that rounding has, the half and the offset: each channel has an interval of factors then."""
     addend = (offset << shift) + (1 << shift >> 1)
-    least, most = np.full(steps.channels, -_LIMIT), np.full(steps.channels, _LIMIT)
+    # A channel with one value has it by any factor, or by those of a ray, whose end may be beyond what is stored.
+    least, most = np.full(steps.channels, -LARGEST_FACTOR), np.full(steps.channels, LARGEST_FACTOR)
     for places, need, is_least in (
         (steps.reached[0], (steps.reached_levels << shift) - addend, True),
         (steps.below[0], (steps.below_levels << shift) - 1 - addend, False),

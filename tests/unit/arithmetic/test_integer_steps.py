@@ -145,6 +145,38 @@ def test_a_channel_that_never_comes_so_far_is_held_at_its_ends() -> None:
     np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(4))
+def test_channels_of_one_value_or_few_beside_others(way: str, seed: int) -> None:
+    """A pruned channel has its bias alone: one accumulator, near 0 or far from it, and nearly pruned ones have few.
+
+    Whatever the others need, numbers are found that words of 32 bits hold, and that are exact in each channel.
+    """
+    rng = np.random.default_rng(seed)
+    found = 0
+    for _ in range(6):
+        whole = int(2 ** rng.uniform(8, 20))
+        place = int(2 ** rng.uniform(0, 20)) * int(rng.choice([1, -1]))
+        spans = np.array([0, 0, int(rng.integers(1, 4)), whole, int(rng.integers(1, 2 * whole))])
+        low = np.array([place, 0, int(rng.integers(-9, 9)), -whole // 2, -int(rng.integers(0, whole))])
+        # The scale of a dead channel is as small as any: its bias may be clamped, or go to any integer.
+        multipliers = 2.0 ** rng.uniform(-2, 1, 5) * 256 / np.array([*(abs(place) + 1,) * 3, whole, whole])
+        zero_point = int(rng.integers(-128, 128))
+        function = _requantization(way, multipliers, zero_point)
+        steps = steps_of(function, low, low + spans)
+        assert steps is not None
+        if (fitted := fit_steps(steps, zero_point)) is None:
+            continue
+        found += 1
+        assert all(np.abs(factors).max() < 1 << 31 for factors in fitted.factors)
+        bits = 1 << fitted.bits - 1
+        assert -bits <= fitted.addends.min() <= fitted.addends.max() < bits
+        inside = low[:, None] + rng.integers(0, spans[:, None] + 1, (5, 4000))
+        for places in (low[:, None], (low + spans)[:, None], inside):
+            np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
+    assert found >= 3  # of 6; in the others a channel of few values needs so large a factor that the rest has too few
+
+
 def test_constants_have_no_steps() -> None:
     assert steps_of(_requantization("f32", np.array([1e-9]), 3), *_ends((-500, 500), 1)) is None
     assert steps_on_grid(np.full((1, 9), 4), [np.arange(9)]) is None
