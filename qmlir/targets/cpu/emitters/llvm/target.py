@@ -110,11 +110,15 @@ _OF_FORMS, _OF_WASM = ("", "+simd128"), "wasm32-unknown-unknown"
 """Features and a triple that nobody has asked for, which are known."""
 
 _UNKNOWN = re.compile(r"'([^']*)' is not a recognized (processor|feature)")
+_BIG_ENDIAN = "E"
+"""How LLVM's layout of data begins where the highest byte of a number comes first."""
+
 _NO_TARGET = "No available targets are compatible"
 
 
 def _check(target: CodeTarget) -> None:
-    """Raise `DiagnosticError` for a triple, processor or feature that LLVM does not know, or makes no code for.
+    """Raise `DiagnosticError` for a triple, processor or feature that LLVM does not know, or makes no code for, and for
+    a big-endian one.
 
     LLVM says so on standard error and goes on, or ends the process: it is asked in another one.
     """
@@ -129,6 +133,8 @@ def _check(target: CodeTarget) -> None:
         raise text_error(f"LLVM knows no {kind} '{name}' for the triple '{target.triple}'")
     if data is None:
         raise target.no_code(said)
+    if str(target.machine().target_data).startswith(_BIG_ENDIAN):
+        raise text_error(f"the triple '{target.triple}' is big-endian: programs hold their constants little-endian")
 
 
 _EXAMPLES: Mapping[str, str] = {

@@ -235,6 +235,32 @@ def test_objects_of_other_machines(triple: str, cpu: str, machine: bytes) -> Non
         assert all(name in data for name in (b"net_run\0", b"net_run_in\0"))
 
 
+_BIG_ENDIAN = (
+    "mips-linux-gnu", "mips64-linux-gnuabi64", "powerpc-linux-gnu", "powerpc64-linux-gnu", "s390x-linux-gnu",
+    "sparcv9-linux-gnu", "aarch64_be-linux-gnu", "armebv7-linux-gnueabi", "thumbebv7m-none-eabi",
+)  # fmt: skip
+"""By the registry of ELF and the ABIs of these machines: their numbers begin with the highest byte."""
+
+
+@pytest.mark.parametrize(
+    ("triple", "form"), [*((triple, "object") for triple in _BIG_ENDIAN), ("s390x-linux-gnu", "static"),
+                         ("s390x-linux-gnu", "shared")]
+)  # fmt: skip
+def test_big_endian_machines_are_refused(triple: str, form: str) -> None:
+    """The constants of a program are bytes of little-endian numbers: a program of them would give wrong ones."""
+    with pytest.raises(DiagnosticError) as raised:
+        qmlir.emit(quantized(2), form=form, triple=triple, isa="portable")
+    assert f"the triple '{triple}' is big-endian" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("triple", ["powerpc64le-linux-gnu", "mipsel-linux-gnu", "mips64el-linux-gnuabi64"])
+def test_little_endian_machines_of_the_same_families(triple: str) -> None:
+    data = qmlir.emit(quantized(2), form="object", name="net", triple=triple).files["net.o"]
+    assert isinstance(data, bytes)
+    assert data[5] == 1  # ELFDATA2LSB
+
+
 STATISTICS = """
 func.func @main(%x: memref<8xf32> {nn.name = "x"}, %y: memref<8xf32> {nn.result, nn.name = "y"}) {
   func.return
