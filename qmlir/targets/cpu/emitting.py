@@ -15,10 +15,11 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named, machine_forms
 from qmlir.targets.cpu.emitters.llvm.target import code_target
+from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import best_isa, resolved_isa
-from qmlir.targets.cpu.isa import isas_of_processors
+from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
 from qmlir.targets.cpu.lowered import lowered
 
 
@@ -47,6 +48,14 @@ def isa_of_text(form: str, cpu: str) -> str:
         near = nearest_name(cpu, known)
         raise text_error(f"'{form}' is for every machine: found cpu {cpu}{near}, loops differ for {', '.join(known)}")
     return known[cpu]
+
+
+def isa_of_machine(machine: AheadMachine) -> str:
+    """The instruction set of machine code: that of the processor, as C has it, if the code can have its features; else
+    the best one of the features. So no processor without floats is made to compute on them."""
+    features = code_target(machine).processor.features
+    own = isas_of_processors().get(machine.cpu)
+    return own if own is not None and instruction_set(own).needs <= features else best_isa(features)
 
 
 def emit(
@@ -82,5 +91,6 @@ def emit(
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
-    wanted = isa or best_isa(code_target(machine).processor.features)
-    return emit_ahead(lowered(main, resolved_isa(wanted)), form, name, machine, fingerprint(main), about)
+    return emit_ahead(
+        lowered(main, resolved_isa(isa or isa_of_machine(machine))), form, name, machine, fingerprint(main), about
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.halves import in_wider
+from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.values import I1, IRValue, Type, integer, number, poison
 
 Lowering = Callable[..., IRValue]
@@ -213,6 +214,41 @@ def _fused(build: Builder, a: IRValue, b: IRValue, c: IRValue) -> IRValue:
 FUSED_BY_SUMS: Lowering = in_wider(_fused)
 """What `FLOATS["fma"]` is, but for f64, where a processor has no such instruction."""
 
+
+def _extreme(nearer: str, joined: str) -> Lowering:
+    """The operand that is `nearer` the end of the line; of equal ones the bits are `joined`, which is for the signs of
+    zeros; NaN where one is."""
+
+    def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
+        word = a.type.of(f"i{a.type.bits}")
+        bits = build.binary(joined, build.cast("bitcast", a, word), build.cast("bitcast", b, word))
+        found = build.select(build.compare(f"fcmp {nearer}", a, b), a, b)  # b where it is NaN
+        found = build.select(build.compare("fcmp oeq", a, b), build.cast("bitcast", bits, a.type), found)
+        return build.select(build.compare("fcmp uno", a, a), a, found)
+
+    return lower
+
+
+def _number_of(extreme: Lowering) -> Lowering:
+    """An extreme, but the other operand where one is NaN."""
+
+    def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
+        found = build.select(build.compare("fcmp uno", b, b), a, extreme(build, a, b))
+        return build.select(build.compare("fcmp uno", a, a), b, found)
+
+    return lower
+
+
+_MINIMUM, _MAXIMUM = _extreme("olt", "or"), _extreme("ogt", "and")
+
+EXTREMES_BY_COMPARISONS: Mapping[str, Lowering] = {
+    "minimumf": in_wider(_MINIMUM),
+    "maximumf": in_wider(_MAXIMUM),
+    "minnumf": in_wider(_number_of(_MINIMUM)),
+    "maxnumf": in_wider(_number_of(_MAXIMUM)),
+}
+"""What these are in `FLOATS`, where a processor has no such instructions."""
+
 _FLOATS: Mapping[str, Lowering] = {
     "addf": instruction("fadd"),
     "subf": instruction("fsub"),
@@ -273,6 +309,12 @@ FOLDS: Mapping[str, Callable[[Type], Lowering]] = {
     **{name: (lambda _, name=name: FLOATS[name]) for name in ("minimumf", "maximumf", "minnumf", "maxnumf")},
 }
 """What a reduction of a kind does with two lanes, by their type."""
+
+
+def fold_of(kind: str, type_: Type, processor: Processor) -> Lowering:
+    """The row of `FOLDS` for a processor."""
+    by_comparisons = None if processor.has_extremes else EXTREMES_BY_COMPARISONS.get(kind)
+    return by_comparisons or FOLDS[kind](type_)
 
 
 def reduced_halves(build: Builder, vector: IRValue) -> IRValue:

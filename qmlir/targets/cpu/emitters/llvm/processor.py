@@ -25,3 +25,9 @@ class Processor:
     def is_wasm(self) -> bool:
         """Whether it is WebAssembly, which has no fused product and no C library."""
         return self.triple.startswith("wasm")
+
+    @property
+    def has_extremes(self) -> bool:
+        """Whether LLVM has instructions for the smaller and larger of two floats: for some others it calls functions of
+        C23, which few C libraries have."""
+        return self.triple.startswith("x86_64") or self.is_arm64 or self.is_wasm

@@ -12,7 +12,7 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.arithmetic import FOLDS, compared, reduced_halves
+from qmlir.targets.cpu.emitters.llvm.arithmetic import compared, fold_of, reduced_halves
 from qmlir.targets.cpu.emitters.llvm.builder import Builder
 from qmlir.targets.cpu.emitters.llvm.conversions import same_bits
 from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, define_loaded
@@ -227,7 +227,7 @@ def _vector_bits(write: IRWriter, op: vector.BitcastOp) -> None:
 def _reduction(write: IRWriter, op: vector.ReductionOp) -> None:
     """From the first lane to the last; an accumulator comes first: floats are not associative."""
     value, build = write.value(op.vector), write.build
-    combine = FOLDS[op.kind.data.value](value.type)
+    combine = fold_of(op.kind.data.value, value.type, write.parts.processor)
     scalars = [build.extract(value, lane) for lane in range(value.type.lanes)]
     if op.acc is not None:
         scalars.insert(0, write.value(op.acc))

@@ -16,6 +16,7 @@ from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.llvm.arithmetic import (
+    EXTREMES_BY_COMPARISONS,
     FLOATS,
     FUSED_BY_SUMS,
     INTEGERS,
@@ -52,8 +53,13 @@ FUNCTIONS: Mapping[type[Operation], Lowering] = {
 """Operations of one result of the type of an operand."""
 
 
+_BY_COMPARISONS: Mapping[type[Operation], Lowering] = _rows(EXTREMES_BY_COMPARISONS)
+
+
 def _function(write: IRWriter, op: Operation) -> None:
-    write.define(op.results[0], FUNCTIONS[type(op)](write.build, *write.operands(op)))
+    by_comparisons = None if write.parts.processor.has_extremes else _BY_COMPARISONS.get(type(op))
+    lower = by_comparisons or FUNCTIONS[type(op)]
+    write.define(op.results[0], lower(write.build, *write.operands(op)))
 
 
 def fused(write: IRWriter, op: Operation) -> None:

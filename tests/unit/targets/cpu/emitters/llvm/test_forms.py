@@ -1,6 +1,7 @@
 """Programs as objects, archives and shared libraries: called by ctypes and from C, with the interpreter's bits."""
 
 import ctypes
+import json
 import re
 import shutil
 import subprocess
@@ -34,7 +35,7 @@ from qmlir.text.parsing import parse_module
 from qmlir.text.printing import save_module
 from qmlir.tools.qmlir_cli import main
 from tests.support.emitted import parsed
-from tests.unit.targets.cpu.conftest import quantized
+from tests.unit.targets.cpu.conftest import perceptron, quantized
 from tests.unit.targets.cpu.test_ports import SUMS
 
 ANY = Processor("x86_64-linux-gnu")
@@ -259,6 +260,89 @@ def test_little_endian_machines_of_the_same_families(triple: str) -> None:
     data = qmlir.emit(quantized(2), form="object", name="net", triple=triple).files["net.o"]
     assert isinstance(data, bytes)
     assert data[5] == 1  # ELFDATA2LSB
+
+
+_EXTREME_ENDS = np.array([0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, np.inf, -np.inf, np.nan])
+
+
+def _extremes(element: str, count: int) -> str:
+    """A module of the four extremes of two arrays, in registers, and lane after lane."""
+    kinds = ("minimumf", "maximumf", "minnumf", "maxnumf")
+    type_, lines = f"memref<{count}x{element}>", ["%c0 = arith.constant 0 : index"]
+    lines += [f"%{name} = simd.load %m{name}[%c0] : {type_} to vector<{count}x{element}>" for name in "ab"]
+    results: list[str] = []
+    for kind in kinds:
+        results.append(f"%o{len(results)}: {type_} {{nn.result}}")
+        lines.append(f"%{kind} = arith.{kind} %a, %b : vector<{count}x{element}>")
+        lines.append(f"simd.store %{kind}, %o{len(results) - 1}[%c0] : vector<{count}x{element}>, {type_}")
+    for kind in kinds:
+        results.append(f"%o{len(results)}: {type_} {{nn.result}}")
+        for place in range(count):
+            at = f"{kind}{place}"
+            lines += [
+                f"%i{at} = arith.constant {place} : index",
+                f"%x{at} = memref.load %ma[%i{at}] : {type_}",
+                f"%y{at} = memref.load %mb[%i{at}] : {type_}",
+                f"%f{at} = vector.broadcast %x{at} : {element} to vector<2x{element}>",
+                f"%r{at} = vector.reduction <{kind}>, %f{at}, %y{at} : vector<2x{element}> into {element}",
+                f"memref.store %r{at}, %o{len(results) - 1}[%i{at}] : {type_}",
+            ]
+    body = "\n  ".join(lines)
+    return f"func.func @main(%ma: {type_}, %mb: {type_}, {', '.join(results)}) {{\n  {body}\n  func.return\n}}"
+
+
+@needs_cc
+@pytest.mark.parametrize("has_extremes", [False, True])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_extremes_of_floats(element: str, has_extremes: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """IEEE 754-2019: NaN spreads through `minimum` and not through `minimumNumber`, and -0 is less than 0."""
+    monkeypatch.setattr(Processor, "has_extremes", property(lambda _: has_extremes))
+    dtype = np.dtype(np.float32 if element == "f32" else np.float64)
+    a, b = (each.reshape(-1).astype(dtype) for each in np.meshgrid(_EXTREME_ENDS, _EXTREME_ENDS))
+    emit_ahead(parsed(_extremes(element, a.size)), "shared", "net", AheadMachine(), "").save(tmp_path)
+    code = ctypes.CDLL(str(tmp_path / "libnet.so"))
+    found = [np.zeros_like(a) for _ in range(8)]
+    assert code.net_run(*map(pointer, (a, b, *found))) == 0
+
+    def ordered(x: float, y: float, sign: int) -> float:
+        """Python's order of pairs of a number and of its sign."""
+        return min(x, y, key=lambda each: (each * sign, np.copysign(1, each) * sign))
+
+    for number, outputs in enumerate(found):
+        sign, is_number = (1, -1)[number % 2], number % 4 >= 2
+        for x, y, output in zip(a.tolist(), b.tolist(), outputs.tolist(), strict=True):
+            others = [each for each in (x, y) if not np.isnan(each)]
+            if len(others) == 2:
+                wanted = ordered(x, y, sign)
+            else:
+                wanted = others[0] if others and is_number else np.nan
+            assert np.array([wanted], dtype).tobytes() == np.array([output], dtype).tobytes() or (
+                np.isnan(wanted) and np.isnan(output)
+            ), (number, x, y, output)
+
+
+_OF_C99_OR_THE_COMPILER = re.compile(r"__\w+|mem(cpy|move|set)|(l?rint|floor|ceil|trunc|round|sqrt|fma|fabs)f?")
+"""What may be called: functions of the compiler's library, which has names of its own, of string.h and of math.h."""
+
+
+@pytest.mark.skipif(shutil.which("arm-none-eabi-nm") is None, reason="no nm for ARM")
+@pytest.mark.parametrize(
+    ("cpu", "triple"),
+    [("cortex-m0", "thumbv6m-none-eabi"), ("cortex-m3", "thumbv7m-none-eabi"), ("cortex-m4", "thumbv7em-none-eabi")],
+)
+@pytest.mark.parametrize("is_quantized", [False, True])
+def test_objects_of_microcontrollers_call_c99(cpu: str, triple: str, is_quantized: bool, tmp_path: Path) -> None:
+    """Extremes among them: a function of C23 is in few of their libraries. The instruction set is that of C."""
+    module = quantized(2) if is_quantized else qmlir.load(perceptron(2).model("Relu1"))
+    made = qmlir.emit(module, form="object", name="net", triple=triple, cpu=cpu)
+    made.save(tmp_path)
+    listed = subprocess.run(
+        ["arm-none-eabi-nm", "-u", tmp_path / "net.o"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    names = [name for name in listed if name != "U"]
+    assert [name for name in names if not _OF_C99_OR_THE_COMPILER.fullmatch(name)] == []
+    isa = json.loads((tmp_path / "net.json").read_text())["isa"]
+    assert isa == ("generic" if cpu == "cortex-m4" else "portable-integer")
 
 
 STATISTICS = """
