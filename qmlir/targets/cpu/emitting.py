@@ -36,17 +36,19 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
             raise op_error(function, f"input '{port.name}' decides on shapes: emitted are known ones, fix its value")
 
 
-def isa_of_text(form: str, cpu: str) -> str:
-    """The instruction set of a form that is text for every machine, that of a processor whose loops differ, if given.
+def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
+    """The instruction set of a form that is text for every machine: `isa`, or that of a processor whose loops differ.
 
-    Raises `DiagnosticError` for a processor that has none of its own.
+    Raises `DiagnosticError` for a processor that has none of its own, or another one than `isa`.
     """
     if not cpu:
-        return form_named(form).isa
+        return isa or form_named(form).isa
     known = isas_of_processors()
     if cpu not in known:
         near = nearest_name(cpu, known)
         raise text_error(f"'{form}' is for every machine: found cpu {cpu}{near}, loops differ for {', '.join(known)}")
+    if isa and isa != known[cpu]:
+        raise text_error(f"'{form}' for cpu {cpu} is made by isa {known[cpu]}, found isa {isa}: give one of them")
     return known[cpu]
 
 
@@ -86,8 +88,7 @@ def emit(
     if not row.is_for_machine:
         if given := [f"{key} {value}" for key, value in (("triple", triple), ("features", features)) if value]:
             raise text_error(f"'{form}' is for every machine: found {given[0]}, which is for {machine_forms()}")
-        its_own = isa_of_text(form, cpu)
-        isa = isa or its_own
+        isa = isa_of_text(form, cpu, isa)
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)

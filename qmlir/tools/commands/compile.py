@@ -166,6 +166,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
+def _isa_asked_for(arguments: argparse.Namespace) -> str:
+    """The instruction set of a program without Python; empty where the form or the machine says it."""
+    return "" if arguments.isa == "host" else str(arguments.isa)
+
+
 def _check_machine(arguments: argparse.Namespace) -> None:
     """Raise `DiagnosticError` for a machine where none is chosen: by a program in Python, or in C, but for a processor
     whose loops differ."""
@@ -178,7 +183,7 @@ def _check_machine(arguments: argparse.Namespace) -> None:
         if value:
             raise text_error(f"{option} is for --emit {machine_forms()}, found --emit {arguments.emit}")
     if arguments.emit != EMIT_PROGRAM:
-        isa_of_text(arguments.emit, arguments.cpu)
+        isa_of_text(arguments.emit, arguments.cpu, _isa_asked_for(arguments))
 
 
 def _check_emission(arguments: argparse.Namespace) -> None:
@@ -207,7 +212,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     if still_open := with_one_sample(function, {}):
         remedy = f"for one sample say {shapes_text(still_open)}"
         raise op_error(function, f"leaves sizes open, and --emit {arguments.emit} is for known ones: {remedy}")
-    isa = "" if arguments.isa == "host" else arguments.isa
+    isa = _isa_asked_for(arguments)
     emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
         triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
     )  # fmt: skip

@@ -510,6 +510,20 @@ def test_c_is_for_every_machine() -> None:
         qmlir.emit(quantized(2), form="c", cpu="cortex-m33x")
 
 
+def test_a_processor_and_an_instruction_set_of_c(capsys: pytest.CaptureFixture[str]) -> None:
+    """A processor says which loops, so another instruction set beside it contradicts it, and the same one does not."""
+    module = quantized(2)
+    message = "'c' for cpu cortex-m4 is made by isa armv7e-m, found isa portable: give one of them"
+    with pytest.raises(DiagnosticError, match=message):
+        qmlir.emit(module, form="c", cpu="cortex-m4", isa="portable")
+    options = ["--emit", "c", "--cpu", "cortex-m4", "--isa", "portable"]
+    assert main(["compile", "there is none.mlir", "-o", "out", *options]) == 1
+    assert capsys.readouterr().err == f"error: {message}\n"
+    made = [qmlir.emit(module, cpu=cpu, isa=isa) for cpu in ("", "cortex-m4") for isa in ("", "armv7e-m")]
+    texts = [each.files["model.c"] for each in made]
+    assert texts[1] == texts[2] == texts[3] != texts[0]
+
+
 def test_a_processor_of_c_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--cpu", "z80"]) == 1
     found = capsys.readouterr().err
