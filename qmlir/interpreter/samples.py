@@ -84,6 +84,8 @@ class Samples:
         sizes = {each.shape[each.axis] for each in self.inputs if each.axis is not None} - {DYNAMIC_INDEX}
         if len(sizes) > 1:
             raise op_error(self.function, f"has inputs of different batch sizes: {', '.join(map(str, sorted(sizes)))}")
+        if 0 in sizes:
+            raise op_error(self.function, "takes batches of 0 samples, which no samples fill: give the batch a size")
         return sizes.pop() if sizes else 1
 
     def _samples_in(self, item: Any) -> Iterator[tuple[Array, ...]]:

@@ -179,7 +179,7 @@ def runs_to_repair(module: ModuleOp) -> int:
             each.extend(op.results)
     types = (ranked_tensor(value.type) for value in each)
     sizes = (math.prod(size for size in type_.get_shape() if size != DYNAMIC_INDEX) for type_ in types if type_)
-    return max(8, min(MOST, _IN_STEP // (8 * max(sizes, default=1))))
+    return max(8, min(MOST, _IN_STEP // (8 * max((1, *sizes)))))
 
 
 class Judges(Protocol):
