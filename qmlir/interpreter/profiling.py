@@ -333,6 +333,21 @@ def _run_elsewhere(
     return _run_by(workers, _SharedWay(shared, way), Recorder(module).keys, tasks, totals)
 
 
+def _noting(
+    runs: Iterable[Run], chosen: Callable[[Iterable[Run]], Iterable[Run]], left: dict[int, Run]
+) -> Iterator[Run]:
+    """The runs that are `chosen`; those that are not are `left`, by their first sample."""
+
+    def all_runs() -> Iterator[Run]:
+        for run in runs:
+            left[run.first] = run
+            yield run
+
+    for run in chosen(all_runs()):
+        left.pop(run.first, None)
+        yield run
+
+
 def run_profile(
     module: ModuleOp,
     data: Data,
@@ -350,6 +365,7 @@ def run_profile(
 
     The interpreter runs the module, or what `faster` makes of it, in as many threads as there would be processes; or
     `workers` do, to whom `faster` is sent.
+    Runs that are not chosen, such as those that judge a repair, are run for errors alone.
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
     sample. Keys that no run reached are warned of.
     """
@@ -363,7 +379,8 @@ def run_profile(
     if not recorder.keys and not any(has_parameters(each.value) for each in keyed_values(module)):
         raise text_error("the module has no observers: run calib-insert-observers")
     runs = Samples(function, data)
-    taken: Iterable[Run] = runs if chosen is None else chosen(runs)
+    held_out: dict[int, Run] = {}
+    taken: Iterable[Run] = runs if chosen is None else _noting(runs, chosen, held_out)
     totals = Totals(options.momentum)
     ways: list[tuple[int, Way]] = []
     if faster is not None:
@@ -379,6 +396,8 @@ def run_profile(
         for done in steps:
             samples += done
             advance(done)
+    for run in held_out.values():
+        Interpreted(module, options).run([run])
     unseen = [key for key in recorder.keys if key not in totals.statistics]
     if unseen:
         listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")

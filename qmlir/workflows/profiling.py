@@ -59,7 +59,7 @@ def profile(
 
     `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
     histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are
-    profiled. A terminal as `progress` gets a bar.
+    profiled; the others are run for errors alone. A terminal as `progress` gets a bar.
 
     Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
     data that is empty or does not fit the inputs, and for values that are not finite.
