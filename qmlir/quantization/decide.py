@@ -53,6 +53,10 @@ HEADROOM = 128.0
 """How often a 32-bit sum that is not exact holds the range seen, so as not to saturate: f32 has the bits for it."""
 
 
+_INFINITE_WEIGHT = "has an infinite weight, which no quantized type holds"
+"""Why a product stays in float: a weight that saturates would give finite sums in the place of infinite ones."""
+
+
 def _named(value: SSAValue) -> str:
     if isinstance(value.owner, Operation):
         return f"the result of {describe(value.owner)}"
@@ -203,10 +207,12 @@ class _Decider:
             return self.refused[op]
         if (reason := self.assignment.float_reason(op)) is not None:
             return reason
-        for place in slots:
+        for place, slot in slots.items():
             value = op.operands[place]
             if not is_f32(value):
                 return f"has an operand of type {value.type}, only f32 is quantized"
+            if slot is Slot.WEIGHT and (array := constant_array(value)) is not None and np.isinf(array).any():
+                return _INFINITE_WEIGHT
             if constant_array(value) is None and not self._has_range(value):
                 return f"has an operand without a range: {_named(value)}"
             if was_infinite(value):
@@ -585,7 +591,8 @@ def decide(
     decisions.note_targets(assignment)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
-    for op, reason in undefined.items():
+    infinite = {op: why for op, why in decisions.left_in_float.items() if why == _INFINITE_WEIGHT}
+    for op, reason in (undefined | infinite).items():
         if decisions.left_in_float.get(op) == reason:
             emit_warning(op, f"is left in float: it {reason}")
     return decisions

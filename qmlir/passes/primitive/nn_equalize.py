@@ -88,11 +88,11 @@ def _sides(op: Operation) -> _Sides | None:
 
 
 def _is_own(value: SSAValue) -> bool:
-    """Whether a value is a constant of f32 that one operation reads."""
+    """Whether a value is a constant of finite f32 that one operation reads: no factor makes infinity like others."""
     array = constant_array(value)
     if array is None or not isinstance(value.owner, ConstantOp):
         return False
-    return array.dtype == np.float32 and len(list(value.uses)) == 1
+    return array.dtype == np.float32 and len(list(value.uses)) == 1 and bool(np.isfinite(array).all())
 
 
 @dataclass
