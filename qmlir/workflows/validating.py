@@ -348,14 +348,14 @@ def compared(
     arguments = [arguments_of(signature, run) for run in runs]
     samples = sum(run.samples for run in runs)
     outputs: dict[str, _Output] = {}
-    try:
-        for run, inputs in zip(runs, arguments, strict=True):
+    for run, inputs in zip(runs, arguments, strict=True):
+        try:
             reference, found = references.of(run), _outputs(quantized, inputs, function)
-            for name, value in reference.items():
-                if name in found and value.shape == found[name].shape and value.size:
-                    outputs.setdefault(name, _Output(name)).add(value, found[name])
-    except DiagnosticError as error:
-        return Validation(samples, source, problem=error.diagnostic.message)
+        except DiagnosticError as error:
+            return Validation(samples, source, problem=f"at sample {run.first}: {error.diagnostic.message}")
+        for name, value in reference.items():
+            if name in found and value.shape == found[name].shape and value.size:
+                outputs.setdefault(name, _Output(name)).add(value, found[name])
     if not outputs:
         return Validation(samples, source, problem="there is no output of numbers, or none of the same shape in both")
     rows = tuple(each.validation() for each in outputs.values())

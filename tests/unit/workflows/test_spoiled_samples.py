@@ -50,6 +50,16 @@ def test_samples_that_validate(spoiled: int, processes: int) -> None:
         qmlir.quantize(_module(), _samples(264, spoiled, np.nan), processes=processes)
 
 
+def test_samples_that_are_given_to_validate() -> None:
+    """They may hold what the model is not calibrated for: the model is made, and the sample is named."""
+    clean, spoiled = _samples(SAMPLES, 0, 1.0), _samples(SAMPLES, 3, np.nan)
+    found = qmlir.quantize(_module(), clean, validation=spoiled).validation
+    assert found is not None
+    assert found.problem == "at sample 3: 'quant.qcast' op cannot be computed: a value to quantize is NaN"
+    with pytest.raises(DiagnosticError, match=r"at sample 3: 'quant.qcast' op cannot be computed: a value to quantize"):
+        qmlir.quantize(_module(), clean, validation=spoiled, min_sqnr=1.0)
+
+
 def test_what_is_held_out_records_nothing() -> None:
     """A held-out sample runs, but its range is in no profile."""
     samples = np.random.default_rng(1).standard_normal((SAMPLES, 6), np.float32)
