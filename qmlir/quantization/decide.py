@@ -31,6 +31,7 @@ from qmlir.ir.provenance import describe
 from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
+from qmlir.quantization.branches import branch_remarks
 from qmlir.quantization.choice import ALL_REPAIRS, Choice
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
@@ -589,10 +590,10 @@ def decide(
         refused |= {op: reason for op, reason in found.items() if not assignment.advance(op, reason)}
         refused = computed_for(function, undefined.keys() & refused.keys()) | refused
     decisions.note_targets(assignment)
+    decisions.remarks += branch_remarks(function, decisions.quantized)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
-    infinite = {op: why for op, why in decisions.left_in_float.items() if why == _INFINITE_WEIGHT}
-    for op, reason in (undefined | infinite).items():
-        if decisions.left_in_float.get(op) == reason:
+    for op, reason in decisions.left_in_float.items():
+        if reason in (_INFINITE_WEIGHT, undefined.get(op)):
             emit_warning(op, f"is left in float: it {reason}")
     return decisions
