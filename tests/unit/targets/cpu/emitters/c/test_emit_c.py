@@ -22,12 +22,17 @@ BY_NAME = {build.name: build for build in BUILDS}
 GCC = ["gcc -O0", "gcc -O2", "gcc sanitizers"]
 
 
-@pytest.fixture(params=GCC)
-def build(request: pytest.FixtureRequest) -> Build:
-    found = BY_NAME[request.param]
+def _installed(name: str) -> Build:
+    """The build of this name; without its compiler the test is skipped."""
+    found = BY_NAME[name]
     if not found.is_installed():
         pytest.skip(f"{found.compiler} is not installed")
     return found
+
+
+@pytest.fixture(params=GCC)
+def build(request: pytest.FixtureRequest) -> Build:
+    return _installed(request.param)
 
 
 def _classifier(channels: int, seed: int) -> ModuleOp:
@@ -91,9 +96,7 @@ func.func @main(%x: tensor<3x40x!q> {nn.name = "x"}, %w: tensor<40x7x!q> {nn.nam
 
 @pytest.mark.parametrize("cpu", ["", "cortex-m3", "cortex-m4"])
 def test_sums_may_be_wider_than_a_register(cpu: str, tmp_path: Path) -> None:
-    build = BY_NAME["gcc -O2"]
-    if not build.is_installed():
-        pytest.skip("gcc is not installed")
+    build = _installed("gcc -O2")
     random = np.random.default_rng(0)
     inputs = {
         "x": random.integers(32000, 32768, (3, 40)).astype(np.int16),
@@ -140,9 +143,7 @@ func.func @main(%a: memref<{n}x{t}> {{nn.name = "a"}}, %b: memref<{n}x{t}> {{nn.
 
 def _of_pairs(op: str, type_: str, a: np.ndarray, b: np.ndarray, folder: Path) -> None:
     """Hold an operation on pairs of numbers against the interpreter, with sanitizers."""
-    build = BY_NAME["gcc sanitizers"]
-    if not build.is_installed():
-        pytest.skip("gcc is not installed")
+    build = _installed("gcc sanitizers")
     module = parsed(_KERNEL.format(op=op, t=type_, n=len(a)))
     inputs = {"a": a, "b": b}
     wanted = qmlir.interpret(module, inputs)
@@ -152,9 +153,7 @@ def _of_pairs(op: str, type_: str, a: np.ndarray, b: np.ndarray, folder: Path) -
 
 
 def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
-    build, wanted = BY_NAME["gcc -O2"], {"y": np.zeros(4, np.int8)}
-    if not build.is_installed():
-        pytest.skip("gcc is not installed")
+    build, wanted = _installed("gcc -O2"), {"y": np.zeros(4, np.int8)}
     emitted = emit_ahead(parsed(_KERNEL.format(op="arith.addi %p, %q", t="i4", n=4)))
     ones = np.ones(4, np.int8)
     ended, found = run_c(emitted, build, {"a": np.array([-8, 7, 0, -1], np.int8), "b": ones}, wanted, tmp_path)
@@ -223,9 +222,7 @@ TAKEN = (
 @pytest.mark.parametrize("given", [0, 1])
 def test_ports_hide_nothing_of_the_file(given: int, tmp_path: Path) -> None:
     """Inputs with every other of the names, outputs with the others, each output of weights of its own."""
-    build = BY_NAME["gcc -O2"]
-    if not build.is_installed():
-        pytest.skip("gcc is not installed")
+    build = _installed("gcc -O2")
     random = np.random.default_rng(0)
     inputs, outputs = TAKEN[given::2], TAKEN[1 - given :: 2]
     weights = random.integers(-9, 9, (len(outputs), 8, 8)).astype(np.float32)
@@ -247,9 +244,7 @@ def test_ports_hide_nothing_of_the_file(given: int, tmp_path: Path) -> None:
 
 
 def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
-    build = BY_NAME["gcc -O2"]
-    if not build.is_installed():
-        pytest.skip("gcc is not installed")
+    build = _installed("gcc -O2")
     text = """
     func.func @main(%x: tensor<3xf32> {nn.name = "x"}) -> (tensor<3xf32> {nn.name = "w"}) {
       %w = nn.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> {nn.name = "w"}
