@@ -6,6 +6,7 @@ are `[channels, terms]` here, second moments `[terms, terms]`.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -59,6 +60,11 @@ class DampedFactors:
         extra = damping * float(diagonal.mean())
         damped[np.diag_indices_from(damped)] += extra if extra > 0 else 1.0
         return cls(order, np.linalg.cholesky(damped)[::-1, ::-1].astype(np.float64, copy=False))
+
+    @cached_property
+    def unit(self) -> F64:
+        """`R` with ones on its diagonal: each column divided by that of the term."""
+        return self.upper / np.diagonal(self.upper)
 
     def solved(self, rows: Array) -> F64:
         """`X` with `X H = rows`, both `[channels, terms]` in the order of the moments, and `H` the damped ones."""
@@ -125,43 +131,35 @@ def _pull(off: Array, moments: Array) -> Array:
 
 
 def settled(
-    weights: Array,
-    grid: CodeGrid,
-    moments: Array,
-    *,
-    damping: float = DAMPING,
-    sweeps: int = SWEEPS,
-    factors: DampedFactors | None = None,
+    weights: Array, grid: CodeGrid, moments: Array, *, sweeps: int = SWEEPS, factors: DampedFactors | None = None
 ) -> tuple[F64, float, float]:
     """The codes of GPTQ after a descent, or the nearest ones where these are better; the error of those, and of these.
 
     Second moments `[terms]` have nothing that makes up for anything: the nearest codes are the best. `factors` are
-    those of `moments` with this damping, where they are known.
+    those of `moments`, where they are known.
     """
     nearest = grid.nearest(weights)
     before = error(weights, nearest, grid, moments)
     if moments.ndim == 1:
         return nearest, before, before
-    begun = gptq(weights, grid, moments, damping=damping, factors=factors)
+    begun = gptq(weights, grid, moments, factors=factors)
     found = descend(weights, begun, grid, moments, sweeps=sweeps)
     after = error(weights, found, grid, moments)
     return (found, after, before) if after < before else (nearest, before, before)
 
 
-def gptq(
-    weights: Array, grid: CodeGrid, moments: Array, *, damping: float = DAMPING, factors: DampedFactors | None = None
-) -> F64:
+def gptq(weights: Array, grid: CodeGrid, moments: Array, *, factors: DampedFactors | None = None) -> F64:
     """The codes of GPTQ: one term after the other is rounded, and those to come make up for its error.
 
     Frantar et al., GPTQ, ICLR 2023, algorithm 1, without its inverse. With `H = R R^T`, `R` upper triangular, the error
     of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`, where `e` is `W` less
     the floats of the codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`: those are the same codes
     (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. What was never anything but
-    0 in the samples has its nearest code. `factors` are those of `moments` with this damping, where they are known.
+    0 in the samples has its nearest code. `factors` are those of `moments`, where they are known.
     """
     if factors is None:
-        factors = DampedFactors.of(moments, damping)
-    order, unit = factors.order, factors.upper / np.diagonal(factors.upper)
+        factors = DampedFactors.of(moments)
+    order, unit = factors.order, factors.unit
     wanted, ordered = weights.T[order].astype(np.float64), grid.permuted(order)
     codes, off = np.zeros_like(wanted), np.zeros_like(wanted)
     for block in _blocks(len(order), _BLOCK):
@@ -177,26 +175,19 @@ def gptq(
 
 
 def compensated(
-    weights: Array,
-    moments: Array,
-    cross: Array,
-    *,
-    damping: float = DAMPING,
-    share: float = FLOATS_SHARE,
-    factors: DampedFactors | None = None,
+    weights: Array, moments: Array, cross: Array, *, share: float = FLOATS_SHARE, factors: DampedFactors | None = None
 ) -> F64:
     """The floats `W*` whose products with quantized data `x~` are nearest to those of `weights` with float data `x`.
 
     Codes near `W*` make up for what the layers before have lost, too (Li et al., GPTAQ, 2025, whose term of `x - x~`
     this is): `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` and a constant, with `H` the mean of `x~ x~^T`, `C` that
     of `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped: what the data says little of stays.
-    `share` is how much of the last term is taken. `factors` are those of `moments` with this damping, where they are
-    known.
+    `share` is how much of the last term is taken. `factors` are those of `moments`, where they are known.
     """
     if cross is moments or np.array_equal(cross, moments):
         return weights.astype(np.float64)
     if factors is None:
-        factors = DampedFactors.of(moments, damping)
+        factors = DampedFactors.of(moments)
     return weights + share * factors.solved(weights @ (cross - moments))
 
 

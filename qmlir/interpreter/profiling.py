@@ -396,8 +396,10 @@ def run_profile(
         for done in steps:
             samples += done
             advance(done)
-    for run in held_out.values():
-        Interpreted(module, options).run([run])
+    if held_out:
+        checking = Interpreted(module, options)
+        for run in held_out.values():
+            checking.run([run])
     unseen = [key for key in recorder.keys if key not in totals.statistics]
     if unseen:
         listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")

@@ -118,7 +118,8 @@ class Aim:
 
 
 def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[Aim]:
-    """What codes of each group of channels of `weight` are to be near; `damping` and `share` as in `compensated`."""
+    """What codes of each group of channels of `weight` are to be near; `damping` is that of `DampedFactors`, `share`
+    that of `compensated`."""
     unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
     for place, each in enumerate(unrounded):
         own, cross = seen.of_group(place, is_centred=weight.bias is not None)

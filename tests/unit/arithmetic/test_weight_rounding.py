@@ -93,9 +93,10 @@ def test_compensated_weights_are_those_of_least_squares(seed: int) -> None:
     weights = random.standard_normal((3, 6))
     moments, cross = noisy.T @ noisy / 50, exact.T @ noisy / 50
     expected = np.linalg.lstsq(noisy, exact @ weights.T)[0].T
-    found = compensated(weights, moments, cross, damping=1e-12, share=1.0)
+    factors = DampedFactors.of(moments, 1e-12)
+    found = compensated(weights, moments, cross, factors=factors, share=1.0)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
-    half = compensated(weights, moments, cross, damping=1e-12, share=0.5)
+    half = compensated(weights, moments, cross, factors=factors, share=0.5)
     np.testing.assert_allclose(half, (weights + expected) / 2, rtol=1e-8)
     assert np.array_equal(compensated(weights, moments, moments), weights)
 
