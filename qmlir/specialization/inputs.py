@@ -112,18 +112,25 @@ def _check_limits(function: FuncOp, port: Port, array: Array, limits: tuple[int,
         raise op_error(function, f"input '{port.name}' holds {low} to {high}, found {array[place]} at {list(place)}")
 
 
-def static_types(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> list[AnyTensor]:
-    """The type of each input with the sizes that `shapes` gives, itself or by the name of a size."""
+def static_types(
+    function: FuncOp, shapes: Mapping[str, Sequence[int]], *, keeps_dynamic: bool = False
+) -> list[AnyTensor]:
+    """The type of each input with the sizes that `shapes` gives, itself or by the name of a size.
+
+    Raises `DiagnosticError` for a size that is not known, unless `keeps_dynamic` lets `shapes` have `DYNAMIC_INDEX`.
+    """
     check_known_inputs(function, shapes)
     ports = inputs_of(function)
     sizes: dict[str, int] = {}
     for port in ports:
         if port.name in shapes:
             check_shape(function, port, shapes[port.name], sizes)
-    return [_static_type(function, port, shapes.get(port.name), sizes) for port in ports]
+    return [_known_type(function, port, shapes.get(port.name), sizes, keeps_dynamic) for port in ports]
 
 
-def _static_type(function: FuncOp, port: Port, given: Sequence[int] | None, sizes: Mapping[str, int]) -> AnyTensor:
+def _known_type(
+    function: FuncOp, port: Port, given: Sequence[int] | None, sizes: Mapping[str, int], keeps_dynamic: bool
+) -> AnyTensor:
     ranked, unranked = ranked_tensor(port.type), unranked_tensor(port.type)
     type_ = ranked or unranked
     if type_ is None:
@@ -134,7 +141,8 @@ def _static_type(function: FuncOp, port: Port, given: Sequence[int] | None, size
         if port.dims:
             named = zip(shape, port.dims, strict=True)
             shape = [sizes.get(dim, size) if size == DYNAMIC_INDEX else size for size, dim in named]
-    if shape is None or DYNAMIC_INDEX in shape:
+    may_be_dynamic = keeps_dynamic and given is not None
+    if shape is None or (DYNAMIC_INDEX in shape and not may_be_dynamic):
         found = "no rank" if shape is None else f"the shape {shape_text(shape)}"
         raise op_error(function, f"input '{port.name}' has {found}: give all its sizes, as {port.name}=1x3x224x224")
     return TensorType(type_.get_element_type(), list(shape))

@@ -57,15 +57,21 @@ def specialize(
     return clone
 
 
-def specialize_function(module: ModuleOp, shapes: Shapes, values: Values, name: str = "main") -> None:
-    """The same in place."""
+def specialize_function(
+    module: ModuleOp, shapes: Shapes, values: Values, name: str = "main", *, keeps_dynamic: bool = False
+) -> None:
+    """Specialize a function in place, as `specialize` does.
+
+    With `keeps_dynamic`, a size in `shapes` may be `DYNAMIC_INDEX`: it stays dynamic, and so do the sizes that follow
+    from it.
+    """
     function = function_of(module, name)
     if len(function.body.blocks) > 1:
         raise op_error(function, "has several blocks, and is specialized along one")
     erase_dead(function.body)  # what nothing uses needs no sizes
     _check_parameters(module, function, values)
     given = _given_values(function, values)
-    types = static_types(function, _all_shapes(function, shapes, given))
+    types = static_types(function, _all_shapes(function, shapes, given), keeps_dynamic=keeps_dynamic)
     needed = parameter_values(function)
     _set_arguments(function, types, given)
     _specialize_body(function, needed)

@@ -219,7 +219,7 @@ class HybridProgram(Runs):
             self._only = StaticProgram(module, function, make)
         else:
             self._only = None
-            self._batch = OpenBatch.of(without_calls(module), function, self._ports)
+            self._batch = OpenBatch(without_calls(module), function)
 
     def __reduce__(self) -> "tuple[Callable[..., HybridProgram], tuple[Any, ...]]":
         running = self._running
@@ -275,7 +275,12 @@ class HybridProgram(Runs):
             named = named if self._batch is None else self._batch.piece(named)
             shapes = tuple(named.values())
             if shapes not in self._chains:
-                special = specialize(self._module, named, function=self._name)
+                batch = self._batch
+                special = (
+                    specialize(self._module, named, function=self._name)
+                    if batch is None
+                    else batch.specialized(self._module, named)
+                )
                 self._chains[shapes] = StaticProgram(special, self._name, self._make)
             return self._chains[shapes]
 

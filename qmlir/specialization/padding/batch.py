@@ -1,86 +1,238 @@
-"""The batch of a function of known sizes: along which axes images lie that have nothing to do with each other.
+"""The batch of a function: the axes along which inputs and outputs hold samples that are independent of each other.
 
-A function for one image, or for some, serves any batch if no operation lets one image have to do with another. The
-walk over padded sizes proves it: it follows an axis of the inputs as one open size, whose capacity is the size
-that they have. Any labelling of axes that passes every rule is a proof. What no rule follows is declined.
+A function that computes each sample alone serves any batch, one sample or some at a time. The walk over padded sizes
+proves it: it follows the batch, one dynamic size, through every operation. No value may have it twice, and no operation
+may combine, count or number the elements along it. An operation without a rule stops the proof.
+
+The proof is made on a function whose batch is dynamic (`dynamic_batch`). At a batch of one, softmax, a recurrent layer
+or a size that is read are gone or look alike, so `specialize_batch` records in the function what was proven before.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.extents import Extent, extents
 from qmlir.specialization.padding.pad import check_function
 from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
+from qmlir.specialization.specialize import specialize_function
 
 BATCH = "batch"
-"""The open size that an axis of the inputs is."""
+"""The dynamic size that an axis of the inputs is."""
+
+PROVEN = "nn.batch"
+"""Marks a function that had a dynamic batch: the axes that were proven to hold independent samples, or the reason why
+none were."""
 
 SEQUENCES = 3
 """The axes of sequences as recurrent layers of ONNX have them: steps, sequences, elements."""
 
+PROOF = 2
+"""The capacity of the batch in a proof: nothing follows from it."""
+
 
 @dataclass(frozen=True)
 class BatchAxes:
-    """The axis of the batch of each input and output that has one; others are the same for every image."""
+    """The axis of the batch of each input and output that has one; all others are the same for every sample."""
 
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
 
+    def attribute(self) -> DictionaryAttr:
+        """These axes as an attribute of a function."""
+        sides = {"inputs": self.inputs, "outputs": self.outputs}
+        return DictionaryAttr(
+            {
+                side: DictionaryAttr({name: IntegerAttr(axis, i64) for name, axis in axes.items()})
+                for side, axes in sides.items()
+            }
+        )
+
+    @staticmethod
+    def of(function: FuncOp) -> "BatchAxes | None":
+        """The axes that `function` was marked with; `None` without a mark. Raises `DiagnosticError` for a reason."""
+        found = function.attributes.get(PROVEN)
+        if isinstance(found, StringAttr):
+            raise text_error(found.data)
+        if not isinstance(found, DictionaryAttr):
+            return None
+        return BatchAxes(_axes_in(found, "inputs"), _axes_in(found, "outputs"))
+
+
+def _axes_in(attribute: DictionaryAttr, side: str) -> dict[str, int]:
+    axes = attribute.data.get(side)
+    entries: Mapping[str, Attribute] = axes.data if isinstance(axes, DictionaryAttr) else {}
+    return {name: axis.value.data for name, axis in entries.items() if isinstance(axis, IntegerAttr)}
+
+
+def batch_candidates(function: FuncOp) -> list[dict[str, int]]:
+    """The axes that may be the batch, by input: one dynamic size of each input that has any.
+
+    That is the first axis of all, the second, or the one that has the same name in all; the others stay as they are.
+    """
+    ports = inputs_of(function)
+    types = [ranked_tensor(port.type) for port in ports]
+    if None in types:
+        return []
+    shapes = {port.name: type_.get_shape() for port, type_ in zip(ports, types, strict=True) if type_ is not None}
+    dynamic = [port for port in ports if DYNAMIC_INDEX in shapes[port.name]]
+    found: list[dict[str, int]] = []
+    for axis in (0, 1):
+        if dynamic and all(shapes[port.name][axis : axis + 1] == (DYNAMIC_INDEX,) for port in dynamic):
+            found.append({port.name: axis for port in dynamic})
+    for name in dict.fromkeys(dim for port in dynamic for dim in port.dims if dim):
+        axes = {port.name: port.dims.index(name) for port in dynamic if port.dims.count(name) == 1}
+        if len(axes) == len(dynamic) and axes not in found:
+            found.append(axes)
+    return found
+
+
+def with_size(shapes: Mapping[str, Sequence[int]], axes: Mapping[str, int], size: int) -> dict[str, tuple[int, ...]]:
+    """`shapes` with another size along the axis of each input in `axes`."""
+    return {
+        name: tuple(size if axis == axes.get(name) else each for axis, each in enumerate(shape))
+        for name, shape in shapes.items()
+    }
+
+
+def proven_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
+    """The batch of a function of dynamic sizes, for inputs of `shapes` but for their batch.
+
+    Raises `DiagnosticError` with the reason why the first of `batch_candidates` is none, if no candidate is one.
+    """
+    function = function_of(module, name)
+    errors: list[DiagnosticError] = []
+    for axes in batch_candidates(function):
+        sizes = {port: shapes[port][axis] for port, axis in axes.items()}
+        if len(set(sizes.values())) > 1:
+            listed = " and ".join(f"{size} of '{port}'" for port, size in sizes.items())
+            errors.append(op_error(function, f"has no batch: its inputs have {listed}"))
+            continue
+        try:
+            return dynamic_batch(module, with_size(shapes, axes, DYNAMIC_INDEX), name)
+        except DiagnosticError as error:
+            errors.append(error)
+    raise errors[0] if errors else op_error(function, "has no batch: no axis is dynamic in each dynamic input")
+
+
+def mark_batch(function: FuncOp, found: BatchAxes | DiagnosticError) -> None:
+    """Record in a function that was specialized what was proven of its dynamic batch before."""
+    is_proven = isinstance(found, BatchAxes)
+    function.attributes[PROVEN] = found.attribute() if is_proven else StringAttr(found.diagnostic.message)
+
+
+def dynamic_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
+    """The batch of a function, proven for every size of it: inputs have `shapes`, in which it is `DYNAMIC_INDEX`.
+
+    Raises `DiagnosticError`, naming the operation, if samples may depend on each other.
+    """
+    clone = module.clone()
+    function = function_of(clone, name)
+    inputs = {port: shape.index(DYNAMIC_INDEX) for port, shape in shapes.items() if DYNAMIC_INDEX in shape}
+    _check_names(function, inputs)
+    _erase_observers(function)
+    specialize_function(clone, shapes, {}, name, keeps_dynamic=True)
+    check_function(
+        function, {size: PROOF for axes in open_inputs(function).values() for axis in axes for size in axis.names}
+    )
+    walk = PaddingWalk(function, {BATCH: PROOF})
+    known = {port: _axes([max(size, 0) for size in shape], inputs.get(port)) for port, shape in shapes.items()}
+    return _found(function, walk, known, inputs)
+
+
+def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
+    """Raise `DiagnosticError` if another axis of an input has the size of the batch."""
+    ports = {port.name: port for port in inputs_of(function)}
+    names = {ports[port].dims[axis]: port for port, axis in inputs.items() if ports[port].dims}
+    for port in ports.values():
+        for axis, size in enumerate(port.dims):
+            if size and size in names and inputs.get(port.name) != axis:
+                raise op_error(
+                    function,
+                    f"has the size '{size}' in axis {axis} of '{port.name}', beside the batch of '{names[size]}'",
+                )
+
 
 def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
-    """The batch of a function of known sizes: one axis, the first or the second, of all inputs that have axes.
+    """The batch of a function of known sizes: the axes that it is marked with, or one axis of all inputs.
 
-    The second is that of the sequences of recurrent layers. Raises `DiagnosticError`, naming the operation, where
-    images may have to do with each other along the first, and where inputs or outputs have no batch.
+    Without a mark it is the first, or the second, that of the sequences of recurrent layers: then each sample is what
+    the function says of it alone. Raises `DiagnosticError`, naming the operation, if samples may depend on each other,
+    and if inputs or outputs have no batch.
     """
     function = function_of(module, name)
     check_function(function, {})
     shapes = {port.name: _shape(function, port) for port in inputs_of(function)}
+    proven = BatchAxes.of(function)
+    if proven is not None:
+        _along(module, name, shapes, proven.inputs)
+        return proven
+    first, second = ({port: axis for port, shape in shapes.items() if shape} for axis in (0, 1))
     try:
-        return _along(module, name, shapes, 0)
-    except DiagnosticError as first:
+        return _along(module, name, shapes, first)
+    except DiagnosticError as error:
         if any(len(shape) not in (0, SEQUENCES) for shape in shapes.values()):
             raise
         try:
-            return _along(module, name, shapes, 1)
+            return _along(module, name, shapes, second)
         except DiagnosticError:
-            raise first from None
+            raise error from None
 
 
-def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], axis: int) -> BatchAxes:
-    """The batch that is the axis `axis` of all inputs."""
+def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], inputs: Mapping[str, int]) -> BatchAxes:
+    """The batch that lies along the axes `inputs`."""
     clone = module.clone()
     function = function_of(clone, name)
-    for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # which gives what it takes
-        op.result.replace_all_uses_with(op.input)
-        Rewriter.erase_op(op)
+    _erase_observers(function)
     erase_dead(function.body)
-    sizes = {shape[axis] if axis < len(shape) else 0: port for port, shape in shapes.items() if shape}
+    sizes = {shapes[port][axis] if axis < len(shapes[port]) else 0: port for port, axis in inputs.items()}
     if len(sizes) != 1 or 0 in sizes:
         found = " and ".join(f"{size} of '{port}'" for size, port in sizes.items()) or "no axis"
         raise op_error(function, f"has no batch: the first axes of its inputs have one size, found {found}")
     (size,) = sizes
     walk = PaddingWalk(function, {BATCH: size}, is_sized=True)
-    walk.run({port: _axes(shape, axis) for port, shape in shapes.items()})
-    if BATCH in walk.mixed:
-        raise op_error(walk.mixed[BATCH], "computes across the images of a batch")
+    return _found(function, walk, {port: _axes(shape, inputs.get(port)) for port, shape in shapes.items()}, inputs)
+
+
+def _erase_observers(function: FuncOp) -> None:
+    for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # the result of one is its operand
+        op.result.replace_all_uses_with(op.input)
+        Rewriter.erase_op(op)
+
+
+def _found(function: FuncOp, walk: PaddingWalk, axes: Mapping[str, Axes], inputs: Mapping[str, int]) -> BatchAxes:
+    """The batch of a function that `walk` goes over. Raises `DiagnosticError` if samples may depend on each other."""
+    _follow(walk, axes)
+    for condition in walk.conditions:
+        if BATCH in condition.names:
+            raise op_error(function, f"does not take every batch: {condition}")
     outputs = {port: _batch_axis(function, port, axes) for port, axes in walk.outputs.items()}
     batched = {port: found for port, found in outputs.items() if found is not None}
     if not batched:
         raise op_error(function, "has no batch: its outputs have no axis for it")
-    return BatchAxes({port: axis for port, shape in shapes.items() if shape}, batched)
+    return BatchAxes(dict(inputs), batched)
+
+
+def _follow(walk: PaddingWalk, inputs: Mapping[str, Axes]) -> None:
+    """Run `walk`. Raises `DiagnosticError` with the first operation that mixes samples, or that has no rule."""
+    try:
+        walk.run(inputs)
+    except DiagnosticError:
+        if BATCH not in walk.mixed:
+            raise
+    if BATCH in walk.mixed:
+        raise op_error(walk.mixed[BATCH], "mixes the samples of a batch")
 
 
 def _shape(function: FuncOp, port: Port) -> tuple[int, ...]:
@@ -90,16 +242,16 @@ def _shape(function: FuncOp, port: Port) -> tuple[int, ...]:
     return type_.get_shape()
 
 
-def _axes(shape: Sequence[int], batch: int) -> Axes:
+def _axes(shape: Sequence[int], batch: int | None) -> Axes:
     known = extents(shape)
-    return (*known[:batch], Extent.of(BATCH), *known[batch + 1 :]) if shape else ()
+    return known if batch is None else (*known[:batch], Extent.of(BATCH), *known[batch + 1 :])
 
 
 def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
     """The axis whose outer places are the images of an output."""
     axis = next((place for place, extent in enumerate(axes) if BATCH in extent.names), None)
     if axis is not None and axes[axis].factors[0] != BATCH:
-        raise op_error(function, f"output '{output}' has its images inside of an axis of {axes[axis]} places")
+        raise op_error(function, f"output '{output}' has its samples inside of an axis of {axes[axis]} places")
     return axis
 
 
@@ -151,9 +303,7 @@ def observed_images(
         inputs[port] = (*axes[:place], Extent.of(BATCH), *axes[place + 1 :])
     capacities[BATCH] = 2
     walk = PaddingWalk(clone, capacities)
-    walk.run(inputs)
-    if BATCH in walk.mixed:
-        raise op_error(walk.mixed[BATCH], "computes across the images of a batch")
+    _follow(walk, inputs)
     return [_image_place(function, walk.outputs[port.name], capacities) for port in outputs_of(clone)]
 
 

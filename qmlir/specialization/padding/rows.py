@@ -24,9 +24,11 @@ from qmlir.dialects.nn.ops import (
     trees,
 )
 from qmlir.dialects.nn.ops import elementwise as elements
+from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.quant.ops import CastOperation, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.decomposition import COMPONENTS
 from qmlir.specialization.padding.extents import Extent, extents, product
 from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
 
@@ -96,17 +98,20 @@ def _along_one_axis(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
 
 
 def _batch_norm(op: normalization.BatchNormOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    return None if walk.axes(op.data)[1].names else [PaddedValue(walk.axes(op.data))]
+    data, *parameters = map(walk.axes, op.operands)
+    is_open = data[1].names or any(axis.names for axes in parameters for axis in axes)
+    return None if is_open else [PaddedValue(data)]
 
 
 def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     axes = walk.axes(op.input)
     axis = normalized_axis(op.axis.value.data, len(axes))
     if not axes[axis].names:
-        return [PaddedValue(_shared(op, walk, (op.input, op.mask)))]
+        after = _shared(op, walk, (op.input, op.mask))
+        return None if after[axis].names else [PaddedValue(after)]
     walk.mix(axes[axis])
-    if op.mask is not None and op.fill is not None:
-        return None
+    if (op.mask is not None and op.fill is not None) or COMPONENTS in op.properties or is_qlinear(op):
+        return None  # its own arithmetic has no mask
     valid = walk.valid(axes, [axis])
     scores, keep = op.input, valid
     if kind_of(element_of(scores)) is Kind.FLOAT:  # NaN would be the least element of its row
@@ -116,6 +121,8 @@ def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] 
         if op.is_uniform_if_empty:
             scores, keep = _uniform(op, walk, scores, keep, valid)
     made = build(softmax.SoftmaxOp, [scores, keep], {"axis": op.axis})
+    if op.requantize is not None:
+        made.properties["requantize"] = op.properties["requantize"]
     made.attributes.update(op.attributes)
     Rewriter.replace_value_with_new_type(made.result, op.result.type)
     walk.insert(op, made)
@@ -333,6 +340,8 @@ def _matmul(op: contraction.MatMulOp, walk: PaddingWalk) -> Sequence[PaddedValue
     if len(left) < 2 or len(right) < 2:
         return None
     terms, columns = (-1, -2) if op.is_rhs_transposed else (-2, -1)
+    if left[-1] != right[terms]:
+        walk.together(op, left[-1], right[terms])
     if left[-1].names:
         walk.mix(left[-1])
         if kind_of(element_of(op.lhs)) is Kind.FLOAT:

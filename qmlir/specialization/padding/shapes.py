@@ -94,6 +94,8 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         found = np.asarray(np.equal(arrays[0], arrays[1], dtype=object), object)
     elif isinstance(op, WhereOp):
         found = np.asarray(np.where(arrays[0].astype(bool), arrays[1], arrays[2]), object)
+    elif not isinstance(op, movement.ConcatOp) and any(each.dtype == object for each in known[1:]):
+        return None  # an index or a shape that is not known
     else:
         results = evaluate(op, known)
         assert results is not None
@@ -262,6 +264,8 @@ def _squeeze(op: movement.SqueezeOp, walk: PaddingWalk) -> Sequence[PaddedValue]
     facts = walk.facts(op.input)
     named = _known(op, walk, "axes")
     rank = len(facts.axes)
+    if named is None and any(axis.names for axis in facts.axes):
+        walk.decline(op, "removes every axis of size 1, and a dynamic size may be 1")
     gone = [axis for axis in range(rank) if facts.axes[axis] == Extent()] if named is None else None
     gone = normalized_axes(named or (), rank) if gone is None else gone
     if any(facts.axes[axis] != Extent() for axis in gone):

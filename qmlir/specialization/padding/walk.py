@@ -6,6 +6,7 @@ reach a valid element, as a sum along a padded axis does, the rule puts a neutra
 compares places with the size of the run. What has no rule is declined.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -163,6 +164,8 @@ class PaddingWalk:
 
     def _visit(self, op: Operation) -> None:
         if isinstance(op, ReturnOp):
+            self._op = op
+            self._count_places(op)
             self.data(op)
             ports = outputs_of(self._function)
             self.outputs = {port.name: self.axes(value) for port, value in zip(ports, op.operands, strict=True)}
@@ -179,9 +182,20 @@ class PaddingWalk:
         is_fixed = reads_shapes_only(op) or all(map(self.is_fixed, op.operands))
         for result, facts in zip(op.results, found, strict=True):
             self._check_sizes(op, result, facts.axes)
+            self._mix_repeated(facts.axes)
             self._facts[result] = facts
             if is_fixed:
                 self._fixed.add(result)
+
+    def _mix_repeated(self, axes: Axes) -> None:
+        """Record the open sizes that occur twice in one value: it has an element for each pair of their indices."""
+        found = Counter(
+            name
+            for axis in axes
+            for factor in axis.opened
+            for name in (factor.names if isinstance(factor, Quotient) else (factor,))
+        )
+        self._mix_names(name for name, times in found.items() if times > 1)
 
     def _check_sizes(self, op: Operation, result: SSAValue, axes: Axes) -> None:
         """Decline where the type of a result has the capacities, and they lie elsewhere than in `axes`."""
@@ -240,8 +254,11 @@ class PaddingWalk:
 
     def mix(self, *axes: Extent) -> None:
         """Record that places along `axes` have to do with each other."""
+        self._mix_names(name for axis in axes for name in axis.names)
+
+    def _mix_names(self, names: Iterable[str]) -> None:
         assert self._op is not None
-        for name in (name for axis in axes for name in axis.names):
+        for name in names:
             self.mixed.setdefault(name, self._op)
 
     def count(self, op: Operation, axis: Extent) -> None:

@@ -390,8 +390,14 @@ def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     given += [] if op.lengths is None else walk.axes(op.lengths)
     if width.names or broadcast(op, walk, (sequences,), *((each,) for each in given)) != (sequences,):
         return None
+    per_sequence = [op.data, op.lengths, *states]
+    others = [walk.axes(value) for value in op.operands if value not in per_sequence]
+    others += [(axes[0], axes[2]) for state in states if state is not None and (axes := walk.axes(state))]
+    if any(axis.names for axes in others for axis in axes):
+        walk.decline(op, "has weights or states of a dynamic size")
     if steps.names and walk.is_sized:
-        return None
+        walk.mix(steps)
+        walk.decline(op, "goes from step to step along the batch")
     results = [shape_of(result) for result in op.results]
     found = [PaddedValue((*extents(shape[:-2]), sequences, *extents(shape[-1:]))) for shape in results]
     if steps.names:

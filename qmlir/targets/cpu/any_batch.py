@@ -11,17 +11,26 @@ with AVX512-VNNI, each by a program for so many images:
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import DiagnosticError, Severity, emit
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.batch import batch_of
+from qmlir.specialization.padding.batch import (
+    BatchAxes,
+    batch_candidates,
+    batch_of,
+    mark_batch,
+    proven_batch,
+    with_size,
+)
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.numba.runtime.batches import BatchPlan
-from qmlir.targets.cpu.emitters.numba.runtime.ports import OPEN, ArrayPort
+from qmlir.targets.cpu.emitters.numba.runtime.ports import OPEN
 
 PIECE_FACTOR = 16
 """How many times the images of a piece are those of the next smaller one."""
@@ -52,48 +61,68 @@ def work_of(module: ModuleOp, function: str = "main") -> int:
 
 
 class OpenBatch:
-    """The open sizes of a function that are the batch: those along one axis of all inputs that have axes."""
+    """The batch of a function of dynamic sizes, as far as samples were proven to be independent."""
 
-    def __init__(self, module: ModuleOp, function: str, axis: int) -> None:
-        """`axis` is open in all of them; `module` is divided without calls."""
-        self._module, self._function, self._axis = module, function, axis
+    def __init__(self, module: ModuleOp, function: str) -> None:
+        """`module` is divided without calls."""
+        self._module, self._function = module, function
+        self._candidates = batch_candidates(function_of(module, function))
+        self._proofs: dict[Any, BatchAxes | DiagnosticError] = {}
         self._works: dict[tuple[tuple[str, tuple[int, ...]], ...], int | None] = {}
+        self._is_told = False
 
-    @staticmethod
-    def of(module: ModuleOp, function: str, ports: Sequence[ArrayPort]) -> "OpenBatch | None":
-        """That of the first axes, or of the second, whichever are open in all inputs."""
-        shapes = [port.shape for port in ports if port.shape or not port.has_rank]
-        for axis in (0, 1):
-            if shapes and all(len(shape) > axis and shape[axis] == OPEN for shape in shapes):
-                return OpenBatch(module, function, axis)
-        return None
+    def proof(self, shapes: Mapping[str, Sequence[int]]) -> BatchAxes | DiagnosticError:
+        """The axes of the batch of inputs of `shapes`, or why they have none."""
+        key = tuple(
+            (len({shapes[name][axis] for name, axis in axes.items()}) == 1, *sorted(with_size(shapes, axes, 1).items()))
+            for axes in self._candidates
+        )
+        if key not in self._proofs:
+            try:
+                self._proofs[key] = proven_batch(self._module, shapes, self._function)
+            except DiagnosticError as error:
+                self._proofs[key] = error
+        return self._proofs[key]
+
+    def specialized(self, module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
+        """`module` for inputs of `shapes`, marked with what is proven of its batch."""
+        known = specialize(module, shapes, function=self._function)
+        mark_batch(function_of(known, self._function), self.proof(shapes))
+        return known
 
     def one(self, shapes: Shapes) -> Shapes | None:
-        """The shapes of one image, where its program takes any number of them and nothing else is open."""
-        one = self._resized(shapes, 1)
-        return None if any(OPEN in shape for shape in one.values()) or self._work(one) is None else one
+        """The shapes of one sample, if its program takes any number of them and nothing else is dynamic."""
+        for axes in self._candidates:
+            one = with_size(shapes, axes, 1)
+            if not any(OPEN in shape for shape in one.values()) and self._work(one) is not None:
+                return one
+        return None
 
     def piece(self, shapes: Shapes) -> Shapes:
-        """The shapes of the images of a piece, whose program takes any number, where images are independent."""
-        found = {shape[self._axis] for shape in shapes.values() if shape}
-        if found == {1} or len(found) != 1:
+        """The shapes of the samples that are computed at once: all of them, unless they are independent."""
+        proof = self.proof(shapes)
+        if not isinstance(proof, BatchAxes):
+            self._tell(proof)
             return shapes
-        one = self._resized(shapes, 1)
-        work = self._work(one)
+        one = with_size(shapes, proof.inputs, 1)
+        count = next(shapes[name][axis] for name, axis in proof.inputs.items())
+        work = None if count == 1 else self._work(one)
         if work is None:
             return shapes
-        (count,), size = found, 1
+        size = 1
         while 2 * PIECE_FACTOR * size <= count and PIECE_FACTOR * size * work <= MOST_WORK:
             size *= PIECE_FACTOR
-        piece = self._resized(shapes, size)
+        piece = with_size(shapes, proof.inputs, size)
         return one if self._work(piece) is None else piece
 
-    def _resized(self, shapes: Shapes, count: int) -> Shapes:
-        axis = self._axis
-        return {name: (*each[:axis], count, *each[axis + 1 :]) if each else () for name, each in shapes.items()}
+    def _tell(self, error: DiagnosticError) -> None:
+        if not self._is_told and self._candidates:
+            self._is_told = True
+            said = f"compiling each new input size at its first call: {error.diagnostic.for_caller().message}"
+            emit(replace(error.diagnostic, severity=Severity.REMARK, message=said))
 
     def _work(self, shapes: Shapes) -> int | None:
-        """The work of these images; `None` where a program for them takes no other number."""
+        """The work of these samples; `None` if a program for them takes no other number."""
         key = tuple(sorted(shapes.items()))
         if key not in self._works:
             self._works[key] = self._work_of(shapes)
@@ -101,9 +130,7 @@ class OpenBatch:
 
     def _work_of(self, shapes: Shapes) -> int | None:
         try:
-            known = specialize(self._module, shapes, function=self._function)
-        except DiagnosticError:  # so many images do not fit: those of a run may, whose program says what does not
+            known = self.specialized(self._module, shapes)
+        except DiagnosticError:  # so many samples do not fit: those of a run may, whose program says what does not
             return None
-        plan = batch_plan(known, 1, self._function)
-        is_divided = not plan.reason and set(plan.inputs.values()) == {self._axis}
-        return work_of(known, self._function) if is_divided else None
+        return None if batch_plan(known, 1, self._function).reason else work_of(known, self._function)

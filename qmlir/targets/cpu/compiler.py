@@ -227,7 +227,7 @@ class Program(Runs):
         self._ports = inputs_of(function_of(module, function))
         self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
-        self._batch = None if self._parameters else OpenBatch.of(module, function, self._open)
+        self._batch = None if self._parameters or self._is_closed() else OpenBatch(module, function)
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._last: tuple[tuple[tuple[int, ...], ...], _Made] | None = None
         self._lock = Lock()
@@ -294,6 +294,8 @@ class Program(Runs):
         return compiled_entry(main, self._settings, self._progress)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
+        if self._batch is not None:
+            return _Made(*self._entry(self._batch.specialized(self._module, shapes)))
         return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function)))
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.specialization.padding.batch import batch_of
 from qmlir.target import PART
 from qmlir.targets.cpu.compiler import Program
@@ -116,7 +116,7 @@ def test_parts_of_several_targets() -> None:
     np.testing.assert_array_equal(qmlir.compile(module)(rows)["y"], np.maximum(rows, 0), strict=True)
 
 
-_SAME, _SOFT = "tensor<2x4xf32>", "'nn.softmax' op (op) computes across the images of a batch"
+_SAME, _SOFT = "tensor<2x4xf32>", "'nn.softmax' op (op) mixes the samples of a batch"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ _SAME, _SOFT = "tensor<2x4xf32>", "'nn.softmax' op (op) computes across the imag
         (
             "nn.reduce_sum %x {axes = [0]} : (tensor<2x4xf32>) -> tensor<1x4xf32>",
             "tensor<1x4xf32>",
-            "'nn.reduce_sum' op (op) computes across the images of a batch",
+            "'nn.reduce_sum' op (op) mixes the samples of a batch",
         ),
         ("nn.transpose %x {permutation = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32>", "tensor<4x2xf32>", 1),
         ("nn.reshape %x : (tensor<2x4xf32>) -> tensor<8xf32>", "tensor<8xf32>", 0),
@@ -171,9 +171,39 @@ def test_a_batch_that_meets_is_one_line() -> None:
     with pytest.raises(qmlir.InputError) as raised:
         program(ROWS.astype(np.float32))
     assert str(raised.value) == (
-        "input 'x' has the shape 1x4, found 40x4, and a batch can't be divided: 'nn.softmax' op (mix) computes across "
-        "the images of a batch; load the model with shapes={'x': (40, 4)}"
+        "input 'x' has the shape 1x4, found 40x4, and a batch can't be divided: 'nn.softmax' op (mix) mixes the "
+        "samples of a batch; load the model with shapes={'x': (40, 4)}"
     )
+
+
+_MIXING = {
+    "matmul": """%t = nn.transpose %x {permutation = [1, 0]} : (tensor<?x4xf32>) -> tensor<4x?xf32>
+          %y = nn.matmul %x, %t : (tensor<?x4xf32>, tensor<4x?xf32>) -> tensor<?x?xf32>""",
+    "slice": "%y = nn.slice %x {starts = [0], ends = [1], axes = [0]} : (tensor<?x4xf32>) -> tensor<?x?xf32>",
+    "cast": """%s = nn.shape %x {end = 1} : (tensor<?x4xf32>) -> tensor<1xi64>
+          %f = nn.cast %s : (tensor<1xi64>) -> tensor<1xf32>
+          %y = nn.mul %x, %f : (tensor<?x4xf32>, tensor<1xf32>) -> tensor<?x?xf32>""",
+}
+
+
+@pytest.mark.parametrize("name", _MIXING)
+def test_a_dynamic_size_that_is_no_batch_is_compiled_for_each_size(name: str) -> None:
+    """At a batch of one, nothing tells these from operations on each sample."""
+    module = parse_module(
+        default_environment().new_context(),
+        f"""func.func @main(%x: tensor<?x4xf32> {{nn.name = "x"}}) -> (tensor<?x?xf32> {{nn.name = "y"}}) {{
+          {_MIXING[name]}
+          func.return %y : tensor<?x?xf32>
+        }}""",
+    )
+    program = qmlir.compile(module, isa="generic")
+    remarks: list[str] = []
+    with diagnostic_handler(lambda found: remarks.append(found.message)):
+        for count in (1, 3):
+            rows = ROWS[:count].astype(np.float32)
+            np.testing.assert_array_equal(program(rows)["y"], qmlir.interpret(module, rows)["y"], strict=True)
+    (remark,) = [each for each in remarks if "size" in each]
+    assert remark == f"compiling each new input size at its first call: 'nn.{name}' op mixes the samples of a batch"
 
 
 def test_an_error_on_a_thread_is_raised_once() -> None:
