@@ -1,11 +1,15 @@
 """Arrays of the caller that memory holds in another form: integers of few bits without a sign, Booleans."""
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import qmlir
+from benchmarks.emitted import BUILDS, run_c
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
@@ -170,3 +174,93 @@ def test_what_is_no_value_of_the_type_is_refused_everywhere(
     with pytest.raises((DiagnosticError, ValueError)) as caught:
         run[level](_with(name, number, dtype))
     assert message in str(caught.value)
+
+
+WIDTHS = [(sign, bits) for bits in range(1, 33) for sign in "ui"]
+"""Every type of stored integers: unsigned and signed, 1 to 32 bits."""
+
+
+def _range(sign: str, bits: int) -> tuple[int, int]:
+    return (0, (1 << bits) - 1) if sign == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def _zero_point(sign: str, bits: int) -> int:
+    """A number that is neither an end of the range nor its middle, where there is one."""
+    low, high = _range(sign, bits)
+    return low + (5 * (high - low) + 7) // 8
+
+
+def _dtype(sign: str, bits: int) -> str:
+    return f"{'u' * (sign == 'u')}int{max(8, 1 << (bits - 1).bit_length())}"
+
+
+@pytest.fixture(scope="module")
+def widths() -> ModuleOp:
+    """A relu for each type: the larger one of an element and the zero point."""
+    names = [f"{sign}{bits}" for sign, bits in WIDTHS]
+    types = [
+        f"!{name} = !quant.uniform<{name}:f32, 0.5:{_zero_point(*each)}>"
+        for name, each in zip(names, WIDTHS, strict=True)
+    ]
+    takes = ", ".join(f'%{name}: tensor<9x!{name}> {{nn.name = "{name}"}}' for name in names)
+    gives = ", ".join(f'tensor<9x!{name}> {{nn.name = "relu_{name}"}}' for name in names)
+    body = [f"%r_{name} = nn.relu %{name} : tensor<9x!{name}>" for name in names]
+    values = ", ".join(f"%r_{name}" for name in names)
+    result_types = ", ".join(f"tensor<9x!{name}>" for name in names)
+    lines = [*types, f"func.func @main({takes}) -> ({gives}) {{", *body, f"func.return {values} : {result_types}", "}"]
+    return parse_module(default_environment().new_context(), "\n".join(lines))
+
+
+def _arrays() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Elements of each type, its ends and what is next to the zero point among them, and what relus give."""
+    random = np.random.default_rng(0)
+    inputs, outputs = dict[str, np.ndarray](), dict[str, np.ndarray]()
+    for sign, bits in WIDTHS:
+        (low, high), zero = _range(sign, bits), _zero_point(sign, bits)
+        ends = [low, high, zero, min(zero + 1, high), max(zero - 1, low)]
+        array = np.concatenate([ends, random.integers(low, high, 4, endpoint=True)])
+        inputs[f"{sign}{bits}"] = array.astype(_dtype(sign, bits))
+        outputs[f"relu_{sign}{bits}"] = np.maximum(array, zero).astype(_dtype(sign, bits))
+    return inputs, outputs
+
+
+def _by_c(build_name: str) -> Callable[[ModuleOp, Mapping[str, np.ndarray], Path], Mapping[str, np.ndarray]]:
+    def run(module: ModuleOp, inputs: Mapping[str, np.ndarray], folder: Path) -> Mapping[str, np.ndarray]:
+        build = next(each for each in BUILDS if each.name == build_name)
+        if not build.is_installed():
+            pytest.skip(f"{build.compiler} is not installed")
+        ended, found = run_c(qmlir.emit(module), build, inputs, _arrays()[1], folder)
+        assert ended == 0
+        return found
+
+    return run
+
+
+def _by_library(module: ModuleOp, inputs: Mapping[str, np.ndarray], folder: Path) -> Mapping[str, np.ndarray]:
+    """As C calls a shared library."""
+    qmlir.emit(module, form="shared", name="net", cpu="host").save(folder)
+    outputs = {name: np.empty_like(array) for name, array in _arrays()[1].items()}
+    given = [array.ctypes.data_as(ctypes.c_void_p) for array in (*inputs.values(), *outputs.values())]
+    assert ctypes.CDLL(str(folder / "libnet.so")).net_run(*given) == 0
+    return outputs
+
+
+EMITTERS: dict[str, Callable[[ModuleOp, Mapping[str, np.ndarray], Path], Mapping[str, np.ndarray]]] = {
+    "interpreter": lambda module, inputs, _: interpret(module, inputs),
+    "loops": lambda module, inputs, _: interpret(lowered(module, "generic"), inputs),
+    "numba": lambda module, inputs, _: compile_module(module)(inputs),
+    "llvm": lambda module, inputs, _: compile_module(module, emitter="llvm")(inputs),
+    "shared library": _by_library,
+    "C": _by_c("gcc -O0"),
+    "C with sanitizers": _by_c("gcc sanitizers"),
+}
+
+
+@pytest.mark.parametrize(
+    "emitter", [pytest.param(name, marks=[pytest.mark.sweep] * ("sanitizers" in name)) for name in EMITTERS]
+)
+def test_every_emitter_has_ports_of_every_width(emitter: str, widths: ModuleOp, tmp_path: Path) -> None:
+    inputs, outputs = _arrays()
+    found = EMITTERS[emitter](widths, inputs, tmp_path)
+    for name, wanted in outputs.items():
+        np.testing.assert_array_equal(found[name], wanted, strict=True, err_msg=name)

@@ -207,11 +207,9 @@ class _Run:
         held = "const " * is_input + own
         if is_input and is_narrow(port):
             copy = write.names.new(f"{name}_signed")
-            write.line(f"int8_t *const {copy} = (int8_t *)arena + {self.entry.copies[port]};")
-            shift = 8 - port.bits
-            value = f"(int8_t)((int8_t)((uint8_t){name}[i] << {shift}) >> {shift})"
-            value = f"(int8_t)({name}[i] & 1)" if port.bits == 1 else value
-            write.line(f"for (int32_t i = 0; i < {port.elements}; i++) {copy}[i] = {value};")
+            write.line(f"{own} *const {copy} = ({own} *)(void *)((int8_t *)arena + {self.entry.copies[port]});")
+            value = element_of(self.program.main, type_.get_element_type()).wrapped(f"{name}[i]")
+            write.line(f"for (int32_t i = 0; i < {port.elements}; i++) {copy}[i] = ({own}){value};")
             name = copy
         elif own != c_type(port):
             view = write.names.new(f"{name}_memory")
