@@ -12,7 +12,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, signed, times, unsigned
+from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import limits_of_sums
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
@@ -53,7 +53,7 @@ def _zero_points(op: ContractionOp) -> Interval:
     if op.weight_zero_points is None:
         return Interval(zero, zero)
     known = elements_of_constant(op.weight_zero_points)
-    return Interval(-(1 << 31), (1 << 31) - 1) if known is None else range_of_array(known)
+    return range_of_type(shaped(op.weight_zero_points)[1]) if known is None else range_of_array(known)
 
 
 def known_weights(op: ContractionOp) -> Array | None:

@@ -7,7 +7,7 @@ says which operands are read as unsigned.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, cast
 
@@ -206,8 +206,20 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
             raise VerifyException(f"its region yields {found}, the result has {element}")
 
 
+def zero_point_type(zero_points: Iterable[int]) -> IntegerType:
+    """The type that holds zero points: i32, or i64 for those of unsigned operands of 32 bits."""
+    return i32 if all(-(1 << 31) <= each < 1 << 31 for each in zero_points) else i64
+
+
+def _zero_point(number: int) -> IntegerAttr:
+    return IntegerAttr(number, zero_point_type([number]))
+
+
 class ContractionOp(EpilogueOp):
-    """Sums of `(x - z_x)(w - z_w)`. `weight_zero_points` are those of each output channel, where they differ."""
+    """Sums of `(x - z_x)(w - z_w)`. `weight_zero_points` are those of each output channel, where they differ.
+
+    Zero points are signed numbers of 32 bits, or of 64 bits where an unsigned operand of 32 bits has a larger one.
+    """
 
     x = operand_def()
     w = operand_def()
@@ -242,8 +254,8 @@ class ContractionOp(EpilogueOp):
     ):
         own: dict[str, Attribute] = {
             **(properties or {}),
-            "input_zero_point": IntegerAttr(zero_points[0], i32),
-            "weight_zero_point": IntegerAttr(zero_points[1], i32),
+            "input_zero_point": _zero_point(zero_points[0]),
+            "weight_zero_point": _zero_point(zero_points[1]),
             "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
         }
         for name, flag in zip(("input_unsigned", "weight_unsigned"), unsigned, strict=True):
@@ -266,9 +278,10 @@ class ContractionOp(EpilogueOp):
         super()._verify_operands()
         if self.weight_zero_points is not None:
             sizes, element = shaped(self.weight_zero_points)
-            if sizes != (self.channels(),) or element != i32:
+            if sizes != (self.channels(),) or element not in (i32, i64):
                 raise VerifyException(
-                    f"takes {self.channels()} weight zero points of i32, found {self.weight_zero_points.type}"
+                    f"expected {self.channels()} weight zero points of i32 or i64, but got "
+                    f"'{self.weight_zero_points.type}'"
                 )
 
 

@@ -159,13 +159,17 @@ class RequantizeOp(IRDLOperation):
             integer = as_integer(scalar_of(value.type))
             if integer is None or integer.signedness.data is not Signedness.SIGNLESS:
                 raise VerifyException(f"rescales signless integers to such integers, found {value.type}")
-        low, high = self.limits
-        if not low <= self.zero_point.value.data <= high:
-            raise VerifyException(f"the zero point {self.zero_point.value.data} lies outside [{low}, {high}]")
+        (low, high), zero_point = self.limits, self.zero_point.value.data
         bits = cast(IntegerType, scalar_of(self.result.type)).width.data
         lowest, highest = integer_limits(bits)[0], integer_limits(bits, is_signed=False)[1]  # either sign, not both
-        if low < lowest or high > highest or high - low > highest:
+        least, most = min(low, zero_point), max(high, zero_point)  # narrow limits may exclude the zero point
+        if low > high or low < lowest or high > highest or high - low > highest:
             raise VerifyException(f"limits [{low}, {high}] do not fit {self.result.type}")
+        if least < lowest or most > highest or most - least > highest:
+            raise VerifyException(
+                f"the zero point must be in the range of {self.result.type} that has the limits [{low}, {high}], but "
+                f"got {zero_point}"
+            )
 
 
 @irdl_op_definition

@@ -162,11 +162,13 @@ class ClampInRequantize(RewritePattern):
             if low < lowest or high > highest or not low <= number <= high:
                 continue
             limits = (number, high) if bound.is_lower else (low, number)
-            zero_point = inner.zero_point.value.data
-            if not limits[0] <= zero_point <= limits[1]:
-                continue
             made = RequantizeOp(
-                inner.accumulator, list(inner.parameters), inner.result.type, inner.mode, zero_point, limits
+                inner.accumulator,
+                list(inner.parameters),
+                inner.result.type,
+                inner.mode,
+                inner.zero_point.value.data,
+                limits,
             )
             rewriter.replace(
                 op, [made] if extended is None else [made, type(extended)(made.result, extended.result.type)]

@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
-from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp, zero_point_type
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
@@ -28,7 +28,7 @@ from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
-from qmlir.text.elements import integers_of
+from qmlir.text.elements import dense_dtype, integers_of
 
 LARGEST = (1 << 31) - 1
 """The largest sum that i32 holds."""
@@ -86,6 +86,12 @@ def arranged(at: Lowering, own: Factor, order: Sequence[int]) -> Factor:
         return own.at_value(at.transpose(own.value, order))
     known = np.ascontiguousarray(own.known.transpose(order))
     return own.at_value(at.constant(known, element_of(own.value)), known)
+
+
+def _zero_points(at: Lowering, per_channel: Array) -> SSAValue:
+    """The zero points of the weights of each output channel, as a constant that holds all of them."""
+    element = zero_point_type(per_channel.tolist())
+    return at.constant(per_channel.astype(dense_dtype(element)), element)
 
 
 @dataclass(frozen=True)
@@ -167,7 +173,7 @@ class Contraction(ABC):
             Region(block),
             result_type=TensorType(element, self.shape),
             epilogue=[(each.value, each.map_) for each in epilogue],
-            weight_zero_points=at.constant(per_channel.astype(np.int32), i32) if has_several else None,
+            weight_zero_points=_zero_points(at, per_channel) if has_several else None,
             zero_points=(int(self.x.zero_points[0]), 0 if has_several else int(per_channel[0])),
             unsigned=(self.x.is_unsigned, self.w.is_unsigned),
         )

@@ -55,7 +55,7 @@ func.func @rescaled_to_unsigned(%a: i32, %m: f32) {
 }
 // -----
 func.func @zero_point_outside(%a: i32, %m: f32) {
-  // expected-error @+1 {{the zero point 128 lies outside [-128, 127]}}
+  // expected-error @+1 {{the zero point must be in the range of i8 that has the limits [-128, 127], but got 128}}
   %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 128, minimum = -128, maximum = 127} : i32, f32 -> i8
   func.return
 }
@@ -121,7 +121,7 @@ func.func @result_of_another_shape(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>) {
 }
 // -----
 func.func @too_few_zero_points(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %z: tensor<3xi32>) {
-  // expected-error @+1 {{takes 4 weight zero points of i32, found tensor<3xi32>}}
+  // expected-error @+1 {{expected 4 weight zero points of i32 or i64, but got 'tensor<3xi32>'}}
   %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) weight_zero_points(%z : tensor<3xi32>) -> tensor<3x4xi32> {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
