@@ -142,13 +142,15 @@ class _Raising:
             cell = LstmCell.of(root)
             if cell is None or not self._wants(kind, root):
                 return False
-            parts = list(cell.inside())
-            cell.replace(lambda layer: None if self.kinds else raising_fault(self.targets, layer, parts))
+            found = cell.raised()
+            if not self.kinds and (fault := raising_fault(self.targets, found.composite, found.parts)) is not None:
+                found.discard()
+                raise DiffersError(fault)
         except DiffersError as error:
             if self._wants(kind, root):
                 self.remarks.setdefault(root, f"looks like the cell of {kind.name} and is not raised: {error}")
             return False
-        count("composites raised")
+        self._replace(found)
         return True
 
     def _raise_candidate(self, root: Operation) -> bool:

@@ -6,8 +6,8 @@ same integers. From these columns the parts of the layer are built anew, with th
 decomposition must be exactly these parts, or the cell stays as it is, with the reason.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.decompose.components import components_of, implied_element, set_element
+from qmlir.dialects.nn.decompose.components import set_element
 from qmlir.dialects.nn.ops.activations import HardSigmoidOp, ReluOp, SigmoidOp, SoftsignOp, TanhOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import FullyConnectedOp, MatMulOp
@@ -26,9 +26,11 @@ from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, MulOp, SubOp, Unary
 from qmlir.dialects.nn.ops.movement import ReshapeOp, SliceOp, SplitOp
 from qmlir.dialects.nn.ops.recurrent import LstmOp
 from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
-from qmlir.dialects.nn.raising.groups import fault_of
+from qmlir.dialects.nn.raising.groups import Raised, Refusal, fault_of
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.decomposition import Parts
 from qmlir.ir.provenance import describe, merged_origins, set_origins, set_tensor_names, tensor_names
 
 GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
@@ -59,42 +61,76 @@ def _named(value: SSAValue) -> str:
     return "an argument" if giver is None else describe(giver)
 
 
+@dataclass
+class _Made:
+    """The operations that are made to compare a layer with a cell: most of them are erased again."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    _parts: dict[Operation, tuple[NnOp, ...]] = field(default_factory=dict[Operation, tuple[NnOp, ...]])
+
+    def add(self, op: Operation) -> None:
+        """Take note of an operation."""
+        self.operations.append(op)
+
+    def parts_of(self, op: NnOp) -> tuple[NnOp, ...]:
+        """The parts of a composite of the cell, with their types."""
+        if op not in self._parts:
+            parts = Parts(op)
+            if decompose(op, parts) is None:
+                raise DiffersError(f"the components of {describe(op)} {parts.missing_type()}")
+            self.operations += parts.operations
+            self._parts[op] = tuple(part for part in parts.operations if isinstance(part, NnOp))
+        return self._parts[op]
+
+    def erase(self, kept: Collection[Operation] = ()) -> None:
+        """Erase all of them but those that are kept."""
+        for op in reversed(self.operations):
+            if op not in kept:
+                op.erase(safe_erase=False)
+
+
 @dataclass(frozen=True)
 class _Product:
     """A product of rows with constant weights, and a bias."""
 
-    op: Operation
     data: SSAValue
     weight: ConstantOp
     is_turned: bool
     """Whether the weights are `[K, N]`."""
 
-    bias: ConstantOp | None = None
-    product: Attribute | None = None
-    """The type of the product before the bias; `None` where it is implied."""
+    inner: tuple[Operation, ...]
+    """The operations of the model that it is, the last of which gives its value."""
 
-    inner: tuple[Operation, ...] = ()
+    parts: tuple[NnOp, ...]
+    """The product and, where there is a bias, the sum: `inner`, or the parts of a fully connected layer."""
+
+    bias: ConstantOp | None = None
 
     @staticmethod
-    def of(value: SSAValue) -> "_Product":
-        """What `value` is. Raises `DiffersError` where it is something else."""
+    def of(value: SSAValue, made: _Made) -> "_Product":
+        """What `value` is; parts of a layer join those `made`. Raises `DiffersError` where it is something else."""
         op = _giver(value)
         if isinstance(op, FullyConnectedOp):
             weight, bias = constant_of(op.weight), None if op.bias is None else constant_of(op.bias)
             if weight is not None and (op.bias is None or bias is not None):
-                return _Product(op, op.operands[0], weight, False, bias, components_of(op).get("matmul"), (op,))
+                parts = made.parts_of(op)
+                if tuple(map(type, parts)) == (MatMulOp, AddOp)[: 1 + (bias is not None)]:
+                    return _Product(op.operands[0], weight, False, (op,), parts, bias)
         if isinstance(op, AddOp):
             for inner, other in (op.operands, op.operands[::-1]):
                 bias, product = constant_of(other), _giver(inner)
                 if bias is not None and isinstance(product, MatMulOp):
-                    found = _Product.of(inner)
-                    own = element_of(inner)
-                    return _Product(op, found.data, found.weight, found.is_turned, bias, own, (product, op))
+                    return replace(_Product.of(inner, made), inner=(product, op), parts=(product, op), bias=bias)
         if isinstance(op, MatMulOp):
             weight = constant_of(op.rhs)
             if weight is not None and len(shape_of(op.rhs)) == 2:
-                return _Product(op, op.lhs, weight, not op.is_rhs_transposed, None, element_of(value), (op,))
+                return _Product(op.lhs, weight, not op.is_rhs_transposed, (op,), (op,))
         raise DiffersError(f"{_named(value)} is not a product with constant weights")
+
+    @property
+    def op(self) -> Operation:
+        """The operation that gives its value."""
+        return self.inner[-1]
 
     @property
     def rows(self) -> Any:
@@ -150,7 +186,7 @@ class LstmCell:
     fresh: MulOp
     before: SSAValue
     gates: dict[str, _Gate]
-    made: list[Operation] = field(default_factory=list[Operation])
+    made: _Made = field(default_factory=_Made)
     types: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
 
     @staticmethod
@@ -186,14 +222,18 @@ class LstmCell:
         """The number of elements of a state."""
         return shape_of(self.root.result)[-1]
 
-    def _add(self, op: Any, role: str, element: Attribute | None, like: Operation | None = None) -> SSAValue:
-        element = implied_element(op) if element is None else element
-        if element is None:
-            raise DiffersError(f"the type of '{role}' is not known")
+    def _add(
+        self, op: Any, role: str, like: NnOp, cut: Callable[[Attribute], Attribute] = lambda each: each
+    ) -> SSAValue:
+        """Add a part of the layer, which has the type and the arithmetic of its counterpart in the cell.
+
+        `cut` makes the type of columns of that of all.
+        """
+        element = cut(element_of(like.results[0]))
         set_element(op, element)
-        if isinstance(like, NnOp):
+        if not isinstance(op, ConstantOp):
             op.requantize = like.requantize
-        self.made.append(op)
+        self.made.add(op)
         self.types[role] = element
         return op.results[0]
 
@@ -210,9 +250,12 @@ class LstmCell:
         return UniformQuantizedType.per_axis(element.storage, expressed, axis, scales, zeros, limits)
 
     def _constant(self, role: str, source: ConstantOp, array: Any, start: int) -> SSAValue:
-        element = self._piece(element_of(source.result), start, 0)
+        def cut(element: Attribute) -> Attribute:
+            return self._piece(element, start, 0)
+
         piece = np.ascontiguousarray(array[start : start + self.hidden])
-        return self._add(ConstantOp.of(piece, TensorType(cast(Any, element), piece.shape)), role, element)
+        element = cut(element_of(source.result))
+        return self._add(ConstantOp.of(piece, TensorType(cast(Any, element), piece.shape)), role, source, cut)
 
     def _step(self, value: SSAValue) -> SSAValue:
         """`[1, N, H]` of `[N, H]`."""
@@ -222,12 +265,12 @@ class LstmCell:
         if len(shape) != 2:
             raise DiffersError(f"{_named(value)} gives {value.type}, not a row for each sequence")
         reshaped = ReshapeOp(value, (1, *shape))
-        self.made.append(reshaped)
+        self.made.add(reshaped)
         return reshaped.result
 
     def _products(self, gate: _Gate) -> tuple[_Product, _Product]:
         """The product of the input, which may have a bias, and that of the state."""
-        first, second = map(_Product.of, gate.total.operands)
+        first, second = (_Product.of(value, self.made) for value in gate.total.operands)
         if first.bias is not None and second.bias is not None:
             raise DiffersError(f"{describe(first.op)} and {describe(second.op)} add a bias each; a layer has their sum")
         if second.bias is not None or (first.bias is None and first.data is self.state):
@@ -258,22 +301,18 @@ class LstmCell:
         operands.setdefault("weight", []).append(weight)
         operands.setdefault("recurrence", []).append(recurrence)
 
-        def piece(element: Attribute | None) -> Attribute | None:
-            return None if element is None else self._piece(element, gate.start, 2)
+        def cut(element: Attribute) -> Attribute:
+            return self._piece(element, gate.start, 2)
 
-        taken = self._add(MatMulOp(data, weight, True), f"{name}/input_matmul", piece(first.product), first.inner[0])
+        taken = self._add(MatMulOp(data, weight, True), f"{name}/input_matmul", first.parts[0], cut)
         if first.bias is not None:
             bias = self._constant(f"{name}/bias", first.bias, first.bias.array.reshape(-1), gate.start)
             operands.setdefault("bias", []).append(bias)
-            own = piece(element_of(first.op.results[0]))
-            taken = self._add(AddOp(taken, bias), f"{name}/bias_add", own, first.op)
-        read = self._add(
-            MatMulOp(state, recurrence, True), f"{name}/recurrence_matmul", piece(second.product), second.inner[0]
-        )
-        total = self._add(AddOp(taken, read), f"{name}/sum", piece(element_of(gate.total.result)), gate.total)
+            taken = self._add(AddOp(taken, bias), f"{name}/bias_add", first.parts[1], cut)
+        read = self._add(MatMulOp(state, recurrence, True), f"{name}/recurrence_matmul", second.parts[0], cut)
+        total = self._add(AddOp(taken, read), f"{name}/sum", gate.total, cut)
         kind = type(gate.function)
-        role = f"{name}/{kind.name.partition('.')[2]}"
-        return self._add(build(kind, [total]), role, element_of(gate.function.result), gate.function)
+        return self._add(build(kind, [total]), f"{name}/{kind.name.partition('.')[2]}", gate.function)
 
     def _whole(self, pieces: Sequence[SSAValue], *, has_zeros: bool = False) -> SSAValue:
         """The constant of a layer `[1, 4 * H, …]` from those of its gates; after a bias that of the state, zeros."""
@@ -285,7 +324,7 @@ class LstmCell:
             raise DiffersError(f"its gates have constants of several types, {pieces[0].type} among them")
         made = ConstantOp.of(array, TensorType(cast(Any, element), array.shape))
         set_origins(made, (origin for origin in merged_origins(constants) if not origin.role))
-        self.made.append(made)
+        self.made.add(made)
         return made.result
 
     def inside(self) -> Iterator[Operation]:
@@ -293,7 +332,7 @@ class LstmCell:
         for gate in self.gates.values():
             yield from (gate.function, *gate.moved, gate.total)
             for value in gate.total.operands:
-                yield from _Product.of(value).inner
+                yield from _Product.of(value, self.made).inner
         yield from (self.kept, self.fresh, self.cell, self.curve, self.root)
 
     def _other_user(self) -> str | None:
@@ -304,22 +343,19 @@ class LstmCell:
                     return f"{describe(op)} is used by {describe(use.operation)} too"
         return None
 
-    def replace(self, fault_with: Callable[[LstmOp], str | None]) -> None:
-        """Put the layer in the place of the cell.
-
-        Raises `DiffersError`, and leaves the cell, where they differ, or where `fault_with` the layer has a reason.
-        """
+    def raised(self) -> Raised:
+        """The layer in the place of the cell. Raises `DiffersError`, and leaves the cell, where they differ."""
         try:
             if (fault := self._other_user()) is not None:
                 raise DiffersError(fault)
-            layer = self._layer()
-            if (fault := fault_with(layer)) is not None:
-                raise DiffersError(fault)
+            found = self._in_place(self._layer())
+            if isinstance(found, Refusal):
+                raise DiffersError(found.reason)
         except (DiffersError, VerifyException) as error:
-            for op in reversed(self.made):
-                op.erase(safe_erase=False)
+            self.made.erase()
             raise DiffersError(str(error)) from error
-        self._replace(layer)
+        self.made.erase(found.made)
+        return found
 
     def _layer(self) -> LstmOp:
         operands: dict[str, list[SSAValue]] = {}
@@ -328,16 +364,16 @@ class LstmCell:
             if shape_of(value) != shape_of(self.root.result):
                 raise DiffersError(f"{_named(value)} gives {value.type} for a state, not {self.root.result.type}")
         before = self._step(self.before)
-        kept = self._add(MulOp(forget, before), "cell/forget_mul", element_of(self.kept.result), self.kept)
-        fresh = self._add(MulOp(into, new), "cell/input_mul", element_of(self.fresh.result), self.fresh)
-        cell = self._add(AddOp(kept, fresh), "cell/sum", element_of(self.cell.result), self.cell)
-        curve = self._add(TanhOp(cell), "hidden/tanh", element_of(self.curve.result), self.curve)
-        output = self._add(MulOp(out, curve), "hidden/product", element_of(self.root.result), self.root)
+        kept = self._add(MulOp(forget, before), "cell/forget_mul", self.kept)
+        fresh = self._add(MulOp(into, new), "cell/input_mul", self.fresh)
+        cell = self._add(AddOp(kept, fresh), "cell/sum", self.cell)
+        curve = self._add(TanhOp(cell), "hidden/tanh", self.curve)
+        output = self._add(MulOp(out, curve), "hidden/product", self.root)
         weight, recurrence = self._whole(operands["weight"]), self._whole(operands["recurrence"])
         bias = self._whole(operands["bias"], has_zeros=True) if "bias" in operands else None
         data, state = operands["data"]
         layer = build(LstmOp, [data, weight, recurrence, bias, None, state, before], {"hidden_size": self.hidden})
-        self.made.append(layer)
+        self.made.add(layer)
         for result, value in zip(tuple(layer.results), (output, output, cell), strict=True):
             Rewriter.replace_value_with_new_type(result, TensorType(cast(Any, element_of(value)), shape_of(result)))
         layer.requantize = self.root.requantize
@@ -346,27 +382,22 @@ class LstmCell:
             raise DiffersError(fault)
         return layer
 
-    def _replace(self, layer: LstmOp) -> None:
-        group = list(dict.fromkeys(self.inside()))
-        set_origins(layer, merged_origins(group))
-        used = {layer, *filter(None, map(_giver, layer.operands))}
+    def _in_place(self, layer: LstmOp) -> Raised | Refusal:
         block = self.cell.parent
         assert block is not None
-        for op in reversed(self.made):
-            if op not in used:
-                op.erase(safe_erase=False)
-        block.insert_ops_before([op for op in self.made if op in used], self.cell)
+        group = sorted(dict.fromkeys(self.inside()), key=block.get_operation_index)
+        set_origins(layer, merged_origins(group))
+        after: list[NnOp] = []
         for old, new in ((self.root, layer.last_hidden), (self.cell, layer.last_cell)):
             back = ReshapeOp(new, shape_of(old.result))
+            self.made.add(back)
             set_origins(back, merged_origins([old]))
             set_tensor_names(back, tensor_names(old))
-            block.insert_op_before(back, self.cell)
-            old.result.replace_all_uses_with(back.result)
-            back.result.name_hint = old.result.name_hint
-        for op in sorted(group, key=block.get_operation_index, reverse=True):
-            if not any(result.first_use for result in op.results):
-                op.detach()
-                op.erase()
+            after.append(back)
+        used = set(map(_giver, layer.operands))
+        before = [op for op in self.made.operations if op in used and isinstance(op, NnOp)]
+        values = [op.results[0] for op in after]
+        return Raised.of(layer, before, [self.root.result, self.cell.result], group, after, values)
 
 
 def looks_like_gru(root: Operation) -> bool:

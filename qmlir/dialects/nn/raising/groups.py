@@ -5,10 +5,11 @@ composite that would take the group's place, with all types, which must be the g
 the types of the group become the composite's `components`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
@@ -23,6 +24,7 @@ from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put
 from qmlir.dialects.nn.raising.templates import Template
 from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
 from qmlir.dialects.nn.requantize import REQUANTIZE, decompose
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.evaluation import evaluate
@@ -35,6 +37,7 @@ from qmlir.ir.provenance import (
     set_tensor_names,
     tensor_names,
 )
+from qmlir.registry import decompositions
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,50 @@ class Refusal:
     """Whether the group computes the composite, and something else stands in the way."""
 
 
+Parameters = tuple[str, bool, tuple[int, int], float, int]
+"""What one channel or block of a quantized type says: storage, sign, limits, scale and zero point."""
+
+
+def _parameters(element: Attribute) -> frozenset[Parameters | Attribute]:
+    """The parameters of a type: columns of a value have some of those of all."""
+    if not isinstance(element, UniformQuantizedType):
+        return frozenset([element])
+    head = (str(element.storage), element.is_signed, (element.storage_min, element.storage_max))
+    scales, zero_points = np.broadcast_arrays(element.scales, element.zero_points)
+    return frozenset((*head, *each) for each in zip(scales.flat, zero_points.flat, strict=True))
+
+
+def _given_types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribute]]:
+    """The operations that compute quantized values, composites as their parts, each with the types of its results.
+
+    Operations that only move values have the types of their operands.
+    """
+    for op in ops:
+        parts = Parts(op)
+        try:
+            if type(op) in decompositions() and isinstance(op, NnOp) and decompose(op, parts) is not None:
+                yield from _given_types(parts.operations)
+                continue
+        finally:
+            parts.discard()
+        if isinstance(op, NnOp) and not op.has_trait(ConstantLike) and not op.quantization_slots().shares_parameters:
+            yield from ((op, element_of(result)) for result in op.results if result.uses or len(op.results) == 1)
+
+
+def _lost_type(group: Sequence[Operation], composite: NnOp) -> str | None:
+    """The first result of the group whose quantized type no part of the composite of the same kind has."""
+    kept: dict[type[Operation], set[Parameters | Attribute]] = {}
+    for part, element in _given_types([composite]):
+        kept.setdefault(type(part), set()).update(_parameters(element))
+    for op, element in _given_types(group):
+        if kind_of(element) is Kind.QUANTIZED and not _parameters(element) <= kept.get(type(op), set()):
+            return f"no part of {composite.name} has the type {element} of {describe(op)}"
+    return None
+
+
 @dataclass(frozen=True)
 class Raised:
-    """A composite that can take the place of a group."""
+    """A composite that can take the place of a group; `of` makes it, and refuses where a type would be lost."""
 
     composite: NnOp
     before: Sequence[NnOp]
@@ -61,7 +105,35 @@ class Raised:
     """The group, each operation before its users."""
 
     after: Sequence[NnOp] = ()
-    """What makes its one result that of the group: a transpose back."""
+    """What makes its results those of the group: a transpose or reshapes."""
+
+    values: Sequence[SSAValue] = ()
+    """What takes the place of `results`."""
+
+    @staticmethod
+    def of(
+        composite: NnOp,
+        before: Sequence[NnOp],
+        results: Sequence[SSAValue | None],
+        parts: Sequence[Operation],
+        after: Sequence[NnOp] = (),
+        values: Sequence[SSAValue] | None = None,
+    ) -> "Raised | Refusal":
+        """The composite in the place of the group, or the refusal if none of its parts has the type of a removed one.
+
+        `values` take the place of `results`; without them these are the results of the last operation that is made.
+        Every composite that is raised is made here, so a rule that forgets a type can't change a number.
+        """
+        taken = [op for op in parts if not isinstance(op, ConstantOp)]
+        if (fault := _lost_type(taken, composite)) is not None:
+            return Refusal(fault, is_computed=True)
+        last = [composite, *after][-1]
+        return Raised(composite, before, results, parts, after, last.results if values is None else values)
+
+    @property
+    def made(self) -> Sequence[NnOp]:
+        """The new operations, in order."""
+        return [*self.before, self.composite, *self.after]
 
     def anchor(self) -> Operation | None:
         """The first of the operations that give its results: there the composite would stand."""
@@ -74,7 +146,7 @@ class Raised:
 
     def discard(self) -> None:
         """Take the composite apart: the group stays."""
-        for op in (*self.after, self.composite, *self.before):
+        for op in reversed(self.made):
             op.erase(safe_erase=False)
 
     def replace(self) -> None:
@@ -84,9 +156,8 @@ class Raised:
         block = anchor.parent
         assert block is not None
         self.composite.location = anchor.location
-        made = [*self.before, self.composite, *self.after]
-        block.insert_ops_before(made, anchor)
-        for old, new in zip(self.results, made[-1].results, strict=True):
+        block.insert_ops_before(self.made, anchor)
+        for old, new in zip(self.results, self.values, strict=True):
             if isinstance(old, OpResult) and old.op in self.parts:
                 new.name_hint = new.name_hint or old.name_hint
                 old.replace_all_uses_with(new)
@@ -465,12 +536,18 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
         slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
         parts = list(dict.fromkeys([*slices, *in_order]))
-        raised = Raised(composite, list(constants.values()), results, parts)
-        if reason is None and not _stands(raised):
-            reason = "its operands come after operations that need its results"
-        if reason is None:
+        raised = (
+            Refusal(reason, is_computed=True)
+            if reason is not None
+            else Raised.of(composite, list(constants.values()), results, parts)
+        )
+        if isinstance(raised, Refusal):
+            reason = raised.reason
+        elif _stands(raised):
             _hand_on(template, found, composite, constants, results)
             return raised
+        else:
+            reason = "its operands come after operations that need its results"
     for made in (composite, *constants.values()):
         if isinstance(made, Operation):
             made.erase(safe_erase=False)

@@ -532,20 +532,20 @@ def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
     """The composite whose last part is `root`, to take its place, by one of `RECOGNIZERS`."""
     if not isinstance(root, NnOp) or len(root.results) != 1 or not isinstance(element_of(root.results[0]), Float32Type):
         return None
-    found = recognize(root)
-    parts = None if found is None else _inside(root, found.operands)
-    if found is None or parts is None:
+    known = recognize(root)
+    parts = None if known is None else _inside(root, known.operands)
+    if known is None or parts is None:
         return None
     constants: list[ConstantOp] = []
-    operands = [*found.operands, *(_operand(each, constants) for each in found.parameters)]
-    moved = [TransposeOp(operands[0], found.order)] if found.order else []
+    operands = [*known.operands, *(_operand(each, constants) for each in known.parameters)]
+    moved = [TransposeOp(operands[0], known.order)] if known.order else []
     operands[: len(moved)] = [each.result for each in moved]
     try:
-        composite = build(found.kind, operands, found.properties)
+        composite = build(known.kind, operands, known.properties)
         composite.verify_()
     except VerifyException:
         composite = None
-    back = [TransposeOp(composite.results[0], np.argsort(found.order).tolist())] if moved and composite else []
+    back = [TransposeOp(composite.results[0], np.argsort(known.order).tolist())] if moved and composite else []
     before, made = [*constants, *moved], [*constants, *moved, *filter(None, (composite,)), *back]
     if composite is None or made[-1].results[0].type != root.results[0].type:
         for each in reversed(made):
@@ -556,4 +556,6 @@ def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
         set_origins(each, merged_origins(_needed_by(root, parts)))
     set_tensor_names(last, tensor_names(root))
     set_marks(composite, marks_on(root))
-    return Raised(composite, before, [root.results[0]], parts, back)
+    found = Raised.of(composite, before, [root.results[0]], parts, back)
+    assert isinstance(found, Raised), "all results of the group are f32"
+    return found

@@ -29,6 +29,12 @@ SPELLINGS = {
     .replace("i@, o@, f@, n@ =", "f@, n@, i@, o@ ="),
     "no bias": CELL.replace("Add (p@, b)", "Identity (p@)"),
     "a layer": CELL.replace("p@ = MatMul (x@, W) [xb@] q@ = Add (p@, b)", "q@ = Gemm (x@, W, b)"),
+    "layers": CELL.replace("p@ = MatMul (x@, W) [xb@] q@ = Add (p@, b)", "q@ = Gemm (x@, W, b)").replace(
+        "MatMul (h, R)", "Gemm (h, R)"
+    ),
+    "layers without a bias": CELL.replace(
+        "MatMul (x@, W) [xb@] q@ = Add (p@, b)", "Identity (x@) [xb@] q@ = Gemm (p@, W)"
+    ).replace("MatMul (h, R)", "Gemm (h, R)"),
 }
 NEAR = {
     "function": (
