@@ -121,7 +121,7 @@ class Restoration:
         opsets = [each.version for each in model.proto.opset_import if each.domain in ("", "ai.onnx")]
         try:
             settings = metadata.settings_of(said)
-        except (TypeError, ValueError, KeyError):
+        except DiagnosticError:
             _warn(f"{model.name}: its metadata is of no version that this compiler reads, and is ignored")
             return None
         if opsets != [settings.opset]:

@@ -15,7 +15,6 @@ out matches everything. Each field is taken from the last rule that matches and 
 slot.
 """
 
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -34,6 +33,7 @@ from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse
 from qmlir.quantization.facts import FACTS
 from qmlir.quantization.recipe_text import EFFORT, RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
+from qmlir.text.toml import parse_toml
 
 _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,
@@ -353,10 +353,7 @@ def effort_in(source: RecipeSource) -> int | None:
 def _content(recipe: RecipeText) -> dict[str, Any]:
     """What a recipe holds. Raises `DiagnosticError` where that is no recipe."""
     path = recipe.name
-    try:
-        content = tomllib.loads(recipe.text)
-    except (ValueError, RecursionError) as error:
-        raise text_error(f"'{path}' is not TOML: {error}") from error
+    content = parse_toml(recipe.text, f"'{path}'")
     for key in content:
         if key not in _TOP:
             near = nearest_name(key, _TOP)

@@ -1,14 +1,14 @@
 """Recipes as text, TOML: of a file, of tables in Python, and rules added to one."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias, cast
 
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
-from qmlir.text.toml import toml_value
+from qmlir.text.toml import parse_toml, toml_value
 
 RuleTable: TypeAlias = Mapping[str, Any]
 """A rule as a recipe has it."""
@@ -61,8 +61,8 @@ def table_text(table: RuleTable) -> str:
 def effort_text(recipe: RecipeText) -> str:
     """The line of a recipe that names an effort, empty where none does; it stands before all rules."""
     try:
-        effort = tomllib.loads(recipe.text).get(EFFORT)
-    except (ValueError, RecursionError):
+        effort = parse_toml(recipe.text, "the recipe").get(EFFORT)
+    except DiagnosticError:
         return ""
     return "" if effort is None else f"{EFFORT} = {toml_value(effort)}"
 
@@ -75,9 +75,11 @@ def rules_text(recipe: RecipeText) -> str:
     """
     text = recipe.text.strip()
     try:
-        tables: Any = tomllib.loads(text).get("rule", [])
-        if tomllib.loads(f"{_HEAD}\n{text}") == {"rule": [{}, *tables]}:
+        tables: Any = parse_toml(text, "the recipe").get("rule", [])
+        if parse_toml(f"{_HEAD}\n{text}", "the recipe") == {"rule": [{}, *tables]}:
             return text
-    except (ValueError, TypeError, RecursionError):
+    except (DiagnosticError, TypeError):
+        return text
+    if not all(isinstance(table, Mapping) for table in tables):
         return text
     return "\n\n".join(map(table_text, cast(Sequence[RuleTable], tables)))

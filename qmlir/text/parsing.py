@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -46,10 +47,13 @@ from qmlir.ir.foreign import faults_from_outside
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.files import mistaken_for
-from qmlir.text.places import LineTable, check_strings
+from qmlir.text.places import LineTable, check_strings, metadata_position
+from qmlir.text.resources import is_blob, resource_key
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
 STDIN = "<stdin>"
+
+_ReadT = TypeVar("_ReadT")
 
 _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
@@ -99,6 +103,7 @@ class ModuleParser(Parser):
         self._locations: dict[str, LocationAttr | None] = {}
         self._array_element: AnyFloat | None = None
         self._first_uses: dict[str, int] = {}
+        self._resources: dict[str, str] | None = None
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         # Upstream MLIR reads a text without operations as an empty module.
@@ -113,6 +118,13 @@ class ModuleParser(Parser):
                 raise
             places = [(name, self._lines.place(self._first_uses[name])) for name in self.forward_ssa_references]
             raise together([text_error(f"value %{name} is used but not defined", at) for name, at in places]) from error
+
+    def parse_lone_attribute(self) -> Attribute:
+        """The attribute or type that is the whole text."""
+        found = self.parse_attribute()
+        if self._current_token.kind is not MLIRTokenKind.EOF:
+            self.raise_error("expected the end of the text")
+        return found
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
         name, start = operand.operand_name, operand.span.start
@@ -232,6 +244,52 @@ class ModuleParser(Parser):
         found: Any = super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
         self._within(lambda: self._growth.use(found, self._depth), start)
         return found
+
+    def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
+        # xDSL keeps the resources of all texts in one table, and renames a key that it has seen before, but not in the
+        # metadata that follows: the bytes are lost. Here a handle is resolved by the metadata of its own text.
+        key = self.parse_identifier(" for resource handle")
+        if self._resources is None:
+            self._resources, start = {}, self.pos
+            if (position := metadata_position(self.lexer.input.content)) is not None:
+                self._resume_from(position)
+                self._parse_file_metadata_dictionary()
+                self._resume_from(start)
+        return resource_key(interface, key, self._resources.get(key, ""))
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        start = self.pos
+        if self._resources is None:
+            self._resources = {}
+        for name, dialect, key, blob in self._metadata_entries():
+            if (name, dialect) != ("dialect_resources", "builtin"):
+                self.raise_error(f"'{name}' of '{dialect}' cannot be kept; only resources of 'builtin' can", start)
+            if not is_blob(blob):
+                self.raise_error(
+                    f"the resource '{key}' must be \"0x…\" with at least 4 bytes of hexadecimal digits", start
+                )
+            self._resources[key] = blob
+
+    def _metadata_entries(self) -> list[tuple[str, str, str, str]]:
+        """The entries of `{-# name: { dialect: { key: "blob" } } #-}`, one by one."""
+
+        def resource(name: str, dialect: str) -> tuple[str, str, str, str]:
+            key = self.parse_identifier(" for resource handle")
+            self.parse_punctuation(":")
+            return name, dialect, key, self.parse_str_literal()
+
+        def group(name: str) -> list[tuple[str, str, str, str]]:
+            dialect = self.parse_identifier(" for a dialect")
+            self.parse_punctuation(":")
+            return self.parse_comma_separated_list(self.Delimiter.BRACES, lambda: resource(name, dialect))
+
+        def section() -> list[list[tuple[str, str, str, str]]]:
+            name = self.parse_identifier(" for a kind of metadata")
+            self.parse_punctuation(":")
+            return self.parse_comma_separated_list(self.Delimiter.BRACES, lambda: group(name))
+
+        sections = self.parse_comma_separated_list(self.Delimiter.METADATA_TOKEN, section)
+        return [entry for groups in sections for entries in groups for entry in entries]
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
         start = self.pos
@@ -445,6 +503,26 @@ def parse_module(
     text is a `DiagnosticError` with file, line and column.
     """
     lines = LineTable(source, filename, line_offset)
+    return _read(source, lines, lambda: parser(ctx, source, lines, directory), lambda made: made.parse_module())
+
+
+def parse_attribute(ctx: Context, source: str, name: str) -> Attribute:
+    """Parse a text that holds one attribute or type; messages call it `name`.
+
+    The checks are those of a module. Raises `DiagnosticError`, also if more text follows.
+    """
+    lines = LineTable(source, name, 0)
+    return _read(source, lines, lambda: ModuleParser(ctx, source, lines, None), ModuleParser.parse_lone_attribute)
+
+
+def _read(
+    source: str, lines: LineTable, make: Callable[[], ModuleParser], read: Callable[[ModuleParser], _ReadT]
+) -> _ReadT:
+    """Make a parser of `source` and read with it: every fault of the text becomes a `DiagnosticError` with its place.
+
+    Strings are checked before the lexer of xDSL sees them: its pattern for a string takes time that doubles with each
+    character if the end is missing.
+    """
     check_strings(source, lines)
     made = None
 
@@ -454,8 +532,8 @@ def parse_module(
 
     try:
         with paused_collection(), faults_from_outside(fault_from_outside):
-            made = parser(ctx, source, lines, directory)
-            return made.parse_module()
+            made = make()
+            return read(made)
     except DiagnosticError:
         raise
     except ParseError as error:

@@ -7,7 +7,7 @@ from qmlir.ir.diagnostics import SourceLocation, text_error
 
 _PLAIN = r'[^"\\\n\v\f]*'
 _ESCAPE = r'\\(?:["nt\\]|[0-9A-Fa-f]{2})'
-_COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<end>"?)')
+_COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<end>"?)|(?P<metadata>{{-#)')
 
 
 class LineTable:
@@ -35,3 +35,8 @@ def check_strings(source: str, lines: LineTable) -> None:
     for found in _COMMENT_OR_STRING.finditer(source):
         if found[0].startswith('"') and not found["end"]:
             raise text_error("a string literal has no end, or an unknown escape", lines.place(found.start()))
+
+
+def metadata_position(source: str) -> int | None:
+    """Where the file metadata of a text, `{-# … #-}`, begins; `None` if it has none. Strings are checked before."""
+    return next((found.start() for found in _COMMENT_OR_STRING.finditer(source) if found["metadata"]), None)

@@ -6,9 +6,7 @@ from enum import StrEnum
 from io import StringIO
 from pathlib import Path
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-)
+from xdsl.dialects.builtin import AnyFloat, Builtin
 from xdsl.ir import Attribute, BuiltinAttribute, Operation, TypeAttribute
 from xdsl.printer import Printer
 
@@ -150,9 +148,10 @@ class ModulePrinter(Printer):
         self.print_attribute(attribute.get_type())
 
     def module_text(self, op: Operation) -> str:
-        """The definitions of the aliases of `op`, then its text, ending in a newline."""
+        """The definitions of the aliases of `op`, its text and the resources that it names, ending in a newline."""
         assert isinstance(self.stream, StringIO)
         self.print_op(op)
+        self.print_metadata([Builtin])
         definitions = "".join(self.definitions)
         return f"{definitions}{self.stream.getvalue()}\n"
 

@@ -1,11 +1,64 @@
-"""Values as TOML, which the standard library reads and does not write."""
+"""TOML: read within limits, and written, which the standard library doesn't do."""
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from qmlir.ir.diagnostics import text_error
+from qmlir.text.data import LimitError, check_nesting
+
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+_MOST_PARTS = 16
+"""Parts of a dotted key: tomllib takes time and memory that grow with their square."""
+
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_LEXEME = re.compile(
+    r"#[^\n]*+"
+    r'|"""(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:""")?'
+    r"|'''(?:[^']|'(?!''))*+(?:''')?"
+    rf"|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_PARTS},}}+)"
+    rf"|{_PART}"
+)
+"""What may hold dots, from left to right: comments, strings of several lines, keys that are too long, other parts."""
+
+_LARGEST = 1 << 63
+"""TOML has integers of 64 bits; tomllib reads longer ones, which Python may refuse to print."""
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML text, which messages call `name`.
+
+    Raises `DiagnosticError` for text that is not TOML, for a dotted key of more than 16 parts, for data that is nested
+    more than 64 levels deep, and for integers of more than 64 bits.
+    """
+    try:
+        if any(found["key"] for found in _LEXEME.finditer(text)):
+            raise LimitError(f"a dotted key has more than {_MOST_PARTS} parts")
+        content = tomllib.loads(text)
+        check_nesting(content)
+        _check_integers(content)
+    except RecursionError as error:
+        raise text_error(f"{name} is not TOML: it is nested too deeply") from error
+    except (LimitError, tomllib.TOMLDecodeError) as error:
+        raise text_error(f"{name} is not TOML: {error}") from error
+    except ValueError as error:  # of `int`, whose message is about Python
+        raise text_error(f"{name} is not TOML: a number has too many digits") from error
+    return content
+
+
+def _check_integers(content: dict[str, Any]) -> None:
+    pending: list[Any] = [content]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, dict):
+            pending += cast(dict[str, Any], found).values()
+        elif isinstance(found, list):
+            pending += cast(list[Any], found)
+        elif isinstance(found, int) and not -_LARGEST <= found < _LARGEST:
+            raise LimitError("an integer has more than 64 bits")
 
 
 def toml_value(value: object) -> str:

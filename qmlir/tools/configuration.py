@@ -20,7 +20,6 @@ says how to quantize (`BESIDE`), and names nothing outside of its folder.
 import argparse
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -30,7 +29,7 @@ from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.text.files import read_regular
-from qmlir.text.toml import toml_value
+from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.weights import write_atomically
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
@@ -191,15 +190,16 @@ def _read(source: Source, commands: Iterable[str]) -> Mapping[str, Mapping[str, 
     """The tables of a file; none where the file is missing and was not named. Raises `DiagnosticError`."""
     path, is_named = source.path, source.trust is Trust.NAMED
     try:
-        content = tomllib.loads((path.read_bytes() if is_named else read_regular(path)).decode())
+        text = (path.read_bytes() if is_named else read_regular(path)).decode()
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_named:
             raise text_error(f"cannot read '{path}': {error.strerror}") from error
         return {}
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise text_error(f"'{path}' is not TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise text_error(f"'{path}' is not TOML: byte {error.start} is not UTF-8 text") from error
+    content = parse_toml(text, f"'{path}'")
     known = [COMMON, *commands]
     for name, table in content.items():
         if name not in known:

@@ -14,14 +14,13 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import ParseError, VerifyException
 
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.emission import ExportForm, Settings
-from qmlir.text.parsing import ModuleParser
-from qmlir.text.places import LineTable
+from qmlir.text.data import parse_data
+from qmlir.text.parsing import parse_attribute
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights
 
 PREFIX = "qmlir."
@@ -68,12 +67,17 @@ def header(settings: Settings) -> str:
 
 
 def settings_of(text: str) -> Settings:
-    """The settings in a value of `qmlir.export`. Raises `ValueError`, `TypeError` or `KeyError` for any other text."""
-    said: dict[str, Any] = dict(json.loads(text))
-    if said.pop("version") != VERSION:
-        raise ValueError("another version")
-    said["form"] = ExportForm(said["form"])
-    return Settings(**said)
+    """The settings in a value of `qmlir.export`. Raises `DiagnosticError` for any other text."""
+    data = parse_data(text, f"'{EXPORT}'")
+    data["version"].integer(VERSION, VERSION)
+    exact = data.get("exact")
+    return Settings(
+        ExportForm(data["form"].text(list(ExportForm))),
+        data["opset"].integer(1),
+        None if exact is None else exact.boolean(),
+        data["functions"].boolean(),
+        data["signed"].boolean(),
+    )
 
 
 def attribute_text(attribute: Attribute) -> str:
@@ -98,14 +102,10 @@ class Reader:
     def attribute(self, text: str) -> Attribute:
         """The attribute of a text. Raises `UnreadableError`."""
         if text not in self._known:
-            parser = ModuleParser(self.ctx, text, LineTable(text, "metadata", 0), None)
             try:
-                found = parser.parse_attribute()
-                if parser.pos != len(text.rstrip()):
-                    raise UnreadableError(f"something follows after '{text[: parser.pos]}'")
-            except (ParseError, VerifyException, DiagnosticError, ValueError, KeyError) as error:
-                raise UnreadableError(" ".join(str(error).split())[:200]) from error
-            self._known[text] = found
+                self._known[text] = parse_attribute(self.ctx, text, "metadata")
+            except DiagnosticError as error:
+                raise UnreadableError(" ".join(error.diagnostic.message.split())[:200]) from error
         return self._known[text]
 
     def dictionary(self, text: str) -> dict[str, Attribute]:
@@ -119,12 +119,9 @@ class Reader:
     def names(text: str) -> list[str]:
         """A list of names of tensors."""
         try:
-            found = json.loads(text)
-        except ValueError as error:
-            raise UnreadableError(f"a list of names is expected, found {text[:80]}") from error
-        if not isinstance(found, list) or not all(isinstance(each, str) for each in cast(list[Any], found)):
-            raise UnreadableError(f"a list of names is expected, found {text[:80]}")
-        return cast(list[str], found)
+            return [each.text() for each in parse_data(text, "the list of names")]
+        except DiagnosticError as error:
+            raise UnreadableError(error.diagnostic.message) from error
 
 
 def entries(proto: Any) -> dict[str, str]:

@@ -6,6 +6,8 @@ Files are named by what decides how fast loops are: instruction set, threads, pr
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,7 +16,7 @@ from pathlib import Path
 import llvmlite
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, is_private
+from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, check_directory, is_private
 from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
@@ -38,6 +40,9 @@ def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
     """The store at `path`; empty, with a call of `on_trouble`, where it is not the user's own or damaged."""
     nothing = Tuning({})
     try:
+        if path.parent.parent.is_symlink():
+            on_trouble(f"'{path.parent.parent}' is a link: its schedules are left out")
+            return nothing
         for each in (path.parent, path):
             if not is_private(each):
                 on_trouble(f"'{each}' can be read or written by others, or belongs to them: its schedules are left out")
@@ -59,10 +64,12 @@ def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
 def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
     """Write what is kept at `path`, whole or not at all, for the user alone. Raises `DiagnosticError`."""
     try:
-        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_directory(path.parent.parent)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not is_private(path.parent):
             raise text_error(f"cannot keep tuned schedules in '{path.parent}': others can read or write it")
+        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            raise text_error(f"cannot keep tuned schedules in '{path}': it is a link, or no regular file")
         if not path.exists():
             path.touch(mode=0o600)  # the mode of what is there is kept
         path.chmod(0o600)

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,12 +167,14 @@ def test_a_folder_of_another_user_is_no_cache(directory: Path, monkeypatch: pyte
 def test_what_cannot_be_taken_away_is_refused_before_anything_is_built(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = cache.entry(KEY, Builder(), _no_trouble).folder
-    _edit(folder)
-    monkeypatch.setattr(cache, "_remove", lambda folder: None)
+    directory.mkdir(mode=0o700, parents=True)
+    monkeypatch.setattr(cache, "_MOST_PLACES", 2)
+    for name in (KEY, f"{KEY}-1"):
+        (directory / name).write_text("mine")
     build, told = Builder(), list[str]()
     assert not cache.entry(KEY, build, told.append).is_kept
     assert (build.count, len(told)) == (1, 1)
+    assert "another file has the name" in told[0]
 
 
 @pytest.mark.parametrize("place", ["file", "below a file", "pipe"])
@@ -196,7 +198,7 @@ def test_no_space_left(directory: Path) -> None:
 
     def build(folder: Path) -> None:
         (folder / "kernels.py").write_text("half")
-        if folder.parent == directory:
+        if folder.parent.parent == directory:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     told = list[str]()
@@ -254,7 +256,7 @@ def test_a_process_counts_the_bytes_of_an_entry_once(directory: Path, monkeypatc
     """Who makes many programs would otherwise look through the files of all of them for each one more."""
     looked, files_of = Counter[str](), cache._files  # pyright: ignore[reportPrivateUsage]
 
-    def files(folder: Path) -> Iterator[Path]:
+    def files(folder: Path) -> dict[str, Path]:
         looked[folder.name] += 1
         return files_of(folder)
 
@@ -274,11 +276,80 @@ def test_an_entry_above_the_limit_is_kept_alone(directory: Path, monkeypatch: py
 def test_what_a_killed_process_left_goes_after_a_day(directory: Path) -> None:
     directory.mkdir(parents=True)
     old, new = directory / "building-old", directory / "building-new"
-    for folder in (old, new):
-        folder.mkdir()
-    os.utime(old, (time.time() - 2 * 24 * 3600,) * 2)
+    unmarked, open_to_others = directory / "building-mine", directory / "building-open"
+    for folder in (old, new, unmarked, open_to_others):
+        (folder / "entry" / "runtime").mkdir(parents=True)
+        folder.chmod(0o755 if folder == open_to_others else 0o700)
+        if folder != unmarked:
+            (folder / "building.json").write_text("{}")
+    for folder in (old, unmarked, open_to_others):
+        os.utime(folder, (time.time() - 2 * 24 * 3600,) * 2)
     cache.entry(KEY, Builder(), _no_trouble)
-    assert sorted(path.name for path in directory.iterdir()) == [KEY, "building-new"]
+    assert sorted(path.name for path in directory.iterdir()) == [KEY, "building-mine", "building-new", "building-open"]
+
+
+def _manifest_of(folder: Path, key: str, *names: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / cache.MANIFEST).write_text(json.dumps({"key": key, "files": dict.fromkeys(names, "0" * 64)}))
+
+
+def _snapshot(folder: Path) -> dict[str, str]:
+    """Everything below a folder: the content of files, the target of links."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        found[name] = os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else "folder"
+    return found
+
+
+def test_other_files_in_its_folder_are_never_touched(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever they are called and hold: a folder in use may be the cache, and somebody may have prepared it."""
+    monkeypatch.setenv(cache.SIZE_VARIABLE, "0")
+    hexadecimal = "ab" * 32
+    outside = directory.parent / "outside"
+    outside.mkdir(parents=True)
+    (outside / "thesis.tex").write_text("years of work")
+    (directory / ".git").mkdir(parents=True)
+    (directory / ".git" / "HEAD").write_text("ref")
+    (directory / "note.txt").write_text("note")
+    (directory / hexadecimal).mkdir()
+    (directory / hexadecimal / "photo.jpg").write_text("photo")
+    (directory / ("cd" * 32)).symlink_to(outside)
+    (directory / "building-link").symlink_to(outside)
+    (directory / KEY).symlink_to(outside)
+    _manifest_of(directory / "other", "another key", "manifest.json")
+    _manifest_of(directory / "up", "up", "../note.txt", "../.git/HEAD", str(outside / "thesis.tex"), "..", ".", "")
+    _manifest_of(directory / "nul", "nul", "a\0b")
+    _manifest_of(directory / "bare", "bare", "photo.jpg/../../note.txt")
+    _manifest_of(directory / "listed", "listed", "inner/thesis.tex", "kernels.py")
+    (directory / "listed" / "inner").symlink_to(outside)
+    (directory / "listed" / "kernels.py").write_text("an entry that somebody prepared")
+    (directory / "listed" / "mine.txt").write_text("not listed")
+    for folder in directory.iterdir():
+        os.utime(folder, (0, 0), follow_symlinks=False)
+    before = _snapshot(directory.parent)
+    directory.chmod(0o755)
+    for key in (KEY, "ef" * 32, "up", "listed", "note.txt"):
+        assert cache.entry(key, Builder(), _no_trouble).is_kept
+    after = _snapshot(directory.parent)
+    removed = {f"cache/listed/{name}" for name in ("kernels.py", cache.MANIFEST)}
+    assert {name: after.get(name) for name in before.keys() - removed} == {
+        name: content for name, content in before.items() if name not in removed
+    }
+    assert cache.size_used() == sum(
+        path.stat().st_size for path in (directory / "note.txt-1").rglob("*") if path.name in ("kernels.py", "code.bin")
+    )
+
+
+def test_a_link_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, link = tmp_path / "folder", tmp_path / "link"
+    folder.mkdir(mode=0o700)
+    link.symlink_to(folder)
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(link))
+    told = list[str]()
+    assert not cache.entry(KEY, Builder(), told.append).is_kept
+    assert "it is a link" in told[0]
+    assert not list(folder.iterdir())
 
 
 def _build_slowly(folder: Path) -> None:

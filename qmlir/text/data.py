@@ -1,0 +1,197 @@
+"""Data from JSON files: parsed within limits, and read with the type that the reader expects.
+
+A file may come from anyone. Every access names what it expects, so that a damaged or hostile file ends in one line that
+names the file, the key, the expected type and the value found:
+
+    data = read_data(path)
+    stem = data["stem"].text()
+    samples = data["samples"].integer(low=0)
+"""
+
+import json
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NoReturn, cast
+
+from qmlir.ir.diagnostics import text_error
+from qmlir.text.files import read_regular
+
+MAX_INT64 = (1 << 63) - 1
+
+_DEEPEST = 64
+"""Lists and objects inside each other: what compares, hashes and prints them recurses."""
+
+_SHOWN = 40
+"""Characters of a value that a message shows."""
+
+
+class LimitError(ValueError):
+    """A text that is well-formed and exceeds a limit."""
+
+
+def check_nesting(value: object) -> None:
+    """Raise `LimitError` if lists and dictionaries in `value` nest deeper than the limit."""
+    pending: list[tuple[Any, int]] = [(value, 1)]
+    while pending:
+        found, depth = pending.pop()
+        if isinstance(found, dict):
+            inner: Collection[Any] = cast(dict[str, Any], found).values()
+        elif isinstance(found, list):
+            inner = cast(list[Any], found)
+        else:
+            continue
+        if depth > _DEEPEST:
+            raise LimitError(f"it is nested more than {_DEEPEST} levels deep")
+        pending += [(each, depth + 1) for each in inner if isinstance(each, (dict, list))]
+
+
+def _has_surrogates(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen = set[str]()
+        again = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise LimitError(f"the key '{again:.{_SHOWN}}' occurs twice in an object")
+    if any(map(_has_surrogates, found)):
+        raise LimitError("a key has surrogates, which no text has")
+    return found
+
+
+def _described(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str() if len(value) > _SHOWN:
+            return f"{json.dumps(value[:_SHOWN])}…"
+        case int() if value.bit_length() > 64:
+            return "a number of more than 64 bits"
+        case _:
+            return json.dumps(value)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A value of a JSON file, with its place for messages. All methods raise `DiagnosticError` for another type."""
+
+    name: str
+    """The file, as messages name it."""
+
+    value: Any
+    path: str = ""
+    """The keys that lead to the value, with dots between them."""
+
+    def wrong(self, expected: str) -> NoReturn:
+        """Raise the error that something else was expected here."""
+        key = f" '{self.path:.{_SHOWN * 3}}'" if self.path else " the content"
+        raise text_error(f"{self.name}:{key} must be {expected}, but got {_described(self.value)}")
+
+    def _at(self, key: str | int, value: Any) -> "Data":
+        return Data(self.name, value, f"{self.path}.{key}" if self.path else str(key))
+
+    def _object(self) -> dict[str, Any]:
+        value: object = self.value
+        if not isinstance(value, dict):
+            self.wrong("an object")
+        return cast(dict[str, Any], value)
+
+    def __getitem__(self, key: str) -> "Data":
+        """The value of a key that must be there."""
+        found = self._object()
+        if key not in found:
+            inside = f": '{self.path:.{_SHOWN * 3}}'" if self.path else ""
+            raise text_error(f"{self.name}{inside} has no key '{key}'")
+        return self._at(key, found[key])
+
+    def get(self, key: str) -> "Data | None":
+        """The value of a key; `None` if the key is missing or its value is null."""
+        found = self._object().get(key)
+        return None if found is None else self._at(key, found)
+
+    def entries(self) -> dict[str, "Data"]:
+        """The values of an object by key."""
+        return {key: self._at(key, value) for key, value in self._object().items()}
+
+    def __iter__(self) -> Iterator["Data"]:
+        """The elements of a list."""
+        value: object = self.value
+        if not isinstance(value, list):
+            self.wrong("a list")
+        return (self._at(place, each) for place, each in enumerate(cast(list[Any], value)))
+
+    def text(self, choices: Collection[str] | None = None) -> str:
+        """A string; one of `choices` if they are given."""
+        if not isinstance(self.value, str):
+            self.wrong("a string")
+        if _has_surrogates(self.value):
+            self.wrong("a string without surrogates")
+        if choices is not None and self.value not in choices:
+            self.wrong(f"one of {', '.join(choices)}")
+        return self.value
+
+    def integer(self, low: int = -MAX_INT64 - 1, high: int = MAX_INT64) -> int:
+        """An integer from `low` to `high`, by default of 64 bits."""
+        if type(self.value) is not int or not low <= self.value <= high:
+            limits = f" from {low} to {high}" if high < MAX_INT64 else "" if low < 0 else f" >= {low}"
+            self.wrong(f"an integer{limits}")
+        return self.value
+
+    def number(self, low: float = -math.inf, high: float = math.inf) -> float:
+        """A finite number from `low` to `high`."""
+        value: Any = self.value
+        if type(value) is int and value.bit_length() > 1000:
+            self.wrong("a finite number")
+        if type(value) not in (int, float) or not math.isfinite(value):
+            self.wrong("a finite number")
+        if not low <= value <= high:
+            self.wrong(f"a number from {low} to {high}")
+        return float(value)
+
+    def boolean(self) -> bool:
+        """A truth value."""
+        if not isinstance(self.value, bool):
+            self.wrong("true or false")
+        return self.value
+
+
+def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -> Data:
+    """The data of a JSON text, which messages call `name`.
+
+    An object must not have a key twice. Raises `DiagnosticError` for text that is not JSON, for data that is nested
+    more than 64 levels deep, and, unless `allow_nonfinite` is set, for NaN and Infinity, which JSON doesn't have.
+    """
+
+    def refuse(constant: str) -> NoReturn:
+        raise LimitError(f"{constant} is not a JSON number")
+
+    try:
+        value: object = json.loads(text, object_pairs_hook=_once, parse_constant=float if allow_nonfinite else refuse)
+        check_nesting(value)
+    except RecursionError as error:
+        raise text_error(f"{name} is not JSON: it is nested more than {_DEEPEST} levels deep") from error
+    except UnicodeDecodeError as error:
+        raise text_error(f"{name} is not JSON: byte {error.start} is not UTF-8 text") from error
+    except (LimitError, json.JSONDecodeError) as error:
+        raise text_error(f"{name} is not JSON: {error}") from error
+    except ValueError as error:  # of `int`, whose message is about Python
+        raise text_error(f"{name} is not JSON: a number has too many digits") from error
+    return Data(name, value)
+
+
+def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> Data:
+    """The data of a JSON file. Raises `DiagnosticError` if it can't be read, or isn't a regular file of JSON."""
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+    return parse_data(content, f"'{path}'", allow_nonfinite=allow_nonfinite)
