@@ -4,8 +4,10 @@ Values whose scale must be one and the same are a *group*: what is moved, a relu
 has the scale of its sums, a bias that of the sums it is added to: both have no scale of their own.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import chain, count
 
 import numpy as np
@@ -21,14 +23,21 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CeilOp
-from qmlir.dialects.nn.requantize import Accumulator, decompose, has_common_scale, quantized_type
+from qmlir.dialects.nn.requantize import (
+    ANY_SCALE,
+    Accumulator,
+    decompose,
+    has_common_scale,
+    quantized_type,
+    scales_fault,
+)
 from qmlir.dialects.nn.terms import Term
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.groups import Groups
@@ -99,6 +108,9 @@ class ScaleMethod:
     is_positive: bool = False
     """Whether the parameter stays above 0."""
 
+    keeps_powers: bool = False
+    """Whether every scale is a power of two."""
+
 
 def _steps(element: UniformQuantizedType) -> float:
     """How many steps a threshold has."""
@@ -124,12 +136,19 @@ METHODS: Mapping[str, ScaleMethod | None] = {
     ),
     "tqt": ScaleMethod(
         "log2_threshold",
-        initial=lambda element: np.log2(element.scales * _steps(element)).astype(np.float32),
+        initial=lambda element: np.log2(element.scales.astype(np.float64) * _steps(element)).astype(np.float32),
         scale=lambda element, given: power_of_two(straight_through(given.apply(CeilOp), given)) * (1 / _steps(element)),
-        frozen=lambda element, given: np.exp2(np.ceil(given)) / np.float32(_steps(element)),
+        frozen=lambda element, given: np.ldexp(np.float32(1 / _steps(element)), np.ceil(given).astype(np.int32)),
+        keeps_powers=True,
     ),
 }
 """How scales are learned, as `calib.fake_quant` calls it."""
+
+
+def check_method(scales: str) -> None:
+    """Raise `DiagnosticError` if `scales` is no method of `METHODS`."""
+    if scales not in METHODS:
+        raise text_error(f"scales are one of {', '.join(METHODS)}, found '{scales}'{nearest_name(scales, METHODS)}")
 
 
 def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
@@ -231,10 +250,56 @@ def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedPara
             begun = unrounded(op) if is_signed(op.result) else op.array
             yield LearnedParameter(names.of(op.result), begun, [op.result])
     for value, members in scale_groups(function).items() if method is not None else ():
-        element = quantized_type(value)
-        assert element is not None
         assert method is not None
-        yield LearnedParameter(names.of(value, f".{method.suffix}"), method.initial(element), members, method)
+        initial = method.initial(
+            _types(members)[0]
+        )  # members may differ in width, and `scales` reads that of the first
+        yield LearnedParameter(names.of(value, f".{method.suffix}"), initial, members, method)
+
+
+def is_chosen(name: str, only: Sequence[str]) -> bool:
+    """Return `True` if a pattern of `only` matches the parameter `name`, or if there are no patterns."""
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
+def _learned_scales(function: FuncOp, scales: str, only: Sequence[str]) -> list[LearnedParameter]:
+    return [each for each in parameters_of(function, scales) if each.method is not None and is_chosen(each.name, only)]
+
+
+def begin_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> None:
+    """Give values the scales that the initial parameters stand for: `tqt` rounds each up to a power of two."""
+    learned = _learned_scales(function, scales, only)
+    set_scales(function, {value: each.scales(each.initial) for each in learned for value in each.values})
+
+
+@contextmanager
+def marked_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> Generator[None]:
+    """Inside the `with` block, operations whose results get any scale from training are marked with `ANY_SCALE`.
+
+    An accumulator follows the scales of its factors. A method whose scales stay powers of two marks nothing.
+    """
+    method = METHODS[scales]
+    learned = [] if method is None or method.keeps_powers else _learned_scales(function, scales, only)
+    moving = {value for each in learned for value in each.values}
+    marked: list[Operation] = []
+    for op in function.walk():
+        if any(map(keeps_sums, op.results)) and not moving.isdisjoint(op.operands):
+            moving.update(op.results)
+        if not moving.isdisjoint(op.results):
+            op.attributes[ANY_SCALE] = UnitAttr()
+            marked.append(op)
+    try:
+        yield
+    finally:
+        for op in marked:
+            op.attributes.pop(ANY_SCALE, None)
+
+
+def check_modes(function: FuncOp) -> None:
+    """Raise `DiagnosticError` for an operation whose mode of requantization cannot express the scales of training."""
+    for op in function.walk():
+        if isinstance(op, NnOp) and op.requantize is not None and (fault := scales_fault(op, op.requantize.mode)):
+            raise op_error(op, fault)
 
 
 @dataclass(frozen=True)

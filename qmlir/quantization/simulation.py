@@ -2,7 +2,8 @@
 
 A value of scale `s` and zero point `z` becomes the floats `q - z`, exact, beside its scale, which is a value: it may be
 learned. The formulas are those of `qmlir.dialects.nn.interpret.quantized`, step by step, so that every integer is the
-one that the quantized module computes; only a zero may have a sign here. Rounding passes gradients on
+one that the quantized module computes; a zero may have a sign here until it is dequantized. Where the formula depends
+on which scales are the same, both are computed, and the scales of the run choose. Rounding passes gradients on
 (`calib.straight_through`), and a clip those of what lies inside after rounding: the gradient of a scale is then that of
 LSQ (Esser et al., 2020), and of the logarithm of a threshold that of TQT (Jain et al., 2019).
 
@@ -32,7 +33,16 @@ from qmlir.dialects.nn.ops.contraction import (
     WindowedContractionOp,
 )
 from qmlir.dialects.nn.ops.einsum import EinsumOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, ClipOp, ComparisonOp, MaxOp, MinOp
+from qmlir.dialects.nn.ops.elementwise import (
+    AddOp,
+    CastOp,
+    ClipOp,
+    ComparisonOp,
+    EqualOp,
+    MaxOp,
+    MinOp,
+    WhereOp,
+)
 from qmlir.dialects.nn.ops.expansion import TileOp
 from qmlir.dialects.nn.ops.normalization import RowNormOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp
@@ -74,9 +84,17 @@ def is_bias(value: SSAValue) -> bool:
 
 
 def sums_beside(value: SSAValue) -> SSAValue | None:
-    """The first sums that `value` is added to, where all its users do that."""
+    """The first sums that `value` is added to, where all its users do that, and its own scale is free to be theirs."""
     found = [sums_of(use) for use in value.uses]
-    return None if None in found else next(iter(found), None)
+    return None if None in found or not _is_cast(value) else next(iter(found), None)
+
+
+def _is_cast(value: SSAValue) -> bool:
+    """Return `True` for a constant or a value that was quantized, which may have been moved, and not computed with."""
+    op = value.owner
+    if isinstance(op, NnOp) and op.quantization_slots().shares_parameters:
+        return any(map(_is_cast, op.operands))
+    return isinstance(op, ConstantOp | QuantizeCastOp)
 
 
 def sums_of(use: Use) -> SSAValue | None:
@@ -132,8 +150,8 @@ class Simulated:
         return beside(Term(at, self.scale), self.element, len(shape_of(self.integers)))
 
     def real(self, at: Site) -> Term:
-        """What the values stand for, as `quant.dcast` computes it."""
-        return self.beside(at) * self.floats(at, f32)
+        """What the values stand for, as `quant.dcast` computes it: an integer 0 has no sign, a float may have one."""
+        return self.beside(at) * (self.floats(at, f32) + 0.0)
 
     def stored(self, at: Site) -> Term:
         """The integers that memory holds, with the zero point."""
@@ -214,6 +232,12 @@ def _saturated(term: Term, element: UniformQuantizedType) -> Term:
     limits = [Term(term.at, term.at.constant(each.flat[0] if is_one else each, term.value)) for each in (low, high)]
     least, most = limits if is_one else [beside(each, element, rank) for each in limits]
     return term.apply(MaxOp, least).apply(MinOp, most)
+
+
+def _chosen(left: Term, right: Term, equal: Term, other: Term) -> Term:
+    """`equal` where `left` and `right` are the same number, `other` elsewhere."""
+    is_equal = left.at.add(EqualOp, left.value, right.value).result
+    return Term(left.at, left.at.add(WhereOp, is_equal, equal.value, other.value).result)
 
 
 def _summed_axes(at: Site, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
@@ -361,7 +385,10 @@ class Simulation:
         elif op.accumulator is None:
             self._through_reals(at, op, f32)
         elif op.accumulator is Accumulator.COMMON and not self._is_common(op):
-            self._through_reals(at, op, f64 if mode is Mode.SHIFT else f32, ties)
+            if mode is Mode.SHIFT:
+                self._through_reals(at, op, f64, ties)
+            else:
+                self._by_scales(at, op)
         else:
             self._rescale(op, self._sums(at, op), mode, ties)
 
@@ -403,6 +430,19 @@ class Simulation:
                 raise at.error("moves slices that have parameters of their own, which training does not follow")
             self._keep(old, Term(at, new), first.scale)
 
+    def _by_scales(self, at: Site, op: NnOp) -> None:
+        """A sum, difference or extremum of two operands: of integers if both have the same scale in a run."""
+        known = [self.found[value] for value in op.operands]
+        self._through_reals(at, op, f32)
+        if any(each.element.granularity is not Granularity.TENSOR for each in known):
+            return
+        result = op.results[0]
+        by_reals = self.found[result]
+        self._rescale(op, self._sums(at, op), Mode.F32, Ties.EVEN)
+        left, right = (Term(at, each.scale) for each in known)
+        chosen = _chosen(left, right, Term(at, self.found[result].integers), Term(at, by_reals.integers))
+        self._keep(result, chosen, by_reals.scale)
+
     def _through_reals(self, at: Site, op: NnOp, element: Attribute, ties: Ties = Ties.EVEN) -> None:
         operands: list[SSAValue | None] = []
         for value in op.operands:
@@ -417,15 +457,17 @@ class Simulation:
         for old, new in zip(op.results, made.results, strict=True):
             if quantized_type(old) is None:
                 continue
-            real = Term(at, new)
-            scale = as_type(self._own_scale(at, old), element)
             kind = quantized_type(old)
             assert kind is not None
-            self._keep(old, _saturated(rounded(real / scale, ties), kind))
+            held = self.scales.get(old)
+            if held is None:  # an accumulator of sums whose scales are no longer the same: it has that of the first
+                held = next(self.found[value].scale for value in op.operands if keeps_sums(value))
+            scale = as_type(beside(Term(at, held), kind, len(shape_of(old))), element)
+            self._keep(old, _saturated(rounded(Term(at, new) / scale, ties), kind), held)
 
     def _is_common(self, op: NnOp) -> bool:
         # A bias has the scale of all sums that it is added to; those of the steps of a recurrent layer are many values.
-        if any(is_bias(value) and not keeps_sums(value) for value in op.operands):
+        if any(map(is_bias, op.operands)):
             return True
         scales = {self.found[value].scale for value in op.operands if value in self.found}
         return len(scales) == 1
@@ -573,6 +615,9 @@ class Simulation:
         if scale.value is not target.value:  # a multiplier of 1 keeps the integers
             multiplier, kind = scale / target, f64 if mode is Mode.SHIFT else f32
             integers = rounded(as_type(sums, kind) * as_type(multiplier, kind), ties)
+            if mode is Mode.F32 and element.bits > 16:  # equal scales keep integers that f32 does not hold
+                one = Term(at, at.constant(1.0, multiplier.value))
+                integers = _chosen(multiplier, one, as_type(sums, f64), as_type(integers, f64))
         integers = _saturated(integers, element)
         if isinstance(op, ClipOp):
             integers = self._between(op, integers)

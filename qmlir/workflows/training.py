@@ -15,11 +15,15 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import inputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import CLEAN
+from qmlir.pipelines import CLEAN, STORE
 from qmlir.quantization.learned import (
     METHODS,
     LearnedWeight,
+    begin_scales,
+    check_method,
+    check_modes,
     float_constants,
+    marked_scales,
     open_parts,
     parameters_of,
     set_parameters,
@@ -70,7 +74,9 @@ class Trainable(Readable):
         set_parameters(function_of(frozen, ENTRY), found, self._scales)
         for op in frozen.walk():
             op.attributes.pop(TRAINABLE, None)
-        self._run(frozen, "propagate", "raise", "rescale", "store")
+        # Nothing is decided here: what was trained is this arithmetic, whatever scales it found.
+        run_pipeline(frozen, STORE)
+        self._run(frozen, "raise", "store")
         return frozen
 
     def watched(self) -> "Trainable":
@@ -179,6 +185,7 @@ def trainable(
     """
     if settings.get("short_sums"):
         raise text_error("short sums are a matter of rounding: training does not keep them, and takes no short_sums")
+    check_method(scales)
     run = stages_of(settings, module, is_trained=True)
     quantized = module.clone()
     is_quantized = computes_quantized(module)
@@ -187,7 +194,6 @@ def trainable(
         raise text_error(f"the model is quantized: training goes on at its own types, and takes no {given}")
     if is_quantized:
         float_constants(function_of(quantized, ENTRY))
-        run(quantized, "rescale")
     else:
         if (data is None) == (profiled is None):
             raise text_error("trainable takes samples or a profile, one of them: training begins with their ranges")
@@ -195,13 +201,20 @@ def trainable(
         if data is not None:
             profiled = profile(quantized, preprocessed(data, preprocess))
         run(quantized, "profile", "mask", "balance", taken=profiled)
-        run(quantized, "decide", "propagate", "rescale")
-    open_parts(function_of(quantized, ENTRY))
+        run(quantized, "decide", "propagate")
+    function = function_of(quantized, ENTRY)
+    open_parts(function)
     patterns = ",".join(f'"{pattern}"' for pattern in only)
     simulate = f"quant-simulate{{scales={scales}{f' only={patterns}' if patterns else ''}}}"
+    begin_scales(function, scales, only)
+    with marked_scales(function, scales, only):
+        if is_quantized:  # its operations say how they rescale
+            check_modes(function)
+        else:
+            run(quantized, "rescale")
     simulated = _simulated(quantized, simulate)
     inputs = {port.name for port in inputs_of(function_of(simulated, ENTRY))}
-    known = [each for each in parameters_of(function_of(quantized, ENTRY), scales) if each.name in inputs]
+    known = [each for each in parameters_of(function, scales) if each.name in inputs]
     begun = {each.name: each.initial for each in known}
     learned = frozenset(each.name for each in known if each.method is not None)
     return Trainable(simulated, begun, learned, quantized, simulate, scales, run)

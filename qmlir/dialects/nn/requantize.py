@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DictionaryAttr, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -193,8 +193,25 @@ def verify_requantization(op: Requantizing) -> None:
         _verify_mode(op, attribute.mode)
 
 
+ANY_SCALE = "quant.any_scale"
+"""On an operation while modes are chosen: training may give its results any scale."""
+
+
+def scales_fault(op: Operation, mode: Mode) -> str | None:
+    """The reason why `mode` cannot express the scales that training may find for `op`; `None` if it can."""
+    giving = [op, *(value.op for value in op.operands if isinstance(value, OpResult))]
+    if mode is not Mode.SHIFT or not any(ANY_SCALE in each.attributes for each in giving):
+        return None
+    return (
+        f"cannot requantize by {mode}: training learns its scales, which need not stay powers of two; "
+        'pass scales="tqt", or requantize="f32"'
+    )
+
+
 def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
     """Let `op` rescale by `mode`, a shift with `ties`; why that cannot be, `None` where it can."""
+    if (fault := scales_fault(op, mode)) is not None:
+        return fault
     has_integers = op.components is not None or requantizes(op)
     attribute = RequantizeAttr.of(mode, ties if mode is Mode.SHIFT else None)
     op.requantize = None if mode is Mode.F32 or not has_integers else attribute

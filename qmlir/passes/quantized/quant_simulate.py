@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import ClassVar
 
 import numpy as np
@@ -18,11 +17,19 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.diagnostics import nearest_name, op_error
+from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.signature import NAME
 from qmlir.ir.statistics import count
-from qmlir.quantization.learned import FIXED, METHODS, LearnedParameter, open_parts, parameters_of, scale_groups
+from qmlir.quantization.learned import (
+    FIXED,
+    LearnedParameter,
+    check_method,
+    is_chosen,
+    open_parts,
+    parameters_of,
+    scale_groups,
+)
 from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.simulation import Simulation
 from qmlir.specialization.inputs import function_of
@@ -41,9 +48,8 @@ class _Arguments:
 
     def take(self, parameter: LearnedParameter) -> SSAValue | None:
         """An argument for `parameter`, where a pattern of those that were given wants it; all do where none was."""
-        wanting = {pattern for pattern in self.only if fnmatchcase(parameter.name, pattern)}
-        self.unused -= wanting
-        return self._add(parameter.name, parameter.initial) if wanting or not self.only else None
+        self.unused -= {pattern for pattern in self.only if is_chosen(parameter.name, [pattern])}
+        return self._add(parameter.name, parameter.initial) if is_chosen(parameter.name, self.only) else None
 
     def _add(self, name: str, initial: Array) -> SSAValue:
         """An argument for the array `initial`."""
@@ -95,8 +101,10 @@ class QuantSimulate(ModulePass):
       %1 = nn.round %0 : tensor<2xf32> {origin = "in"}
       %2 = calib.straight_through %1 for %0 {origin = "in"} : tensor<2xf32>
       %3 = nn.clip %2 {minimum = -125.0, maximum = 130.0} : tensor<2xf32> {origin = "in"}
-      %4 = nn.mul %in.scale, %3 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
-      func.return %4 : tensor<2xf32>
+      %4 = nn.constant dense<0.000000e+00> : tensor<f32>
+      %5 = nn.add %3, %4 : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+      %6 = nn.mul %in.scale, %5 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+      func.return %6 : tensor<2xf32>
     }
     ```
     """
@@ -110,9 +118,7 @@ class QuantSimulate(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = function_of(op, self.function)
-        if self.scales not in METHODS:
-            near = nearest_name(self.scales, list(METHODS))
-            raise op_error(function, f"scales are one of {', '.join(METHODS)}, found '{self.scales}'{near}")
+        check_method(self.scales)
         for argument in function.body.block.args:
             if quantized_type(argument) is not None:
                 raise op_error(function, f"takes {argument.type}: training begins at inputs of floats")

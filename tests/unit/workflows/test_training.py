@@ -1,6 +1,6 @@
 """What is trained computes the integers of the module that it becomes, whatever training finds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,8 +147,102 @@ def test_every_integer_is_that_of_the_frozen_module(
         for feeds in data[:2]:
             wanted = qmlir.interpret(frozen, feeds)
             for module in (trained.module, _on_integers(trained)):
-                found = qmlir.interpret(module, {**feeds, **parameters})
-                assert all(np.array_equal(found[name], array) for name, array in wanted.items())  # but for signs of 0
+                _check_bits(qmlir.interpret(module, {**feeds, **parameters}), wanted)
+
+
+def _check_bits(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> None:
+    """All results are the same, signs of zeros included."""
+    for name, array in wanted.items():
+        assert found[name].dtype == array.dtype, name
+        assert found[name].tobytes() == array.tobytes(), (
+            f"{name}: {np.count_nonzero(found[name] != array)} of {array.size} differ"
+        )
+
+
+SCHEMES = ("asymmetric", "symmetric", "asymmetric_pow2", "symmetric_pow2")
+
+
+def _drawn(random: np.random.Generator) -> dict[str, Any]:
+    """Settings of any kind, those that say nothing left out."""
+    choices: dict[str, Sequence[str]] = {
+        "scheme": SCHEMES,
+        "weight_scheme": SCHEMES,
+        "weights": ("i4", "i8", "i8", "i16", "binary"),
+        "activations": ("u4", "i8", "u8", "u8", "i16", "u16"),
+        "granularity": ("tensor", "channel", "channel", "block:4"),
+        "requantize": ("", "", "", "f32", "shift:even", "shift:up"),
+        "accumulator": ("", "", "i16", "i32"),
+        "scales": ("fixed", "lsq", "lsq", "tqt", "tqt"),
+    }
+    found: dict[str, Any] = {name: str(random.choice(list(each))) for name, each in choices.items()}
+    if random.random() < 0.2:
+        found["only"] = ["c*"]
+    if random.random() < 0.2:
+        found["recipe"] = {"rule": [{"node": "MatMul0", "scheme": str(random.choice(SCHEMES[:2]))}]}
+    return {name: value for name, value in found.items() if value}
+
+
+def _small(random: np.random.Generator) -> tuple[Net, str]:
+    """Rows through two layers, a sum of a value and a layer, a clip, a mean, a product, gates and zeros."""
+    net = Net()
+
+    def weight(*shape: int) -> str:
+        return net.constant((random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32))
+
+    x = net.input(random.standard_normal((6, 8)).astype(np.float32))
+    hidden = net.node("Relu", net.node("MatMul", x, weight(8, 8)))
+    total = net.node("Add", net.node("Gemm", hidden, weight(8, 8), weight(8)), net.node("MatMul", x, weight(8, 8)))
+    gated = net.node("Mul", total, net.node("Sigmoid", total))
+    mixed = net.node("Max", net.node("Sub", gated, hidden), net.node("Neg", hidden))
+    mean = net.node("ReduceMean", mixed, net.constant(np.array([0])), keepdims=1)
+    return net, net.node("MatMul", net.node("Add", mixed, mean), weight(8, 3))
+
+
+def _check_frozen(seed: int) -> None:
+    random = np.random.default_rng([19, seed])
+    net, output = _small(random)
+    settings = _drawn(random)
+    try:
+        trained = qmlir.trainable(qmlir.load(net.model(output)), [net.feeds], **settings).watched()
+    except DiagnosticError as error:  # before training begins, and never after it
+        if "requantize" in settings and "cannot requantize by shift" in str(error):
+            return
+        raise
+    alike = {  # scales that were apart and meet: the frozen module adds their integers
+        name: np.full_like(array, 0.0625 if name in trained.positive else -1.0)
+        for name, array in trained.parameters.items()
+        if name in trained.learned_scales
+    }
+    for parameters in ({}, _moved(trained, random), alike):
+        frozen = trained.freeze(parameters)
+        given = {**net.feeds, **trained.parameters, **parameters}
+        _check_bits(qmlir.interpret(trained.module, given), qmlir.interpret(frozen, net.feeds))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_arithmetic_of_training_is_that_of_the_frozen_module(seed: int) -> None:
+    """Whatever the settings, the schemes, and how scales are learned: nothing is decided again."""
+    _check_frozen(seed)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_the_arithmetic_of_training_is_that_of_many_frozen_modules(first: int) -> None:
+    for seed in range(first, first + 50):
+        _check_frozen(seed)
+
+
+@pytest.mark.parametrize("is_quantized", [False, True])
+def test_scales_that_move_anywhere_are_not_trained_by_shifts(is_quantized: bool) -> None:
+    net = Net()
+    x = net.input(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3))
+    model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
+    settings: dict[str, Any] = {**POWERS, "requantize": "shift"}
+    begun = qmlir.quantize(model, [net.feeds], validate=False, **settings).module if is_quantized else model
+    given: dict[str, Any] = {} if is_quantized else {"data": [net.feeds], **settings}
+    with pytest.raises(DiagnosticError, match=r'training learns its scales.*; pass scales="tqt", or requantize="f32"'):
+        qmlir.trainable(begun, scales="lsq", **given)
+    assert "#kernel.requantize<shift" in str(qmlir.trainable(begun, scales="tqt", **given).freeze({}))
 
 
 def _on_integers(trained: Trainable) -> ModuleOp:
@@ -166,7 +260,7 @@ def test_every_integer_is_that_of_the_programs() -> None:
     assert len(wanted) == 4  # the output, and the integers of the data, the weights and the result
     programs = [qmlir.compile(module) for module in (watched.module, _on_integers(watched), frozen)]
     for found in (*(program(given) for program in programs[:2]), programs[2]({"x0": x})):
-        assert all(np.array_equal(found[name], array) for name, array in wanted.items())
+        _check_bits(found, wanted)
     shipped = qmlir.compile(trained.freeze(parameters))({"x0": x})
     assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
 

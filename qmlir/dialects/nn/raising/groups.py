@@ -23,7 +23,7 @@ from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
 from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
-from qmlir.dialects.nn.requantize import REQUANTIZE, decompose
+from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
@@ -437,6 +437,12 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
         own = by_placeholder.get(value) if value in by_placeholder else found.values.get(value)
         types.append(_type_of_unused(value, found, result.type) if own is None else own.type)
     properties = dict(template.composite.properties)
+    parts = [part for part in found.operations.values() if isinstance(part, NnOp) and may_requantize(part)]
+    modes = {part.requantize for part in parts}
+    if len(modes) > 1:
+        return "its parts requantize by several modes"
+    if mode := next(iter(modes), None):
+        properties[REQUANTIZE] = mode
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
 
 

@@ -37,8 +37,10 @@
 // CHECK-NEXT: [[V27:%.+]] = nn.round [[V26]] : tensor<2x1xf32> {origin = "fc"}
 // CHECK-NEXT: [[V28:%.+]] = calib.straight_through [[V27]] for [[V26]] {origin = "fc"} : tensor<2x1xf32>
 // CHECK-NEXT: [[V29:%.+]] = nn.clip [[V28]] {minimum = -4.0, maximum = 251.0} : tensor<2x1xf32> {origin = "fc"}
-// CHECK-NEXT: [[V30:%.+]] = nn.mul [[V5]], [[V29]] : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32>
-// CHECK-NEXT: func.return [[V30]] : tensor<2x1xf32>
+// CHECK-NEXT: [[V30:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V31:%.+]] = nn.add [[V29]], [[V30]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+// CHECK-NEXT: [[V32:%.+]] = nn.mul [[V5]], [[V31]] : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: func.return [[V32]] : tensor<2x1xf32>
 // CHECK: // -----
 func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}) -> (tensor<2x1xf32> {nn.name = "out"}) {
   %0 = quant.qcast %x : tensor<2x3xf32> to tensor<2x3x!x>
@@ -72,36 +74,52 @@ func.func @main(%x: tensor<2x3xf32> {nn.name = "in"}) -> (tensor<2x1xf32> {nn.na
 // CHECK-NEXT: [[V6:%.+]] = nn.round [[V5]] : tensor<2x4xf32>
 // CHECK-NEXT: [[V7:%.+]] = calib.straight_through [[V6]] for [[V5]] : tensor<2x4xf32>
 // CHECK-NEXT: [[V8:%.+]] = nn.clip [[V7]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32>
-// CHECK-NEXT: [[V9:%.+]] = nn.mul [[V1]], [[V8]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V10:%.+]] = nn.sigmoid [[V9]] : tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V11:%.+]] = nn.div [[V10]], [[V2]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V12:%.+]] = nn.round [[V11]] : tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V13:%.+]] = calib.straight_through [[V12]] for [[V11]] {origin = "s"} : tensor<2x4xf32>
-// CHECK-NEXT: [[V14:%.+]] = nn.clip [[V13]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "s"}
-// CHECK-NEXT: [[V15:%.+]] = nn.mul [[V1]], [[V8]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V16:%.+]] = nn.mul [[V2]], [[V14]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V17:%.+]] = nn.add [[V15]], [[V16]] : tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V18:%.+]] = nn.div [[V17]], [[V3]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V19:%.+]] = nn.round [[V18]] : tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V20:%.+]] = calib.straight_through [[V19]] for [[V18]] {origin = "sum"} : tensor<2x4xf32>
-// CHECK-NEXT: [[V21:%.+]] = nn.clip [[V20]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "sum"}
-// CHECK-NEXT: [[V22:%.+]] = nn.transpose [[V21]] {permutation = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32> {origin = "t"}
-// CHECK-NEXT: [[V23:%.+]] = nn.cast [[V22]] : (tensor<4x2xf32>) -> tensor<4x2xf64> {origin = "mean"}
-// CHECK-NEXT: [[V24:%.+]] = nn.reduce_mean [[V23]] {axes = [1]} : (tensor<4x2xf64>) -> tensor<4x1xf64> {origin = "mean"}
-// CHECK-NEXT: [[V25:%.+]] = nn.constant dense<2.000000e+00> : tensor<f64> {origin = "mean"}
-// CHECK-NEXT: [[V26:%.+]] = nn.mul [[V24]], [[V25]] : (tensor<4x1xf64>, tensor<f64>) -> tensor<4x1xf64> {origin = "mean"}
-// CHECK-NEXT: [[V27:%.+]] = nn.round [[V26]] : tensor<4x1xf64> {origin = "mean"}
-// CHECK-NEXT: [[V28:%.+]] = calib.straight_through [[V27]] for [[V26]] {origin = "mean"} : tensor<4x1xf64>
-// CHECK-NEXT: [[V29:%.+]] = nn.constant dense<2.000000e+00> : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V30:%.+]] = nn.mul [[V4]], [[V29]] : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V31:%.+]] = nn.div [[V3]], [[V30]] : tensor<f32> {origin = "mean"}
-// CHECK-NEXT: [[V32:%.+]] = nn.cast [[V28]] : (tensor<4x1xf64>) -> tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V33:%.+]] = nn.mul [[V32]], [[V31]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V34:%.+]] = nn.round [[V33]] : tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V35:%.+]] = calib.straight_through [[V34]] for [[V33]] {origin = "mean"} : tensor<4x1xf32>
-// CHECK-NEXT: [[V36:%.+]] = nn.clip [[V35]] {minimum = -128.0, maximum = 127.0} : tensor<4x1xf32> {origin = "mean"}
-// CHECK-NEXT: [[V37:%.+]] = nn.mul [[V4]], [[V36]] : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-// CHECK-NEXT: func.return [[V37]] : tensor<4x1xf32>
+// CHECK-NEXT: [[V9:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "s"}
+// CHECK-NEXT: [[V10:%.+]] = nn.add [[V8]], [[V9]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V11:%.+]] = nn.mul [[V1]], [[V10]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V12:%.+]] = nn.sigmoid [[V11]] : tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V13:%.+]] = nn.div [[V12]], [[V2]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V14:%.+]] = nn.round [[V13]] : tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V15:%.+]] = calib.straight_through [[V14]] for [[V13]] {origin = "s"} : tensor<2x4xf32>
+// CHECK-NEXT: [[V16:%.+]] = nn.clip [[V15]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "s"}
+// CHECK-NEXT: [[V17:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "sum"}
+// CHECK-NEXT: [[V18:%.+]] = nn.add [[V8]], [[V17]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V19:%.+]] = nn.mul [[V1]], [[V18]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V20:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "sum"}
+// CHECK-NEXT: [[V21:%.+]] = nn.add [[V16]], [[V20]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V22:%.+]] = nn.mul [[V2]], [[V21]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V23:%.+]] = nn.add [[V19]], [[V22]] : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V24:%.+]] = nn.div [[V23]], [[V3]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V25:%.+]] = nn.round [[V24]] : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V26:%.+]] = calib.straight_through [[V25]] for [[V24]] {origin = "sum"} : tensor<2x4xf32>
+// CHECK-NEXT: [[V27:%.+]] = nn.clip [[V26]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V28:%.+]] = nn.add [[V8]], [[V16]] : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V29:%.+]] = nn.div [[V1]], [[V3]] : tensor<f32> {origin = "sum"}
+// CHECK-NEXT: [[V30:%.+]] = nn.mul [[V28]], [[V29]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V31:%.+]] = nn.round [[V30]] : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V32:%.+]] = calib.straight_through [[V31]] for [[V30]] {origin = "sum"} : tensor<2x4xf32>
+// CHECK-NEXT: [[V33:%.+]] = nn.clip [[V32]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V34:%.+]] = nn.equal [[V1]], [[V2]] : (tensor<f32>, tensor<f32>) -> tensor<i1> {origin = "sum"}
+// CHECK-NEXT: [[V35:%.+]] = nn.where [[V34]], [[V33]], [[V27]] : (tensor<i1>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> {origin = "sum"}
+// CHECK-NEXT: [[V36:%.+]] = nn.transpose [[V35]] {permutation = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32> {origin = "t"}
+// CHECK-NEXT: [[V37:%.+]] = nn.cast [[V36]] : (tensor<4x2xf32>) -> tensor<4x2xf64> {origin = "mean"}
+// CHECK-NEXT: [[V38:%.+]] = nn.reduce_mean [[V37]] {axes = [1]} : (tensor<4x2xf64>) -> tensor<4x1xf64> {origin = "mean"}
+// CHECK-NEXT: [[V39:%.+]] = nn.constant dense<2.000000e+00> : tensor<f64> {origin = "mean"}
+// CHECK-NEXT: [[V40:%.+]] = nn.mul [[V38]], [[V39]] : (tensor<4x1xf64>, tensor<f64>) -> tensor<4x1xf64> {origin = "mean"}
+// CHECK-NEXT: [[V41:%.+]] = nn.round [[V40]] : tensor<4x1xf64> {origin = "mean"}
+// CHECK-NEXT: [[V42:%.+]] = calib.straight_through [[V41]] for [[V40]] {origin = "mean"} : tensor<4x1xf64>
+// CHECK-NEXT: [[V43:%.+]] = nn.constant dense<2.000000e+00> : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V44:%.+]] = nn.mul [[V4]], [[V43]] : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V45:%.+]] = nn.div [[V3]], [[V44]] : tensor<f32> {origin = "mean"}
+// CHECK-NEXT: [[V46:%.+]] = nn.cast [[V42]] : (tensor<4x1xf64>) -> tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V47:%.+]] = nn.mul [[V46]], [[V45]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V48:%.+]] = nn.round [[V47]] : tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V49:%.+]] = calib.straight_through [[V48]] for [[V47]] {origin = "mean"} : tensor<4x1xf32>
+// CHECK-NEXT: [[V50:%.+]] = nn.clip [[V49]] {minimum = -128.0, maximum = 127.0} : tensor<4x1xf32> {origin = "mean"}
+// CHECK-NEXT: [[V51:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V52:%.+]] = nn.add [[V50]], [[V51]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+// CHECK-NEXT: [[V53:%.+]] = nn.mul [[V4]], [[V52]] : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: func.return [[V53]] : tensor<4x1xf32>
 func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<4x1xf32> {nn.name = "out"}) {
   %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!a>
   %1 = nn.sigmoid %0 : (tensor<2x4x!a>) -> tensor<2x4x!c> {origin = "s"}

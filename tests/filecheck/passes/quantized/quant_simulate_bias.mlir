@@ -49,9 +49,13 @@
 // CHECK-NEXT: [[V42:%.+]] = nn.round [[V41]] : tensor<1x3xf32>
 // CHECK-NEXT: [[V43:%.+]] = calib.straight_through [[V42]] for [[V41]] : tensor<1x3xf32>
 // CHECK-NEXT: [[V44:%.+]] = nn.clip [[V43]] {minimum = -32768.0, maximum = 32767.0} : tensor<1x3xf32>
-// CHECK-NEXT: [[V45:%.+]] = nn.mul [[V6]], [[V34]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: [[V46:%.+]] = nn.mul [[V7]], [[V44]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
-// CHECK-NEXT: func.return [[V45]], [[V46]] : tensor<1x3xf32>, tensor<1x3xf32>
+// CHECK-NEXT: [[V45:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V46:%.+]] = nn.add [[V34]], [[V45]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V47:%.+]] = nn.mul [[V6]], [[V46]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V48:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V49:%.+]] = nn.add [[V44]], [[V48]] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
+// CHECK-NEXT: [[V50:%.+]] = nn.mul [[V7]], [[V49]] : (tensor<f32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT: func.return [[V47]], [[V50]] : tensor<1x3xf32>, tensor<1x3xf32>
 func.func @main(%a: tensor<1x2xf32>, %b: tensor<1x2xf32>, %w: tensor<2x3xf32>, %c: tensor<3xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
   %0 = quant.qcast %a : tensor<1x2xf32> to tensor<1x2x!x>
   %1 = quant.qcast %b : tensor<1x2xf32> to tensor<1x2x!x>

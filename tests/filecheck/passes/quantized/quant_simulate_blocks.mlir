@@ -48,16 +48,20 @@
 // CHECK-NEXT: [[V44:%.+]] = nn.mul [[V43]], [[V39]] : (tensor<1x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> {origin = "fc"}
 // CHECK-NEXT: [[V45:%.+]] = nn.add [[V36]], [[V44]] : tensor<2x3xf32> {origin = "fc"}
 // CHECK-NEXT: [[V46:%.+]] = nn.cast [[V25]] : (tensor<3xf64>) -> tensor<3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V47:%.+]] = nn.mul [[V5]], [[V46]] : (tensor<f32>, tensor<3xf32>) -> tensor<3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V48:%.+]] = nn.reshape [[V47]] : tensor<3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V49:%.+]] = nn.reshape [[V48]] : (tensor<3xf32>) -> tensor<1x3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V50:%.+]] = nn.add [[V45]], [[V49]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V51:%.+]] = nn.div [[V50]], [[V6]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V52:%.+]] = nn.round [[V51]] : tensor<2x3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V53:%.+]] = calib.straight_through [[V52]] for [[V51]] {origin = "fc"} : tensor<2x3xf32>
-// CHECK-NEXT: [[V54:%.+]] = nn.clip [[V53]] {minimum = -128.0, maximum = 127.0} : tensor<2x3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V55:%.+]] = nn.mul [[V6]], [[V54]] : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: func.return [[V55]] : tensor<2x3xf32>
+// CHECK-NEXT: [[V47:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "fc"}
+// CHECK-NEXT: [[V48:%.+]] = nn.add [[V46]], [[V47]] : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V49:%.+]] = nn.mul [[V5]], [[V48]] : (tensor<f32>, tensor<3xf32>) -> tensor<3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V50:%.+]] = nn.reshape [[V49]] : tensor<3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V51:%.+]] = nn.reshape [[V50]] : (tensor<3xf32>) -> tensor<1x3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V52:%.+]] = nn.add [[V45]], [[V51]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V53:%.+]] = nn.div [[V52]], [[V6]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V54:%.+]] = nn.round [[V53]] : tensor<2x3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V55:%.+]] = calib.straight_through [[V54]] for [[V53]] {origin = "fc"} : tensor<2x3xf32>
+// CHECK-NEXT: [[V56:%.+]] = nn.clip [[V55]] {minimum = -128.0, maximum = 127.0} : tensor<2x3xf32> {origin = "fc"}
+// CHECK-NEXT: [[V57:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V58:%.+]] = nn.add [[V56]], [[V57]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT: [[V59:%.+]] = nn.mul [[V6]], [[V58]] : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: func.return [[V59]] : tensor<2x3xf32>
 // CHECK: // -----
 func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<2x3xf32> {nn.name = "out"}) {
   %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!x>
@@ -112,8 +116,10 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}) -> (tensor<2x3xf32> {nn.na
 // CHECK-NEXT: [[V36:%.+]] = nn.round [[V35]] : tensor<2x3xf32> {origin = "fc"}
 // CHECK-NEXT: [[V37:%.+]] = calib.straight_through [[V36]] for [[V35]] {origin = "fc"} : tensor<2x3xf32>
 // CHECK-NEXT: [[V38:%.+]] = nn.clip [[V37]] {minimum = -128.0, maximum = 127.0} : tensor<2x3xf32> {origin = "fc"}
-// CHECK-NEXT: [[V39:%.+]] = nn.mul [[V4]], [[V38]] : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT: func.return [[V39]] : tensor<2x3xf32>
+// CHECK-NEXT: [[V39:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V40:%.+]] = nn.add [[V38]], [[V39]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT: [[V41:%.+]] = nn.mul [[V4]], [[V40]] : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: func.return [[V41]] : tensor<2x3xf32>
 func.func @main(%x: tensor<2x4xf32> {nn.name = "in"}, %w: tensor<4x3xf32> {nn.name = "w"}) -> (tensor<2x3xf32> {nn.name = "out"}) {
   %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!x>
   %1 = quant.qcast %w : tensor<4x3xf32> to tensor<4x3x!w>

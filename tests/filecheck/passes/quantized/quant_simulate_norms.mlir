@@ -16,8 +16,10 @@
 // CHECK-NEXT: [[V13:%.+]] = nn.round [[V12]] : tensor<2x4xf32>
 // CHECK-NEXT: [[V14:%.+]] = calib.straight_through [[V13]] for [[V12]] : tensor<2x4xf32>
 // CHECK-NEXT: [[V15:%.+]] = nn.clip [[V14]] {minimum = -128.0, maximum = 127.0} : tensor<2x4xf32>
-// CHECK-NEXT: [[V16:%.+]] = nn.mul [[V4]], [[V15]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-// CHECK-NEXT: func.return [[V16]] : tensor<2x4xf32>
+// CHECK-NEXT: [[V16:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V17:%.+]] = nn.add [[V15]], [[V16]] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+// CHECK-NEXT: [[V18:%.+]] = nn.mul [[V4]], [[V17]] : (tensor<f32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: func.return [[V18]] : tensor<2x4xf32>
 // CHECK: // -----
 func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}, %g: tensor<4xf32> {nn.name = "g"}, %b: tensor<4xf32> {nn.name = "b"}) -> (tensor<2x4xf32> {nn.name = "y"}) {
   %0 = quant.qcast %x {origin = "in"} : tensor<2x4xf32> to tensor<2x4x!x>
@@ -48,8 +50,10 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}, %g: tensor<4xf32> {nn.name 
 // CHECK-NEXT: [[V17:%.+]] = nn.round [[V16]] : tensor<2x4x3xf32>
 // CHECK-NEXT: [[V18:%.+]] = calib.straight_through [[V17]] for [[V16]] : tensor<2x4x3xf32>
 // CHECK-NEXT: [[V19:%.+]] = nn.clip [[V18]] {minimum = -128.0, maximum = 127.0} : tensor<2x4x3xf32>
-// CHECK-NEXT: [[V20:%.+]] = nn.mul [[V4]], [[V19]] : (tensor<f32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
-// CHECK-NEXT: func.return [[V20]] : tensor<2x4x3xf32>
+// CHECK-NEXT: [[V20:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V21:%.+]] = nn.add [[V19]], [[V20]] : (tensor<2x4x3xf32>, tensor<f32>) -> tensor<2x4x3xf32>
+// CHECK-NEXT: [[V22:%.+]] = nn.mul [[V4]], [[V21]] : (tensor<f32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+// CHECK-NEXT: func.return [[V22]] : tensor<2x4x3xf32>
 func.func @main(%x: tensor<2x4x3xf32> {nn.name = "x"}, %g: tensor<4xf32> {nn.name = "g"}, %b: tensor<4xf32> {nn.name = "b"}) -> (tensor<2x4x3xf32> {nn.name = "y"}) {
   %0 = quant.qcast %x {origin = "in"} : tensor<2x4x3xf32> to tensor<2x4x3x!x>
   %1 = nn.group_norm %0, %g, %b {groups = 2 : i64, epsilon = 0.5 : f32} : (tensor<2x4x3x!x>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3x!y>

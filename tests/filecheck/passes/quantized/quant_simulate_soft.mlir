@@ -3,7 +3,8 @@
 // The constant holds codes whose rounding is learned: they are neither divided by the scale nor rounded.
 // CHECK: func.func @main(%[[x:.*]]: tensor<2xf32> {nn.name = "x"}, %[[w:.*]]: tensor<2xf32> {nn.name = "w", nn.trainable = dense<[1.500000e+00, 2.000000e+00]> : tensor<2xf32>})
 // CHECK-NOT: nn.round
-// CHECK: %[[y:.*]] = nn.mul %{{.*}}, %[[w]] : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+// CHECK: %[[codes:.*]] = nn.add %[[w]], %{{.*}} : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+// CHECK: %[[y:.*]] = nn.mul %{{.*}}, %[[codes]] : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK: nn.add %[[x]], %[[y]]
 func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> tensor<2xf32> {
   %w = nn.constant dense<[1.5, 2.0]> : tensor<2xf32> {origin = "w", nn.trainable}

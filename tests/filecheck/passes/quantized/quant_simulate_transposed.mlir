@@ -27,8 +27,10 @@
 // CHECK-NEXT: [[V20:%.+]] = nn.round [[V19]] : tensor<1x1x9x9xf32>
 // CHECK-NEXT: [[V21:%.+]] = calib.straight_through [[V20]] for [[V19]] : tensor<1x1x9x9xf32>
 // CHECK-NEXT: [[V22:%.+]] = nn.clip [[V21]] {minimum = -128.0, maximum = 127.0} : tensor<1x1x9x9xf32>
-// CHECK-NEXT: [[V23:%.+]] = nn.mul [[V4]], [[V22]] : (tensor<f32>, tensor<1x1x9x9xf32>) -> tensor<1x1x9x9xf32>
-// CHECK-NEXT: func.return [[V23]] : tensor<1x1x9x9xf32>
+// CHECK-NEXT: [[V23:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V24:%.+]] = nn.add [[V22]], [[V23]] : (tensor<1x1x9x9xf32>, tensor<f32>) -> tensor<1x1x9x9xf32>
+// CHECK-NEXT: [[V25:%.+]] = nn.mul [[V4]], [[V24]] : (tensor<f32>, tensor<1x1x9x9xf32>) -> tensor<1x1x9x9xf32>
+// CHECK-NEXT: func.return [[V25]] : tensor<1x1x9x9xf32>
 func.func @main(%x: tensor<1x300x4x4xf32> {nn.name = "x"}, %w: tensor<300x1x3x3xf32> {nn.name = "w"}) -> (tensor<1x1x9x9xf32> {nn.name = "y"}) {
   %0 = quant.qcast %x : tensor<1x300x4x4xf32> to tensor<1x300x4x4x!x>
   %1 = quant.qcast %w : tensor<300x1x3x3xf32> to tensor<300x1x3x3x!w>
