@@ -123,7 +123,8 @@ class NamedPipeline:
 
 def _package_error(package: registry.Package, message: str) -> DiagnosticError:
     hint = f" ({WITHOUT_VARIABLE}={package.name} leaves it out)" if package.version else ""  # a plug-in has none
-    return text_error(f"package '{package.title}': {message}{hint}")
+    where = registry.bracketed(next((each.place for each in package.contributions if each.stages), ""))
+    return text_error(f"package '{package.title}': {message}{where}{hint}")
 
 
 def _inserted(point: str) -> Iterator[str]:

@@ -16,10 +16,12 @@ from typing import Any, TypeVar, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import DiagnosticException
 
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.provenance import COMPOSITE, Origin, assign_role, origins_of
-from qmlir.registry import decompositions, of_package
+from qmlir.registry import Hook, decompositions, name_of, of_package
+from qmlir.registry.faults import one_line
 
 COMPONENTS = "components"
 """The property of a composite that has the types of its parts; the mark leaves it out, as the parts have them."""
@@ -70,7 +72,11 @@ Decomposition = Callable[..., Sequence[SSAValue] | None]
 
 
 def results_given(
-    op: Operation, function: Callable[..., Any], given: Any, is_accepted: Callable[[Attribute, Attribute], bool] = eq
+    op: Operation,
+    function: Callable[..., Any],
+    given: Any,
+    is_accepted: Callable[[Attribute, Attribute], bool] = eq,
+    where: str | None = None,
 ) -> Sequence[SSAValue]:
     """The values that `function`, which may be a package's, gives in the place of the results of `op`.
 
@@ -86,10 +92,46 @@ def results_given(
     found = ", ".join(names)
     found = f"a list of ({found})" if isinstance(given, Sequence) else f"no list, {found}"
     wanted = ", ".join(map(str, op.result_types))
-    name = getattr(function, "__qualname__", repr(function))
+    end = of_package(function) if where is None else where
     raise op_error(
-        op, f"is replaced by what '{name}' gives: {found}; accepted: values for ({wanted}){of_package(function)}"
+        op, f"is replaced by what '{name_of(function)}' gives: {found}; accepted: values for ({wanted}){end}"
     )
+
+
+def guarded_decomposition(hook: Hook) -> Decomposition:
+    """The decomposition of a package, whose parts and results are checked."""
+
+    def guarded(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
+        state = op.parent, tuple(op.operands), dict(op.properties), op.prev_op, op.next_op
+
+        def wrong(message: str, error: Exception | None = None) -> DiagnosticError:
+            parts.discard()
+            return op_error(op, f"its decomposition {message}{hook.at(error)}")
+
+        try:
+            given = cast(object, hook.function(op, parts))
+        except DiagnosticException:
+            raise
+        except Exception as error:  # a package may raise anything
+            raise wrong(f"raises {one_line(error)}", error) from error
+        if (op.parent, tuple(op.operands), dict(op.properties), op.prev_op, op.next_op) != state:
+            raise wrong("changes the operation or its block: parts are added by 'parts.add' alone")
+        if given is None:
+            return None
+        values = results_given(op, hook.function, given, lambda found, wanted: True, hook.at())
+        known = {*op.operands}
+        for part in parts.operations:
+            if part.parent is not None:
+                raise wrong(f"adds the part '{part.name}', which is in a block already")
+            foreign = next((operand for operand in part.operands if operand not in known), None)
+            if foreign is not None:
+                raise wrong(f"adds the part '{part.name}', which uses a value of no earlier part and no operand")
+            known.update(part.results)
+        if not known.issuperset(values):
+            raise wrong("returns a value of no part and no operand")
+        return values
+
+    return guarded
 
 
 def parts_given(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:

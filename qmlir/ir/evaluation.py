@@ -2,8 +2,9 @@
 
 The registry maps an operation class to its evaluator, `f(op, *operands) -> results`, with one argument for each
 operand of the operation's definition: a value, `None` for an omitted optional operand, a tuple for a variadic one.
-Tensors are NumPy arrays, a quantized one as its stored integers; a signless integer is held as a signed one, i1 as 0
-and 1; `index` is a Python integer.
+Tensors are NumPy arrays, which an evaluator must not write; a quantized one as its stored integers; a signless integer
+is held as a signed one, i1 as 0 and 1; `index` is a Python integer. An evaluator of a package from outside gets the
+real values of quantized tensors instead, unless it is declared as `TakesStored` (`qmlir.interpreter.guarding`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,23 @@ class RunsRegions:
     """An evaluator that runs regions or functions: `f(frame, op, *operands)`, with the `Frame` of the function."""
 
     function: Callable[..., Results]
+
+
+@dataclass(frozen=True)
+class TakesStored:
+    """An evaluator of a package that takes and returns the stored integers of quantized values, not the real values.
+
+    It may decorate the function: `@TakesStored`. Evaluators of the tree all take stored integers, without it.
+    """
+
+    function: Callable[..., Results]
+
+    def __call__(self, op: Operation, *operands: Any) -> Results:
+        return self.function(op, *operands)
+
+    @property
+    def __wrapped__(self) -> Callable[..., Results]:
+        return self.function
 
 
 @dataclass(frozen=True)
@@ -102,18 +120,20 @@ def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
         raise InterpretationError(f"writes into constant memory of {type_}")
 
 
-def not_computed(op: Operation, error: Exception) -> DiagnosticError:
+def not_computed(op: Operation, error: Exception, where: str | None = None) -> DiagnosticError:
     """The error, to be raised, that the evaluator of `op` failed. It may be a package's, and raise any exception.
 
-    Messages for readers are passed on unchanged; for other exceptions their type is named as well.
+    Messages for readers are passed on unchanged; for other exceptions their type is named as well. `where` is the end
+    of the message; by default it names the package that raised the error, if one did.
     """
+    where = in_package(error) if where is None else where
     match error:
         case DiagnosticException():
             reason = " ".join(str(error).split())
         case MemoryError():
             reason = out_of_memory(error)
-        case ValueError() if not in_package(error):  # NumPy's, of sizes that only the run knows
+        case ValueError() if not where:  # NumPy's, of sizes that only the run knows
             reason = f"operands of such sizes do not go together: {' '.join(str(error).split())}"
         case _:
             reason = one_line(error)
-    return op_error(op, f"cannot be computed: {reason}{in_package(error)}")
+    return op_error(op, f"cannot be computed: {reason}{where}")

@@ -6,20 +6,22 @@ the pass asks for; so do types, in the interpreter and in conversions. Nothing h
 
 import abc
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType
 from xdsl.ir import Operation, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind, OpTrait
 
 from qmlir import registry
+from qmlir.ir.outside import Check, Checked, is_each
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,15 @@ class ActsBesideResults(MemoryEffect):
         return {EffectInstance(MemoryEffectKind.WRITE)}
 
 
-class InferResultTypes(Operation, abc.ABC):
+class InferResultTypes(Checked, Operation, abc.ABC):
     """An operation whose result types follow from its operands and properties."""
+
+    CHECKS: ClassVar[Mapping[str, Check]] = {
+        "infer_result_types": Check(
+            "a list of {results} types, one for each result",
+            lambda op, found: is_each(found, TypeAttribute, len(op.results)),
+        )
+    }
 
     @abc.abstractmethod
     def infer_result_types(self) -> Sequence[TypeAttribute]:
@@ -89,11 +98,30 @@ class Replacement:
         return Replacement([op], op.results)
 
 
-class HasParameters(Operation, abc.ABC):
+class HasParameters(Checked, Operation, abc.ABC):
     """An operation with parameter operands, such as axes or a new shape, which are usually known at compile time.
 
     Compiled code needs them known: `specialized` turns the operand into a property, or the operation into others.
     """
+
+    CHECKS: ClassVar[Mapping[str, Check]] = {
+        "parameter_operands": Check(
+            "operands of the operation",
+            lambda op, found: is_each(found, SSAValue) and all(each in op.operands for each in found),
+            is_iterator=True,
+        ),
+        "specialized": Check(
+            "None or a Replacement with {results} values",
+            lambda op, found: (
+                found is None
+                or (
+                    isinstance(found, Replacement)
+                    and is_each([*found.operations], Operation)
+                    and is_each([*found.values], SSAValue, len(op.results))
+                )
+            ),
+        ),
+    }
 
     @abc.abstractmethod
     def parameter_operands(self) -> Iterator[SSAValue]:
@@ -181,9 +209,50 @@ class QuantizationSlots:
     divides_one: bool = False
     domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
 
+    def is_sound(self, op: Operation) -> bool:
+        """Whether all fields have the declared types, names are those of operands of `op`, and ranges ascend."""
+        names = {name for name, _ in op.get_irdl_definition().operands} if isinstance(op, IRDLOperation) else None
+        values: Mapping[str, Any] = vars(self)
+        axes = [values[name] for name in ("weight_channel_axis", "weight_sum_axis", "result_channel_axis")]
+        slots, domains, fixed = values["operands"], values["domains"], values["fixed_output"]
+        return (
+            isinstance(slots, dict)
+            and isinstance(domains, dict)
+            and (names is None or names.issuperset([*self.operands, *self.domains]))
+            and is_each([*slots.values()], Slot | None)
+            and is_each([*domains.values()], Domain)
+            and is_each(axes, int | None)
+            and (
+                fixed is None
+                or (isinstance(fixed, FixedRange) and -math.inf < fixed.minimum <= fixed.maximum < math.inf)
+            )
+        )
 
-class Quantizable(Operation, abc.ABC):
+
+class Quantizable(Checked, Operation, abc.ABC):
     """An operation that declares which of its values may be quantized, and how their types depend on each other."""
+
+    CHECKS: ClassVar[Mapping[str, Check]] = {
+        "quantization_slots": Check(
+            "QuantizationSlots for names of its operands, with integers as axes and a finite fixed range",
+            lambda op, found: isinstance(found, QuantizationSlots) and found.is_sound(op),
+        ),
+        "accepts_quantized_values": Check("True or False", lambda _, found: isinstance(found, bool)),
+        "fuses_with_casts": Check("True or False", lambda _, found: isinstance(found, bool)),
+        "float_reason": Check("a text", lambda _, found: isinstance(found, str)),
+        "operands_with_slots": Check(
+            "each of its {operands} operands with a slot or None",
+            lambda op, found: (
+                [value for value, _ in found] == [*op.operands] and is_each([slot for _, slot in found], Slot | None)
+            ),
+            is_iterator=True,
+        ),
+        "domains": Check(
+            "a Domain or None for each of its {operands} operands",
+            lambda op, found: is_each(found, Domain | None, len(op.operands)),
+            is_iterator=True,
+        ),
+    }
 
     @abc.abstractmethod
     def quantization_slots(self) -> QuantizationSlots:
@@ -217,8 +286,12 @@ class Recomputable(Operation):
     """
 
 
-class MultipliesAndAdds(Operation, abc.ABC):
+class MultipliesAndAdds(Checked, Operation, abc.ABC):
     """An operation that sums products: a matrix product, a convolution, a recurrent layer."""
+
+    CHECKS: ClassVar[Mapping[str, Check]] = {
+        "multiply_adds": Check("a number from 0 up", lambda _, found: isinstance(found, int) and found >= 0)
+    }
 
     @abc.abstractmethod
     def multiply_adds(self) -> int:
@@ -240,12 +313,18 @@ class Destination:
     """Whether the elements that were there before are looked at."""
 
 
-class DestinationStyle(abc.ABC):
+class DestinationStyle(Checked, abc.ABC):
     """An operation that computes whole tensors, and has a form that writes them into memory that it is given.
 
     On tensors each destination is a result, on memory an operand. Bufferization, outlining and the memory plan know
     structured operations by this alone. Memory may have any strides.
     """
+
+    CHECKS: ClassVar[Mapping[str, Check]] = {
+        "destinations": Check("a list of Destination", lambda _, found: is_each(found, Destination)),
+        "on_memory": Check("an operation", lambda _, found: isinstance(found, Operation)),
+        "may_overwrite": Check("True or False", lambda _, found: isinstance(found, bool)),
+    }
 
     @abc.abstractmethod
     def destinations(self) -> Sequence[Destination]:

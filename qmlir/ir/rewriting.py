@@ -27,7 +27,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.effects import is_dead
 from qmlir.ir.provenance import TENSOR, hand_on, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.ir.walking import operations_in
-from qmlir.registry import in_package
+from qmlir.registry import Hook, in_package, pattern_hooks
 from qmlir.registry.faults import one_line
 
 DEFAULT_BUDGET = 64
@@ -117,9 +117,37 @@ def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record
         set_tensor_names(value.op, names)
 
 
-def _budget_error(op: Operation, limit: int, counts: Counter[str]) -> DiagnosticError:
-    busiest = ", ".join(f"'{name}' ({count} times)" for name, count in counts.most_common(3))
+def _budget_error(op: Operation, limit: int, counts: Counter[str], hooks: Iterable[Hook]) -> DiagnosticError:
+    owners = {pattern_name(hook.function): hook.at() for hook in hooks}
+    busiest = ", ".join(f"'{name}' ({count} times){owners.get(name, '')}" for name, count in counts.most_common(3))
     return op_error(op, f"rewriting did not end within {limit} rewrites; most often applied: {busiest}")
+
+
+def _is_visible(value: SSAValue, op: Operation) -> bool:
+    """Whether `op` may use `value`: it is defined before it, in its block or in one around it."""
+    owner = value.owner
+    block = owner.parent if isinstance(owner, Operation) else owner
+    inside = op if block is None else block.find_ancestor_op_in_block(op)
+    if block is None or inside is None:
+        return False
+    return not isinstance(owner, Operation) or (owner is not inside and owner.is_before_in_block(inside))
+
+
+def _check_match(op: Operation, record: _MatchRecord, hook: Hook) -> None:
+    """Raise `DiagnosticError` where the pattern of a package has left operations that do not verify."""
+    users = (use.operation for results in record.replaced.values() for each in results if each for use in each.uses)
+    for touched in dict.fromkeys((*record.created, *users)):
+        if touched in record.erased or touched.parent is None:
+            continue
+        hidden = next((value for value in touched.operands if not _is_visible(value, touched)), None)
+        reason = "" if hidden is None else f"it uses a value of type {hidden.type} that is not defined before it"
+        try:
+            touched.verify(verify_nested_ops=False)
+        except DiagnosticException as error:
+            reason = reason or " ".join(str(error).split())
+        if reason:
+            name, which = pattern_name(hook.function), "makes" if touched in record.created else "changes an operand of"
+            raise op_error(op, f"pattern '{name}' {which} '{touched.name}', which does not verify: {reason}{hook.at()}")
 
 
 def pattern_name(pattern: RewritePattern) -> str:
@@ -184,6 +212,7 @@ class _GreedyDriver:
         self.worklist = Worklist()
         self.record = _MatchRecord()
         self.counts: Counter[str] = Counter()
+        self.hooks = pattern_hooks()
         self.budget = budget
         self.limit = _MINIMUM_REWRITES
         self.rewrites = 0
@@ -247,7 +276,10 @@ class _GreedyDriver:
         elif folder is not None and folder.replace_with_fold(op, rewriter) is not None:
             applied = _FOLD
         else:
-            applied = _apply_first(patterns, op, rewriter)
+            pattern = _apply_first(patterns, op, rewriter)
+            applied = None if pattern is None else pattern_name(pattern)
+            if pattern is not None and (hook := self.hooks.get(id(pattern))) is not None:
+                _check_match(op, self.record, hook)
         if applied is None:
             return
         _hand_on_from_match(op, self.record)
@@ -255,7 +287,7 @@ class _GreedyDriver:
         self.counts[applied] += 1
         self.rewrites += 1
         if self.rewrites > self.limit:
-            raise _budget_error(self.root, self.limit, self.counts)
+            raise _budget_error(self.root, self.limit, self.counts, self.hooks.values())
 
     def _patterns_for(self, op: Operation) -> tuple[RewritePattern, ...]:
         patterns = self._of_class(type(op))
@@ -292,8 +324,8 @@ def _may_fold(op: Operation) -> bool:
     return any(isinstance(operand, OpResult) and _is_constant(type(operand.op)) for operand in op.operands)
 
 
-def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: PatternRewriter) -> str | None:
-    """Apply the first pattern that changes something, and return its name."""
+def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: PatternRewriter) -> RewritePattern | None:
+    """Apply the first pattern that changes something, and return it."""
     for pattern in patterns:
         try:
             pattern.match_and_rewrite(op, rewriter)
@@ -306,7 +338,7 @@ def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: Pa
                 raise
             raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {one_line(error)}{where}") from error
         if rewriter.has_done_action:
-            return pattern_name(pattern)
+            return pattern
     return None
 
 

@@ -26,6 +26,7 @@ from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.ops.training import BatchNormTrainingOp, DropoutOp
+from qmlir.dialects.quant.types import QuantizedType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.foreign import faults_from_outside
@@ -102,6 +103,32 @@ class _Scope:
 
     call: Origin | None = None
     """The call that the function was inlined for."""
+
+
+def _check_given(
+    node: NodeProto,
+    found: Sequence[SSAValue | None],
+    declared: Mapping[str, AnyTensor],
+    where: str,
+) -> None:
+    """Raise `DiagnosticError` where the importer of a package gives values that do not fit the outputs of its node."""
+    if len(found) > len(node.output):
+        raise node_error(node, f"its importer gives {len(found)} values, but the node has {len(node.output)}{where}")
+    for name, value in zip(node.output, found, strict=False):
+        if not name:
+            continue
+        if value is None:
+            raise node_error(node, f"its importer gives None for the output '{name}'{where}")
+        if isinstance(value.owner, Operation) and value.owner.parent is None:
+            raise node_error(node, f"its importer gives a value for '{name}' that is not in the module{where}")
+        wanted, type_ = declared.get(name), ranked_tensor(value.type)
+        if wanted is None:
+            continue
+        element = None if type_ is None else type_.get_element_type()
+        is_alike = element == wanted.get_element_type() or isinstance(element, QuantizedType)
+        if type_ is None or not is_alike or not shapes_agree(type_.get_shape(), wanted.get_shape()):
+            text = f"its importer gives a value of type {value.type} for '{name}', which the model declares as {wanted}"
+            raise node_error(node, f"{text}{where}")
 
 
 class _ModelImporter:
@@ -473,6 +500,8 @@ class _ModelImporter:
                 what = f"its importer gives {values!r}, no value and no list of values"
                 raise node_error(node, f"{what}{registry.of_package(importer)}")
             found = cast(Sequence[SSAValue | None], values)
+            if where := registry.of_package(importer):
+                _check_given(node, found, scope.declared, where)
             if any(node.output[len(found) :]):
                 raise node_error(node, f"gives {len(found)} outputs, '{node.output[len(found)]}' is not supported")
             return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,9 +11,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error
+from qmlir.ir.verification import verify
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, pipeline_error
-from qmlir.registry import PackageError, in_package
+from qmlir.registry import PackageError, asked_about, at_code, in_package, is_outside
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class PassManager:
                 raise
             except Exception as error:  # a pass may be anybody's code: whatever it raises, one line names the pass
                 raise _pass_error(step, op, error) from error
+            if is_outside(type(step)):
+                _verify_after(step, op)
 
 
 def _anchors(steps: Sequence[ModulePass | NestedPipeline]) -> Iterator[str]:
@@ -74,7 +77,16 @@ def _pass_error(step: ModulePass, op: Operation, error: Exception) -> Diagnostic
     message = text.splitlines()[0] if text else ""
     if not isinstance(error, DiagnosticException | PackageError):
         message = f"{type(error).__name__}: {message}"
-    return op_error(op, f"pass '{step.name}' failed: {message}{in_package(error)}")
+    return op_error(asked_about(error, Operation) or op, f"pass '{step.name}' failed: {message}{in_package(error)}")
+
+
+def _verify_after(step: ModulePass, op: Operation) -> None:
+    """Verify what a pass of a package made, whatever the run checks otherwise."""
+    try:
+        verify(op)
+    except DiagnosticError as error:
+        named = f" (after pass '{step.name}'){at_code(type(step))}"
+        raise DiagnosticError(*(replace(each, message=each.message + named) for each in error.diagnostics)) from error
 
 
 def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:

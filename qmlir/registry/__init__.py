@@ -5,9 +5,11 @@ A row is `name: "module:object"`. `tree.py` has the tree's own rows, `contributi
 in the order of their names. A later row of the same name is ignored with a warning.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from types import FunctionType
 from typing import Any, TypeVar
 
 from xdsl.passes import ModulePass
@@ -23,10 +25,17 @@ from qmlir.registry.package import (
     OURS,
     UNIVERSE_GROUP,
     UPSTREAM,
+    Guarded,
+    Hook,
     Package,
+    asked_about,
+    at_code,
+    bracketed,
     continue_with,
     in_package,
+    is_outside,
     load,
+    name_of,
     of_package,
     outside,
     package_of,
@@ -35,15 +44,59 @@ from qmlir.registry.package import (
     plugged,
     plugin,
 )
-from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
+from qmlir.registry.places import place_in, place_of, place_of_row
+from qmlir.registry.tree import DIALECTS, GUARDS, PASSES, TREE, UPSTREAM_REPLACED
 
 __all__ = [
-    "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS", "PASSES",
-    "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named", "Package",
-    "PackageError", "code_digest", "continue_with", "decompositions", "evaluators", "gradients", "in_package",
-    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters",
-    "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged",
-    "plugged_code", "plugin", "sources_digest", "table",
+    "CONTRIBUTIONS_GROUP",
+    "DIALECTS",
+    "INTERFACE",
+    "ONNX_EXPORTERS_GROUP",
+    "ONNX_IMPORTERS_GROUP",
+    "OURS",
+    "PASSES",
+    "TREE",
+    "UNIVERSE",
+    "UNIVERSE_GROUP",
+    "UPSTREAM",
+    "UPSTREAM_REPLACED",
+    "Contribution",
+    "Hook",
+    "Named",
+    "Package",
+    "PackageError",
+    "asked_about",
+    "at_code",
+    "bracketed",
+    "code_digest",
+    "continue_with",
+    "decompositions",
+    "evaluators",
+    "gradients",
+    "in_package",
+    "inserted_passes",
+    "is_outside",
+    "keys_of",
+    "load",
+    "look_up_all",
+    "lowerings",
+    "name_of",
+    "named",
+    "of_package",
+    "onnx_exporters",
+    "onnx_importers",
+    "outside",
+    "package_of",
+    "packages",
+    "pass_factories",
+    "pattern_hooks",
+    "patterns",
+    "plug_ins",
+    "plugged",
+    "plugged_code",
+    "plugin",
+    "sources_digest",
+    "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]
@@ -62,20 +115,29 @@ def keys_of(package: Package, row: str) -> list[str]:
 
 
 def _merged(field: str, rows: _Rows) -> Mapping[Any, Any]:
-    """The tables of `rows` merged; of several rows with one key the first counts, and the others get a warning."""
+    """The tables of `rows` merged; of several rows with one key the first counts, and the others get a warning.
+
+    Functions of packages from outside are guarded: what they return is checked at each call (`GUARDS`).
+    """
     merged: dict[Any, Any] = {}
-    owners: dict[Any, Package] = {}
+    sources: dict[Any, tuple[Package, str]] = {}
     for package, row in rows:
         found: Mapping[Any, Any] = package.load(row, Mapping) or {}
         taken: dict[Package, list[str]] = {}
         for key, value in found.items():
             if key not in merged:
-                merged[key], owners[key] = value, package
+                merged[key], sources[key] = value, (package, row)
             elif merged[key] is not value:
-                taken.setdefault(owners[key], []).append(_named_as(key))
+                taken.setdefault(sources[key][0], []).append(_named_as(key))
         for owner, keys in taken.items():
             has = "it" if len(keys) == 1 else "them"
             package.warn(f"{', '.join(map(repr, keys))} of '{row}' ({field})", f"package '{owner.title}' has {has}")
+    if field in GUARDS:
+        for key, (package, row) in sources.items():
+            if package.name not in (OURS, UPSTREAM):
+                hook = Hook(package, row, merged[key])
+                guarded = load(GUARDS[field])(hook)
+                merged[key] = Guarded(hook, guarded) if isinstance(guarded, FunctionType) else guarded
     return merged
 
 
@@ -92,14 +154,22 @@ class Named:
     package: Package
 
     def error(self, message: str) -> PackageError:
-        """The error, to be raised, about this row."""
-        return PackageError(f"{self.kind} '{self.name}' of package '{self.package.title}': {message}")
+        """The error, to be raised, about this row: with the file and line of its object."""
+        return self._error(message, "" if self.package.name == OURS else bracketed(self._place()))
+
+    def _error(self, message: str, where: str) -> PackageError:
+        return PackageError(f"{self.kind} '{self.name}' of package '{self.package.title}': {message}{where}")
+
+    def _place(self) -> str:
+        module, _, name = self.row.partition(":")
+        return place_of(getattr(sys.modules.get(module), name, None)) or place_of_row(self.row)
 
     def _object(self) -> Any:
         try:
             return load(self.row)
         except (Exception, SystemExit) as error:  # whatever a package does at import
-            raise self.error(f"it does not load: {one_line(error)}") from error
+            where = self.package.failed_at(error, self.row)
+            raise self._error(f"it does not load: {one_line(error)}", where) from error
 
     def function(self) -> Callable[..., Any]:
         """The function. Raises `PackageError`, which names the package, for anything else."""
@@ -115,7 +185,8 @@ class Named:
         except Exception as error:
             if self.package.name == OURS:
                 raise
-            raise self.error(f"it raises {one_line(error)}") from error
+            where = place_in(error, self.package.has) or self._place()
+            raise self._error(f"it raises {one_line(error)}", bracketed(where)) from error
 
     def load(self, kind: type[_Object]) -> _Object:
         """The object. Raises `PackageError`, which names the package, if its type differs or it does not load."""
@@ -161,15 +232,37 @@ def named(field: str) -> Mapping[str, Named]:
     return _named(field, packages())
 
 
+def _pattern_rows(package: Package, set_name: str | None = None) -> Iterator[Hook]:
+    """The patterns of a package, of one set or of all; what is no pattern is left out with a warning."""
+    for name, row in package.rows("patterns"):
+        if set_name not in (None, name):
+            continue
+        for pattern in package.load(row, (tuple, list)) or ():
+            if callable(getattr(pattern, "match_and_rewrite", None)):
+                yield Hook(package, row, pattern)
+            else:
+                what = f"a value of type {type(pattern).__name__} in '{row}'"
+                package.warn(what, f"it is no RewritePattern{bracketed(place_of_row(row))}")
+
+
 @cache
 def _patterns(set_name: str, among: tuple[Package, ...]) -> tuple[Any, ...]:
-    rows = ((package, row) for package in among for name, row in package.rows("patterns") if name == set_name)
-    return tuple(pattern for package, row in rows for pattern in package.load(row, (tuple, list)) or ())
+    return tuple(hook.function for package in among for hook in _pattern_rows(package, set_name))
 
 
 def patterns(set_name: str) -> tuple[Any, ...]:
     """The rewrite patterns of a set, gathered from the tree and from every package."""
     return _patterns(set_name, packages())
+
+
+@cache
+def _pattern_hooks(among: tuple[Package, ...]) -> Mapping[int, Hook]:
+    return {id(hook.function): hook for package in among for hook in _pattern_rows(package)}
+
+
+def pattern_hooks() -> Mapping[int, Hook]:
+    """The patterns that packages from outside add to pattern sets, by their `id`."""
+    return _pattern_hooks(outside())
 
 
 @cache

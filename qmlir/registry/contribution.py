@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import cast
 
+from qmlir.registry.places import caller
+
 INTERFACE = "0.1"
 """The version of the interface for packages: the minor version of qmlir."""
 
@@ -86,6 +88,7 @@ class Contribution:
     built_for: str = ""
 
     def __post_init__(self) -> None:
+        self.__dict__["_place"] = caller(2)  # above `__init__`, which `dataclass` makes
         for name, room in FIELDS.items():
             what, shape = _SHAPES.get(room.form, _SHAPES[RowForm.NAMES])
             for _, row in _rows(name, room.form, getattr(self, name)):
@@ -93,6 +96,11 @@ class Contribution:
                     raise ValueError(f"'{row}' in '{name}' of a Contribution is not of the form {what}")
         if self.built_for and not re.fullmatch(r"\d+\.\d+", self.built_for):
             raise ValueError(f"'built_for' is a minor version, such as '{INTERFACE}', found '{self.built_for}'")
+
+    @property
+    def place(self) -> str:
+        """The file and line that made it, for messages about its rows."""
+        return self.__dict__["_place"]
 
     def rows(self, name: str) -> Iterator[tuple[str, str]]:
         """Each row of a field with its name, which is empty if the field has no names."""

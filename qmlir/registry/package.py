@@ -7,8 +7,7 @@ ignored with one warning, and so are rows that do not load later; `QMLIR_WITHOUT
 import os
 import re
 import sys
-import traceback
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -16,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
@@ -24,6 +23,7 @@ from xdsl.universe import Universe
 
 from qmlir.registry.contribution import FIELDS, Contribution, RowForm, refusal
 from qmlir.registry.faults import PackageError, one_line, say, silence
+from qmlir.registry.places import frames, place_in, place_of, place_of_row
 from qmlir.registry.tree import TREE
 
 UNIVERSE_GROUP = "xdsl.universe"
@@ -42,8 +42,15 @@ GROUPS: Mapping[str, str] = {
 WITHOUT_VARIABLE = "QMLIR_WITHOUT"
 """The environment variable that names packages to ignore, separated by commas."""
 
+_Asked = TypeVar("_Asked")
+
 OURS = "qmlir"
 UPSTREAM = "xdsl"
+
+
+def bracketed(where: str) -> str:
+    """` (fancy.py:12)`, the end of a message; empty if the place is not known."""
+    return f" ({where})" if where else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +91,21 @@ class Package:
         homes = (self.home,) if self.home else ()
         return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes, *homes))
 
+    def has(self, module: str) -> bool:
+        """Whether a Python module is part of this package."""
+        return module.partition(".")[0] in self.modules
+
+    def at(self, where: str) -> str:
+        """` (in package 'fancy 1.0', fancy.py:12)`: the end of a message about code of this package."""
+        return f" (in package '{self.title}'{f', {where}' if where else ''})"
+
+    def failed_at(self, error: BaseException, row: str = "") -> str:
+        """` (fancy.py:3)`: the line whose import failed with `error`, or the Contribution that names `row`."""
+        named = (
+            each.place for each in self.contributions for name in FIELDS for _, text in each.rows(name) if text == row
+        )
+        return bracketed(place_in(error, self.has) or next(named, ""))
+
     def warn(self, what: str, why: str, once: str = "") -> None:
         """Warn that `what` of this package is ignored, and why; once for each key `once`."""
         message = f"left out {what}: {why}"
@@ -103,11 +125,12 @@ class Package:
         except (Exception, SystemExit) as error:  # whatever a package does at import, the others work
             why = one_line(error)
             asked = f" (it requires {self.requires}, this is {version(OURS)})" if self.requires else ""
-            self.warn(f"'{row}'", f"{why}{asked}", once=why)
+            self.warn(f"'{row}'", f"{why}{self.failed_at(error, row)}{asked}", once=why)
             return None
         if not isinstance(found, kinds):
             names = " or ".join(each.__name__ for each in (kinds if isinstance(kinds, tuple) else (kinds,)))
-            self.warn(f"'{row}'", f"it is of type {type(found).__name__}, not {names}")
+            where = bracketed(place_of_row(row))
+            self.warn(f"'{row}'", f"it is of type {type(found).__name__}, not {names}{where}")
             return None
         return found
 
@@ -207,16 +230,77 @@ def package_of(module: str) -> Package | None:
 
 
 def in_package(error: BaseException) -> str:
-    """` (in package 'fancy 1.0')` where the code of a package from outside raised `error`: the end of a message."""
-    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
-    owners = (package_of(name) for name in reversed(frames))
-    return next((f" (in package '{owner.title}')" for owner in owners if owner in outside()), "")
+    """` (in package 'fancy 1.0', fancy.py:12)` if code of a package from outside raised `error`: a message's end."""
+    found = frames(error.__traceback__)
+    owned = ((owner, where) for module, where, _ in found if (owner := package_of(module)) in outside())
+    owner, where = next(owned, (None, ""))
+    return "" if owner is None else owner.at(where)
 
 
 def of_package(function: Any) -> str:
-    """` (in package 'fancy 1.0')` where a function is of a package from outside: the end of a message."""
+    """` (in package 'fancy 1.0', fancy.py:12)` if a function is of a package from outside: the end of a message."""
+    if isinstance(function, Guarded):
+        return function.hook.at()
     owner = package_of(getattr(function, "__module__", None) or "")
-    return f" (in package '{owner.title}')" if owner in outside() else ""
+    return "" if owner is None or owner not in outside() else owner.at(place_of(function))
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A function that a package from outside has in one of its tables."""
+
+    package: Package
+    row: str
+    """The row of the table."""
+
+    function: Any
+
+    def at(self, error: BaseException | None = None) -> str:
+        """` (in package 'fancy 1.0', fancy.py:12)`: where the function raised `error`, or where it is defined."""
+        raised = "" if error is None else place_in(error, self.package.has)
+        return self.package.at(raised or place_of(self.function) or place_of_row(self.row))
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The function of a hook with the checks of what it returns."""
+
+    hook: Hook
+    function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+def name_of(function: Any) -> str:
+    """The name of a function in messages."""
+    function = function.hook.function if isinstance(function, Guarded) else function
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def is_outside(owner: type) -> bool:
+    """Whether a class is of a package from outside."""
+    return package_of(owner.__module__) in outside()
+
+
+def asked_about(error: BaseException, kind: type[_Asked]) -> _Asked | None:
+    """The argument of class `kind` of the function of a package that raised `error`, such as its operation."""
+    for module, _, frame in frames(error.__traceback__):
+        if package_of(module) not in outside():
+            continue
+        names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+        found = (frame.f_locals.get(name) for name in names)
+        return next((each for each in found if isinstance(each, kind)), None)
+    return None
+
+
+def at_code(function: Any, error: BaseException | None = None) -> str:
+    """The end of a message about a function: its package and where it raised `error`, or where it is defined.
+
+    For code of no known package it is the place alone; empty for code of this tree.
+    """
+    named = (in_package(error) if error is not None else "") or of_package(function)
+    return named or bracketed(place_of(function))
 
 
 def module_at(text: str) -> Any:
@@ -257,7 +341,8 @@ def plugin(row: str) -> Package:
         names = [name] if colon else [each for each in (UNIVERSE_NAME, CONTRIBUTION_NAME) if hasattr(module, each)]
         objects = {f"{module.__name__}:{each}": getattr(module, each) for each in names}
     except (Exception, SystemExit) as error:
-        raise PackageError(f"cannot load plug-in '{row}': {_reason(error)}") from error
+        where = bracketed(place_in(error, lambda _: False))
+        raise PackageError(f"cannot load plug-in '{row}': {_reason(error)}{where}") from error
     if not objects:
         raise PackageError(f"plug-in '{row}' has neither {UNIVERSE_NAME} nor {CONTRIBUTION_NAME}")
     for each in objects.values():

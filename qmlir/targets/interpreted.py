@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.traits import ConstantLike
 
 from qmlir import interpreter, registry
@@ -19,6 +19,7 @@ from qmlir.ir.evaluation import evaluate, not_computed
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.target import INTERPRETER, Runnable, Running, Support, Target
+from qmlir.targets.lowering import is_truth
 
 
 def execute(module: ModuleOp, function: str, running: Running) -> Runnable:
@@ -49,7 +50,7 @@ class _Islands:
         returned = function.body.block.last_op
         operands = () if returned is None else returned.operands
         self._outputs = [
-            (port.name, self._places[value], _is_truth(value.type))
+            (port.name, self._places[value], is_truth(value.type))
             for port, value in zip(outputs_of(function), operands, strict=True)
         ]
 
@@ -84,11 +85,6 @@ class _Islands:
             name: values[place].astype(np.bool_) if is_truth else values[place]
             for name, place, is_truth in self._outputs
         }
-
-
-def _is_truth(type_: Attribute) -> bool:
-    ranked = ranked_tensor(type_)
-    return ranked is not None and ranked.get_element_type() == i1
 
 
 TARGET = Target(

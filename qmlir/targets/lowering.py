@@ -5,15 +5,27 @@ device that is not here computes what it would compute.
 """
 
 import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from qmlir import interpreter
+from qmlir.interpreter.values import check_value
+from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
+from qmlir.ir.signature import Port, outputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES
+from qmlir.registry import at_code, in_package
+from qmlir.registry.faults import one_line
+from qmlir.specialization.inputs import function_of
 from qmlir.target import Runnable, Running, Target, function_of_target
 
 _VALUE = re.compile(r"<([a-z_]+)>")
@@ -42,9 +54,12 @@ def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:
     """What `target` makes of a module that its pipeline has lowered. Raises `DiagnosticError` where that is nothing."""
     if not target.emit:
         raise text_error(f"target '{target.name}' emits nothing")
-    made: object = function_of_target(target, target.emit)(lowered)
+    emit = function_of_target(target, target.emit)
+    with _faults_of(target, target.emit):
+        made: object = emit(lowered)
     if not isinstance(made, str | bytes):
-        raise text_error(f"target '{target.name}' emits text or bytes, '{target.emit}' gave {type(made).__name__}")
+        found = f"'{target.emit}' gave {type(made).__name__}{at_code(emit)}"
+        raise text_error(f"target '{target.name}' emits text or bytes, {found}")
     return made
 
 
@@ -53,11 +68,61 @@ def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
     return emit_for(target, lower_for(target, module, **values))
 
 
+def is_truth(type_: Attribute) -> bool:
+    """Whether callers hold values of a type as NumPy's Booleans."""
+    ranked = ranked_tensor(type_)
+    return ranked is not None and ranked.get_element_type() == i1
+
+
+@contextmanager
+def _faults_of(target: Target, row: str) -> Generator[None]:
+    """Inside the `with` block what code of a package raises becomes an error that names the target and the place."""
+    try:
+        yield
+    except DiagnosticException:
+        raise
+    except Exception as error:
+        if not (where := in_package(error)):
+            raise
+        raise text_error(f"target '{target.name}': '{row}' raises {one_line(error)}{where}") from error
+
+
+def _checked(target: Target, run: Runnable, outputs: Sequence[Port], where: str) -> Runnable:
+    """What a package runs, with outputs that are held to the types of the function."""
+
+    def checked(inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
+        with _faults_of(target, target.execute):
+            found = cast(object, run(inputs))
+        if not isinstance(found, Mapping):
+            what = f"must return its outputs by name, but returns a value of type {type(found).__name__}"
+            raise text_error(f"target '{target.name}': '{target.execute}' {what}{where}")
+        values = cast(Mapping[str, Any], found)
+        for port in outputs:
+            try:
+                if port.name not in values:
+                    raise InterpretationError(f"is missing (there are: {', '.join(map(str, values)) or 'none'})")
+                if not (is_truth(port.type) and np.asarray(values[port.name]).dtype == np.bool_):
+                    check_value(values[port.name], port.type)
+            except InterpretationError as error:
+                what = f"output '{port.name}' of '{target.execute}': {error}{where}"
+                raise text_error(f"target '{target.name}': {what}") from error
+        return values
+
+    return checked
+
+
 def execute_for(target: Target, module: ModuleOp, function: str = "main", running: Running | None = None) -> Runnable:
     """What runs `function` of a module of the quantized level on `target`."""
     if target.execute:
-        made: Runnable = function_of_target(target, target.execute)(module, function, running or Running())
-        return made
+        execute = function_of_target(target, target.execute)
+        with _faults_of(target, target.execute):
+            made: object = execute(module, function, running or Running())
+        if not at_code(execute):  # of the tree
+            return cast(Runnable, made)
+        if not callable(made):
+            found = f"'{target.execute}' gave {type(made).__name__}{at_code(execute)}"
+            raise text_error(f"target '{target.name}' is run by a function, {found}")
+        return _checked(target, cast(Runnable, made), outputs_of(function_of(module, function)), at_code(execute))
     lowered = lower_for(target, module)
     verify(lowered)
     return partial(interpreter.interpret, lowered, function=function)

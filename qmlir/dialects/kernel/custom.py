@@ -161,10 +161,14 @@ def _sees_itself_only(op: Operation) -> bool:
 
 def _fits(kernel: CustomKernel, op: Operation) -> bool:
     try:
-        return kernel.fits(op)
+        found = cast(object, kernel.fits(op))
     except Exception as error:  # whatever a function of another package raises, it is named
         what = f"is asked whether '{kernel.function}' fits, which failed: {one_line(error)}{registry.in_package(error)}"
         raise op_error(op, what) from error
+    if not isinstance(found, bool | np.bool_):
+        what = f"is asked whether '{kernel.function}' fits, which is True or False, but it is {found!r}"
+        raise op_error(op, f"{what}{registry.at_code(kernel.fits)}")
+    return found is True or bool(cast(object, found))
 
 
 class _ReadsAndWrites(MemoryEffect):

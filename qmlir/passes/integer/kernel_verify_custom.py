@@ -23,7 +23,7 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluator_of, operand_layout
 from qmlir.ir.statistics import count
-from qmlir.registry import in_package
+from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import one_line
 
 ROUNDS = 3
@@ -148,7 +148,9 @@ def compare(op: CustomOp) -> None:
             function(*inputs, *found)
         except Exception as error:
             first = str(error).strip().partition("\n")[0]
-            raise op_error(op, f"calls '{op.function.data}', which failed: {type(error).__name__}: {first}") from error
+            raise op_error(
+                op, f"calls '{op.function.data}', which failed: {type(error).__name__}: {first}{at_code(function)}"
+            ) from error
         for number, (result, wanted) in enumerate(zip(found, expected, strict=True)):
             place = _differing(result, wanted, kernel.relative)
             if place is not None:
@@ -157,7 +159,7 @@ def compare(op: CustomOp) -> None:
                     f"calls '{op.function.data}', which does not compute '{original.name}': {which}{list(place)} it "
                     f"gives {result[place]}, the meaning{_at(inputs, place, result.shape)} is {wanted[place]}"
                 )
-                raise op_error(op, message)
+                raise op_error(op, f"{message}{at_code(function)}")
 
 
 def _different(module: ModuleOp) -> Iterator[CustomOp]:

@@ -27,6 +27,7 @@ from qmlir.arithmetic.schemes import Grid, Parameters, RangeError, Scheme, Stora
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.recording import RunRanges
 from qmlir.registry import Contribution, Package, PackageError, plugged
+from qmlir.registry.places import place_of
 
 Values = npt.NDArray[np.float32]
 
@@ -353,7 +354,8 @@ def test_a_range_of_a_package_ascends_inside_what_was_observed_and_zero() -> Non
                     calibrate("between", statistics, grid, given_options)
                 assert str(refused.value) == (
                     f"calibrator 'between' of package 'spoilt 1.0': it gives the range [{ends[0]}, {ends[1]}]; "
-                    f"accepted is one that ascends inside [{low}, {high}], the values observed and 0"
+                    f"accepted is one that ascends inside [{low}, {high}], the values observed and 0 "
+                    f"({place_of(between)})"
                 )
 
 

@@ -20,6 +20,7 @@ from qmlir.onnx.export.exporter import export_model
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
 from qmlir.registry import Contribution, Package
+from qmlir.registry.places import place, place_of_row
 from qmlir.text.parsing import parse_module
 
 HERE = __name__
@@ -91,7 +92,8 @@ def _import() -> ModuleOp:
 def test_what_raises_is_named_with_its_package(use: Callable[[], object], message: str) -> None:
     with pytest.raises(DiagnosticError) as error:
         use()
-    assert error.value.diagnostic.message == f"{message} (in package 'fragile 0.3')"
+    line = breaks.__code__.co_firstlineno + 1
+    assert error.value.diagnostic.message == f"{message} (in package 'fragile 0.3', {place(__file__, line)})"
 
 
 def test_a_fault_is_said_one_time(package: Package, caplog: pytest.LogCaptureFixture) -> None:
@@ -105,7 +107,8 @@ def test_a_fault_is_said_one_time(package: Package, caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING, "qmlir"):
         assert package.load(f"{HERE}:MODULE", Universe) is None
     assert [each.getMessage() for each in caplog.records] == [
-        f"warning: package 'fragile 0.3': left out '{HERE}:MODULE': it is of type str, not Universe"
+        f"warning: package 'fragile 0.3': left out '{HERE}:MODULE': it is of type str, not Universe "
+        f"({place_of_row(f'{HERE}:MODULE')})"
     ]
 
 

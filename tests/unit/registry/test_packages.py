@@ -326,7 +326,7 @@ def test_an_option_without_a_value_is_left_to_the_tool() -> None:
 
 
 def test_an_importer_and_an_exporter_that_give_nothing_are_named() -> None:
-    owner = r" \(in package 'tests.support.spoilt'\)"
+    owner = r" \(in package 'tests.support.spoilt', \S*spoilt.py:\d+\)"
     with plugins(["tests.support.spoilt"]):
         for name, why in (
             ("Raises", "its importer failed: KeyError: 'lost'"),

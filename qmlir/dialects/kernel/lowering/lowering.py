@@ -32,6 +32,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering import scalars
@@ -41,10 +42,13 @@ from qmlir.dialects.quant.infer import as_stored
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
 from qmlir.ir.builtin_types import as_dense, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.ir.decomposition import results_given
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.ir.type_conversion import TypeConversion
+from qmlir.registry import Hook
+from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_array, narrowed
 
 
@@ -331,6 +335,34 @@ class Lowering:
 Lower = Callable[[Any, Lowering], Sequence[SSAValue] | None]
 """A lowering: the operation and what to build with; a value for each result, in its type at the integer level, or in
 its own where operations of its own level took its place. `None` leaves the operation to its decomposition."""
+
+
+def guarded_lowering(hook: Hook) -> Lower:
+    """The lowering of a package: values that stand in front of the operation, one for each result."""
+
+    def guarded(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
+        place = op.parent
+        try:
+            given = cast(object, hook.function(op, at))
+        except DiagnosticException:
+            raise
+        except Exception as error:  # a package may raise anything
+            raise op_error(op, f"its lowering raises {one_line(error)}{hook.at(error)}") from error
+        if op.parent is not place:
+            raise op_error(op, f"its lowering moves or erases the operation, which its caller replaces{hook.at()}")
+        values = (
+            None if given is None else results_given(op, hook.function, given, lambda found, wanted: True, hook.at())
+        )
+        for value in values or ():
+            owner = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+            if owner is None or not (owner is place or owner.is_ancestor(op)):
+                text = (
+                    f"its lowering returns a value of type {value.type} that is not defined in front of the operation"
+                )
+                raise op_error(op, f"{text}{hook.at()}")
+        return values
+
+    return guarded
 
 
 def no_lowering(op: Operation, at: Lowering) -> None:

@@ -24,10 +24,10 @@
 // FILE: break-module  [{{.*}}breaking_pass.py:BreakingPass]
 
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing --load-plugin tests.support.contributing:RAISES -p canonicalize 2>&1 | filecheck %s --check-prefix=RAISES
-// RAISES: load_plugin.mlir:{{[0-9]+}}:3: error: 'nn.tanh' op (b) pattern 'DividesByZero' failed: ZeroDivisionError: division by zero (in package 'tests.support.contributing')
+// RAISES: load_plugin.mlir:{{[0-9]+}}:3: error: 'nn.tanh' op (b) pattern 'DividesByZero' failed: ZeroDivisionError: division by zero (in package 'tests.support.contributing', {{.*}}contributing.py:{{[0-9]+}})
 
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing -p canonicalize,no-tanh 2>&1 | filecheck %s --check-prefix=PASS
-// PASS: error: 'builtin.module' op pass 'no-tanh' failed: ValueError: a tanh (in package 'tests.support.contributing')
+// PASS: error: 'builtin.module' op pass 'no-tanh' failed: ValueError: a tanh (in package 'tests.support.contributing', {{.*}}contributing.py:{{[0-9]+}})
 
 // RUN: not qmlir-opt %s --load-plugin nowhere 2>&1 | filecheck %s --check-prefix=BARE
 // BARE: error: cannot load plug-in 'nowhere': No module named 'nowhere'

@@ -1,0 +1,201 @@
+"""Evaluators of packages, checked: read-only operands, real values unless declared otherwise, results of their types.
+
+An evaluator of a package gets what its operation's types declare, and must return the same. It gets the real values of
+quantized operands and returns those of quantized results, which are rounded as `quant.qcast` rounds; if it is declared
+as `TakesStored`, both are stored integers. Anything else that it returns is an error that names the operation, the
+package, and the file and line of the function.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType, TensorType, UnrankedTensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.utils.exceptions import DiagnosticException, InterpretationError
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.integers import integer_limits
+from qmlir.dialects.quant.infer import element_type, storage_dtype
+from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType
+from qmlir.interpreter.values import check_value
+from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, TakesStored, not_computed, operand_groups
+from qmlir.ir.interfaces import Container, HeldElement
+from qmlir.registry import OURS, Hook
+from qmlir.registry.faults import one_line
+
+_Uniform = UniformQuantizedType | UniformFloatType
+
+
+def guarded_evaluator(hook: Hook) -> Evaluator | RunsRegions:
+    """The evaluator of `hook`, whose arguments are protected and whose results are checked."""
+    match hook.function:
+        case RunsRegions() as runs:
+
+            def guarded_runs(frame: Any, op: Operation, *operands: Any) -> Results:
+                return _guarded(hook, op, operands, runs.function, (frame,))
+
+            return RunsRegions(guarded_runs)
+        case ByOperation() as chooses:
+            return ByOperation(lambda op: _chosen(hook, chooses, op))
+        case function:
+
+            def guarded(op: Operation, *operands: Any) -> Results:
+                return _guarded(hook, op, operands, function)
+
+            return guarded
+
+
+def _chosen(hook: Hook, chooses: ByOperation, op: Operation) -> Evaluator | RunsRegions:
+    try:
+        chosen = chooses.choose(op)
+    except DiagnosticException:
+        raise
+    except Exception as error:  # a package may raise anything
+        raise _fault(op, hook, f"choosing it raises {one_line(error)}", error) from error
+    found = guarded_evaluator(Hook(hook.package, hook.row, chosen))
+    return found.choose(op) if isinstance(found, ByOperation) else found
+
+
+def _fault(op: Operation, hook: Hook, message: str, error: Exception | None = None) -> DiagnosticError:
+    return op_error(op, f"cannot be computed: its evaluator is wrong: {message}{hook.at(error)}")
+
+
+def _takes_stored(function: Any) -> bool:
+    """Whether an evaluator is declared so; those of the tree, which a package may name in its table, all are."""
+    module = getattr(function, "__module__", None) or ""
+    return isinstance(function, TakesStored) or module.partition(".")[0] == OURS
+
+
+def _guarded(hook: Hook, op: Operation, operands: Sequence[Any], function: Any, first: Sequence[Any] = ()) -> Results:
+    is_stored = _takes_stored(function)
+    given = _arguments(op, operands, is_stored)
+    state = dict(op.properties), dict(op.attributes), tuple(op.operands)
+    hook = Hook(hook.package, hook.row, function)
+    try:
+        found = cast(object, function(*first, op, *given))
+    except DiagnosticError:
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            text = "it writes into an operand, which is read-only: copy the array before you change it"
+            raise _fault(op, hook, text, error) from error
+        raise not_computed(op, error, hook.at(error)) from error
+    if (op.properties, op.attributes, tuple(op.operands)) != state:
+        raise _fault(op, hook, "it changes the operation")
+    if not isinstance(found, tuple | list):
+        raise _fault(op, hook, f"it must return a tuple of {len(op.results)} results, but returns {_kind(found)}")
+    results = cast(Sequence[Any], found)
+    if len(results) != len(op.results):
+        raise _fault(op, hook, f"it must return {len(op.results)} results, but returns {len(results)}")
+    checked: list[Any] = []
+    for number, (value, type_) in enumerate(zip(results, op.result_types, strict=True)):
+        try:
+            checked.append(_checked(value, type_, is_stored))
+        except InterpretationError as error:
+            raise _fault(op, hook, f"result {number}: {error}") from error
+    return tuple(checked)
+
+
+def _arguments(op: Operation, operands: Sequence[Any], is_stored: bool) -> list[Any]:
+    """What the evaluator of a package gets for `operands`, grouped as in the definition of the operation."""
+    if not isinstance(op, IRDLOperation):
+        return [_given(value, type_, is_stored) for value, type_ in zip(operands, op.operand_types, strict=True)]
+    given: list[Any] = []
+    for (_, definition, values), argument in zip(operand_groups(op), operands, strict=True):
+        if isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef):
+            pairs = zip(argument, values, strict=True)
+            given.append(tuple(_given(each, value.type, is_stored) for each, value in pairs))
+        else:
+            given.append(None if argument is None else _given(argument, values[0].type, is_stored))
+    return given
+
+
+def _given(value: Any, type_: Attribute, is_stored: bool) -> Any:
+    """A value as the evaluator gets it: real unless it takes stored integers, and read-only unless it is memory."""
+    if isinstance(type_, Container):
+        return tuple(_given(each, type_.part(place), is_stored) for place, each in enumerate(value))
+    if not isinstance(value, np.ndarray) or isinstance(type_, MemRefType):
+        return cast(Any, value)
+    array, element = cast(Array, value), _element(type_)
+    if isinstance(element, _Uniform) and not is_stored:
+        array = dequantize(array, element)
+    protected = array.view()
+    protected.flags.writeable = False
+    return protected
+
+
+def _element(type_: Attribute) -> Attribute | None:
+    shaped = ranked_tensor(type_) or unranked_tensor(type_)
+    return None if shaped is None else element_type(shaped)
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _checked(value: Any, type_: Attribute, is_stored: bool) -> Any:
+    """`value` as the run holds it. Raises `InterpretationError` unless it is of `type_`."""
+    if isinstance(type_, Container):
+        check_value(value, type_)
+        return tuple(_checked(each, type_.part(place), is_stored) for place, each in enumerate(value))
+    element = _element(type_)
+    if isinstance(type_, MemRefType):
+        return value
+    if element is None:
+        _check_scalar(value, type_)
+        return value
+    if not is_stored and isinstance(element, _Uniform):
+        value = _quantized(value, type_, element)
+    check_value(value, type_)
+    array = cast(Array, value)
+    _check_range(array, element)
+    # The package may keep what it returned, and change it later.
+    return np.array(array, copy=True, order="K")
+
+
+def _quantized(value: Any, type_: Attribute, element: _Uniform) -> Any:
+    """The stored integers of the real values that an evaluator returned for a value of `type_`."""
+    shaped = ranked_tensor(type_)
+    real = (
+        UnrankedTensorType(element.expressed) if shaped is None else TensorType(element.expressed, shaped.get_shape())
+    )
+    array = cast(Array, value)
+    if isinstance(value, np.ndarray) and array.dtype == storage_dtype(element):
+        hint = f"an evaluator that computes stored integers must be declared as {TakesStored.__name__}"
+        raise InterpretationError(f"real values of {real} are expected, but it is an array of {array.dtype}; {hint}")
+    check_value(value, real)
+    return quantize(array, element)
+
+
+def _check_range(array: Array, element: Attribute) -> None:
+    """Raise `InterpretationError` if a stored integer lies outside its type."""
+    limits: tuple[int, int] | None = None
+    if isinstance(element, StoredType):
+        limits = element.storage_min, element.storage_max
+    elif isinstance(element, HeldElement):
+        limits = element.limits
+    elif (integer := as_integer(element)) is not None:
+        is_signed = array.dtype.kind == "i" and integer.bitwidth > 1
+        limits = integer_limits(integer.bitwidth, is_signed=is_signed)
+    if limits is None or not array.size or array.dtype.kind not in "iu":
+        return
+    low, high = int(array.min()), int(array.max())
+    if low < limits[0] or high > limits[1]:
+        raise InterpretationError(
+            f"values of {element} must be from {limits[0]} to {limits[1]}, but are from {low} to {high}"
+        )
+
+
+_SCALARS: Mapping[str, tuple[type, ...]] = {"integer": (int, np.integer, np.bool_), "float": (float, np.floating)}
+
+
+def _check_scalar(value: Any, type_: Attribute) -> None:
+    kind = "integer" if isinstance(type_, IndexType) or as_integer(type_) is not None else ""
+    kind = "float" if isinstance(type_, AnyFloat) else kind
+    if kind and not isinstance(value, _SCALARS[kind]):
+        raise InterpretationError(f"a value of type {type_} must be one {kind}, but is {_kind(value)}")
