@@ -27,20 +27,21 @@ def observer_names() -> list[str]:
     return sorted(registry.named("observers"))
 
 
-def _checked(row: registry.Named, found: Any) -> Any:
+def _checked(row: registry.Named, function: Callable[..., Any], *arguments: Any) -> Any:
+    found = row.call(function, *arguments)
     try:
         text = json.dumps(found, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise row.error(f"it keeps what JSON does not hold: {error}") from error
+        raise row.error(f"it keeps what JSON does not hold: {error}", function) from error
     if json.loads(text) != found:
-        raise row.error(f"it keeps what JSON does not hold exactly: {text[:60]}")
+        raise row.error(f"it keeps what JSON does not hold exactly: {text[:60]}", function)
     return found
 
 
 def kept_of(name: str, values: Array) -> Any:
     """What the observer `name` keeps of an array. Raises `PackageError` where it fails."""
     row = registry.named("observers")[name]
-    return _checked(row, row.call(row.load(Observer).of, values))
+    return _checked(row, row.load(Observer).of, values)
 
 
 def merged_kept(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,5 +51,5 @@ def merged_kept(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, A
         row = registry.named("observers").get(name)
         if row is None:
             raise registry.PackageError(f"no package has the observer '{name}', whose parts are to be merged")
-        found[name] = _checked(row, row.call(row.load(Observer).merge, one[name], other[name]))
+        found[name] = _checked(row, row.load(Observer).merge, one[name], other[name])
     return found

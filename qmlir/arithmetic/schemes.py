@@ -271,8 +271,11 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
     known = registry.named("schemes")[scheme.name]
     chosen = known.call(place, low, high, grid)
     if not isinstance(chosen, Parameters):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise known.error(f"it gives {chosen!r}, no Parameters")
-    scales, zero_points = np.asarray(chosen.scales, np.float64), np.asarray(chosen.zero_points, np.int64)
+        raise known.error(f"it gives {chosen!r}, no Parameters", place)
+    try:
+        scales, zero_points = np.asarray(chosen.scales, np.float64), np.asarray(chosen.zero_points, np.int64)
+    except (TypeError, ValueError) as error:
+        raise known.error(f"it gives what is no array of numbers: {error}", place) from error
     is_stored = (storage.minimum <= zero_points) & (zero_points <= storage.maximum)
     is_power = not scheme.is_power_of_two or power_of_two_ceiling(scales) == scales
     is_centered = not scheme.is_symmetric or zero_points == symmetric_zero_point(storage)
@@ -287,7 +290,7 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
     }
     for fault, is_there in faults.items():
         if is_there:
-            raise known.error(f"it gives {fault}")
+            raise known.error(f"it gives {fault}", place)
     return Parameters(scales, zero_points)
 
 

@@ -26,7 +26,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, TakesStored, not_computed, operand_groups
 from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.registry import OURS, Hook
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 
 _Uniform = UniformQuantizedType | UniformFloatType
 
@@ -55,13 +55,13 @@ def _chosen(hook: Hook, chooses: ByOperation, op: Operation) -> Evaluator | Runs
         chosen = chooses.choose(op)
     except DiagnosticException:
         raise
-    except Exception as error:  # a package may raise anything
+    except RAISED as error:  # a package may raise anything
         raise _fault(op, hook, f"choosing it raises {one_line(error)}", error) from error
     found = guarded_evaluator(Hook(hook.package, hook.row, chosen))
     return found.choose(op) if isinstance(found, ByOperation) else found
 
 
-def _fault(op: Operation, hook: Hook, message: str, error: Exception | None = None) -> DiagnosticError:
+def _fault(op: Operation, hook: Hook, message: str, error: BaseException | None = None) -> DiagnosticError:
     return op_error(op, f"cannot be computed: its evaluator is wrong: {message}{hook.at(error)}")
 
 
@@ -80,7 +80,7 @@ def _guarded(hook: Hook, op: Operation, operands: Sequence[Any], function: Any, 
         found = cast(object, function(*first, op, *given))
     except DiagnosticError:
         raise
-    except Exception as error:
+    except RAISED as error:
         if isinstance(error, ValueError) and "read-only" in str(error):
             text = "it writes into an operand, which is read-only: copy the array before you change it"
             raise _fault(op, hook, text, error) from error

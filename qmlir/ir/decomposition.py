@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.provenance import COMPOSITE, Origin, assign_role, origins_of
 from qmlir.registry import Hook, decompositions, name_of, of_package
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 
 COMPONENTS = "components"
 """The property of a composite that has the types of its parts; the mark leaves it out, as the parts have them."""
@@ -104,7 +104,10 @@ def guarded_decomposition(hook: Hook) -> Decomposition:
     def guarded(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
         state = op.parent, tuple(op.operands), dict(op.properties), op.prev_op, op.next_op
 
-        def wrong(message: str, error: Exception | None = None) -> DiagnosticError:
+        def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:
+            for part in parts.operations:
+                if part.parent is not None:
+                    part.detach()
             parts.discard()
             return op_error(op, f"its decomposition {message}{hook.at(error)}")
 
@@ -112,7 +115,7 @@ def guarded_decomposition(hook: Hook) -> Decomposition:
             given = cast(object, hook.function(op, parts))
         except DiagnosticException:
             raise
-        except Exception as error:  # a package may raise anything
+        except RAISED as error:  # a package may raise anything
             raise wrong(f"raises {one_line(error)}", error) from error
         if (op.parent, tuple(op.operands), dict(op.properties), op.prev_op, op.next_op) != state:
             raise wrong("changes the operation or its block: parts are added by 'parts.add' alone")

@@ -120,7 +120,7 @@ def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
         raise InterpretationError(f"writes into constant memory of {type_}")
 
 
-def not_computed(op: Operation, error: Exception, where: str | None = None) -> DiagnosticError:
+def not_computed(op: Operation, error: BaseException, where: str | None = None) -> DiagnosticError:
     """The error, to be raised, that the evaluator of `op` failed. It may be a package's, and raise any exception.
 
     Messages for readers are passed on unchanged; for other exceptions their type is named as well. `where` is the end

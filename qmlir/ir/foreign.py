@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredC
 
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.registry import in_package
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 
 _FOREIGN, _OURS = "xdsl", "qmlir"
 
@@ -39,7 +39,7 @@ def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[Non
         yield
     except DiagnosticException:
         raise
-    except Exception as error:
+    except RAISED as error:
         if where := in_package(error):
             raise told(f"{one_line(error)}{where}") from error
         if isinstance(error, _MEANT) or not _is_of_xdsl(error):

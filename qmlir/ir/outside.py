@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.registry import at_code
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 
 _INSIDE = ("qmlir", "xdsl")
 _IS_CHECKED = "is_checked"
@@ -59,7 +59,7 @@ def _guarded(method: FunctionType, check: Check) -> Callable[..., Any]:
                 found = [*cast(Iterator[Any], found)]
         except DiagnosticException:
             raise
-        except Exception as error:  # a package may raise anything
+        except RAISED as error:  # a package may raise anything
             text = f"cannot be asked for '{method.__name__}', which raises {one_line(error)}"
             raise op_error(self, f"{text}{at_code(method, error)}") from error
         if not check.holds(self, found):

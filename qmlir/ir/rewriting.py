@@ -28,7 +28,7 @@ from qmlir.ir.effects import is_dead
 from qmlir.ir.provenance import TENSOR, hand_on, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.ir.walking import operations_in
 from qmlir.registry import Hook, in_package, pattern_hooks
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 
 DEFAULT_BUDGET = 64
 """Rewrites allowed for each operation of the module, on average, before the driver gives up."""
@@ -163,6 +163,14 @@ class MatchesClasses(Protocol):
     def may_match(self, kind: type[Operation], /) -> bool:
         """Whether it may match an operation of the class `kind`."""
         ...
+
+
+@runtime_checkable
+class AppliesOthers(Protocol):
+    """A pattern that stands for several others."""
+
+    tried: RewritePattern
+    """The pattern that it has tried last."""
 
 
 def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
@@ -333,12 +341,12 @@ def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: Pa
             raise
         except DiagnosticException as error:
             raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}{in_package(error)}") from error
-        except Exception as error:
+        except RAISED as error:
             if not (where := in_package(error)):
                 raise
             raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {one_line(error)}{where}") from error
         if rewriter.has_done_action:
-            return pattern
+            return pattern.tried if isinstance(pattern, AppliesOthers) else pattern
     return None
 
 

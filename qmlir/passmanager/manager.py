@@ -15,6 +15,7 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, pipeline_error
 from qmlir.registry import PackageError, asked_about, at_code, in_package, is_outside
+from qmlir.registry.faults import RAISED
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class PassManager:
                 _apply(step, self.ctx, op)
             except DiagnosticError:
                 raise
-            except Exception as error:  # a pass may be anybody's code: whatever it raises, one line names the pass
+            except RAISED as error:  # a pass may be anybody's code: whatever it raises, one line names the pass
                 raise _pass_error(step, op, error) from error
             if is_outside(type(step)):
                 _verify_after(step, op)
@@ -72,7 +73,7 @@ def _anchors(steps: Sequence[ModulePass | NestedPipeline]) -> Iterator[str]:
             yield from _anchors(step.steps)
 
 
-def _pass_error(step: ModulePass, op: Operation, error: Exception) -> DiagnosticError:
+def _pass_error(step: ModulePass, op: Operation, error: BaseException) -> DiagnosticError:
     text = str(error).strip()
     message = text.splitlines()[0] if text else ""
     if not isinstance(error, DiagnosticException | PackageError):

@@ -17,7 +17,7 @@ from xdsl.universe import Universe
 
 from qmlir.registry.code import code_digest, plugged_code, sources_digest
 from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
-from qmlir.registry.faults import PackageError, one_line
+from qmlir.registry.faults import RAISED, PackageError, one_line
 from qmlir.registry.package import (
     CONTRIBUTIONS_GROUP,
     ONNX_EXPORTERS_GROUP,
@@ -153,9 +153,10 @@ class Named:
     row: str
     package: Package
 
-    def error(self, message: str) -> PackageError:
-        """The error, to be raised, about this row: with the file and line of its object."""
-        return self._error(message, "" if self.package.name == OURS else bracketed(self._place()))
+    def error(self, message: str, function: object = None) -> PackageError:
+        """The error, to be raised, about this row: with the file and line of `function` or of its object."""
+        where = (place_of(function) if function is not None else "") or self._place()
+        return self._error(message, "" if self.package.name == OURS else bracketed(where))
 
     def _error(self, message: str, where: str) -> PackageError:
         return PackageError(f"{self.kind} '{self.name}' of package '{self.package.title}': {message}{where}")
@@ -182,7 +183,7 @@ class Named:
         """The result of its function. Raises `PackageError` for any exception in code of another package."""
         try:
             return function(*arguments, **options)
-        except Exception as error:
+        except RAISED as error:
             if self.package.name == OURS:
                 raise
             where = place_in(error, self.package.has) or self._place()

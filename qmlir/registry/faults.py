@@ -12,6 +12,10 @@ _logger = logging.getLogger("qmlir")
 _LONGEST = 400
 
 
+RAISED = (Exception, SystemExit)
+"""What code of a package may raise, and what one line must be made of: `sys.exit` would end the process silently."""
+
+
 class PackageError(Exception):
     """A name that was requested belongs to a package and does not work; the one-line message names the package."""
 

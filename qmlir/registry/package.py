@@ -4,6 +4,7 @@ An installed package is found by its entry points. A package that fails at impor
 ignored with one warning, and so are rows that do not load later; `QMLIR_WITHOUT` ignores the packages that it names.
 """
 
+import inspect
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
@@ -288,9 +289,13 @@ def asked_about(error: BaseException, kind: type[_Asked]) -> _Asked | None:
     for module, _, frame in frames(error.__traceback__):
         if package_of(module) not in outside():
             continue
-        names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-        found = (frame.f_locals.get(name) for name in names)
-        return next((each for each in found if isinstance(each, kind)), None)
+        code = frame.f_code
+        names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
+        given: list[Any] = [frame.f_locals.get(name) for name in names]
+        if len(names) > code.co_argcount:
+            given.extend(cast(tuple[Any, ...], given.pop()))  # those of `*arguments`
+        if (found := next((each for each in given if isinstance(each, kind)), None)) is not None:
+            return found
     return None
 
 

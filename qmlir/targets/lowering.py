@@ -24,7 +24,7 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES
 from qmlir.registry import at_code, in_package
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 from qmlir.specialization.inputs import function_of
 from qmlir.target import Runnable, Running, Target, function_of_target
 
@@ -81,7 +81,7 @@ def _faults_of(target: Target, row: str) -> Generator[None]:
         yield
     except DiagnosticException:
         raise
-    except Exception as error:
+    except RAISED as error:
         if not (where := in_package(error)):
             raise
         raise text_error(f"target '{target.name}': '{row}' raises {one_line(error)}{where}") from error

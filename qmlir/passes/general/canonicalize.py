@@ -23,12 +23,17 @@ class OwnPatterns(RewritePattern):
 
     def __init__(self) -> None:
         self._patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
-        self.pattern_name = type(self).__name__
-        """The pattern that was tried last, by which messages know it."""
+        self.tried: RewritePattern = self
+        """The pattern that was tried last."""
 
     def may_match(self, kind: type[Operation], /) -> bool:
         """Whether operations of the class have patterns."""
         return bool(self._patterns_of(kind))
+
+    @property
+    def pattern_name(self) -> str:
+        """The name by which messages know it: that of the pattern that was tried last."""
+        return type(self).__name__ if self.tried is self else pattern_name(self.tried)
 
     def _patterns_of(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
         if kind not in self._patterns:
@@ -41,7 +46,7 @@ class OwnPatterns(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         for pattern in self._patterns_of(type(op)):
-            self.pattern_name = pattern_name(pattern)
+            self.tried = pattern
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
                 return

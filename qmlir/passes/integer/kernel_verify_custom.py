@@ -23,8 +23,8 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluator_of, operand_layout
 from qmlir.ir.statistics import count
-from qmlir.registry import at_code, in_package
-from qmlir.registry.faults import one_line
+from qmlir.registry import at_code
+from qmlir.registry.faults import RAISED, one_line
 
 ROUNDS = 3
 """How often a kernel is compared at least, each time on other numbers."""
@@ -69,7 +69,9 @@ def _random(random: np.random.Generator, own: Attribute) -> Array:
 def _inputs(op: CustomOp, kernel: CustomKernel, original: Operation, random: np.random.Generator) -> list[Array]:
     """An array for each operand, read-only: those of constants, and random numbers."""
     types = op.own_types[: len(op.inputs)]
-    made = list(kernel.inputs(original, random)) if kernel.inputs is not None else [_random(random, t) for t in types]
+    made = [_random(random, type_) for type_ in types] if kernel.inputs is None else [*kernel.inputs(original, random)]
+    if len(made) != len(types):
+        raise ValueError(f"{len(types)} operands are expected, but there are {len(made)}")
     for place, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
         constant = constant_array(value)
         if constant is not None:
@@ -86,7 +88,7 @@ def _function(op: CustomOp) -> Callable[..., None]:
     except Exception as error:  # whatever a module of another package does at import
         raise op_error(op, f"calls '{op.function.data}', which cannot be imported: {error}") from error
     if not hasattr(found, "py_func"):
-        raise op_error(op, f"calls '{op.function.data}', which numba does not compile: decorate it with numba.njit")
+        raise op_error(op, f"calls '{op.function.data}', which numba does not compile: decorate it with numba.njit{at_code(found)}")
     return found
 
 
@@ -136,8 +138,9 @@ def compare(op: CustomOp) -> None:
     for _ in range(_rounds(op)):
         try:
             inputs = _inputs(op, kernel, original, random)
-        except Exception as error:  # whatever a function of another package raises, it is named
-            what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}{in_package(error)}"
+        except RAISED as error:  # whatever a function of another package raises, it is named
+            where = at_code(kernel.inputs, error)
+            what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}{where}"
             raise op_error(op, what) from error
         meant = _evaluated(op, original, inputs)
         expected = [np.asarray(each, order="C") for each in meant]

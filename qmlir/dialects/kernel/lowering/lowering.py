@@ -48,7 +48,7 @@ from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.ir.type_conversion import TypeConversion
 from qmlir.registry import Hook
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 from qmlir.text.elements import dense_array, narrowed
 
 
@@ -346,7 +346,7 @@ def guarded_lowering(hook: Hook) -> Lower:
             given = cast(object, hook.function(op, at))
         except DiagnosticException:
             raise
-        except Exception as error:  # a package may raise anything
+        except RAISED as error:  # a package may raise anything
             raise op_error(op, f"its lowering raises {one_line(error)}{hook.at(error)}") from error
         if op.parent is not place:
             raise op_error(op, f"its lowering moves or erases the operation, which its caller replaces{hook.at()}")

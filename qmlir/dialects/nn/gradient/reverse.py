@@ -17,7 +17,7 @@ from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.registry import Hook
-from qmlir.registry.faults import one_line
+from qmlir.registry.faults import RAISED, one_line
 
 Insert = Callable[[Operation], object]
 
@@ -65,14 +65,14 @@ def guarded_rule(hook: Hook) -> Rule:
     """The rule of a package, whose gradients are checked: one for each operand, of its shape and element type."""
 
     def guarded(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
-        def wrong(message: str, error: Exception | None = None) -> DiagnosticError:
+        def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:
             return op_error(op, f"cannot be differentiated: its rule {message}{hook.at(error)}")
 
         try:
             found = cast(object, hook.function(at, op, *given))
         except DiagnosticError:
             raise
-        except Exception as error:  # a package may raise anything
+        except RAISED as error:  # a package may raise anything
             raise wrong(f"raises {one_line(error)}", error) from error
         if not isinstance(found, Sequence):
             raise wrong(f"must return a list of gradients, but returns a value of type {type(found).__name__}")
