@@ -119,7 +119,7 @@ class Digits:
 
     def profile(self, keep: Sequence[str] | None = None) -> Profile:
         """What the lowered model's values are on the calibration images; taken once."""
-        passes = _stages(kept_composites() if keep is None else keep, "lower")
+        passes = QUANTIZE.text("lower", keep=kept_composites() if keep is None else tuple(keep))
         if passes not in self._profiles:
             self._profiles[passes] = profile(self.module, iter([{"input": self.calibration}]), passes=passes)
         return self._profiles[passes]
@@ -175,17 +175,13 @@ def peer_scores(digits: Digits, granularity: str, calibrator: str) -> Iterator[S
 # Layers
 
 
-def _stages(keep: Sequence[str], *stages: str, **values: str) -> str:
-    return QUANTIZE.text(*stages, keep=f"{{keep={','.join(keep)}}}" if keep else "", **values)
-
-
 def measure_layers(digits: Digits, granularity: str, calibrator: str) -> Comparison:
     """The error of every value, parts of composites too: both modules stay lowered."""
     environment = default_environment()
     ctx = environment.new_context()
 
-    def run(module: ModuleOp, *stages: str, **values: str) -> None:
-        PassManager(ctx, parse_pipeline(_stages(kept_composites(), *stages, **values), environment.passes)).run(module)
+    def run(module: ModuleOp, *stages: str, **options: Any) -> None:
+        PassManager(ctx, QUANTIZE.passes(*stages, keep=kept_composites(), **options)).run(module)
 
     reference, quantized = digits.module.clone(), digits.module.clone()
     run(reference, "lower")
@@ -194,8 +190,7 @@ def measure_layers(digits: Digits, granularity: str, calibrator: str) -> Compari
         path = Path(folder) / "profile.json"
         digits.profile().save(path)
         run(quantized, "profile", profile=str(path))
-    options = f'{{granularity="{granularity}" calibrator="{calibrator}"}}'
-    run(quantized, "decide", "propagate", options=options)
+    run(quantized, "decide", "propagate", rules={"granularity": granularity, "calibrator": calibrator})
     data = iter([{"input": digits.test}])
     return compare(ModuleSubject(reference, "float"), ModuleSubject(quantized, "quantized"), data)
 

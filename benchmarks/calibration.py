@@ -51,8 +51,8 @@ def measure(path: Path, count: int, clock: Callable[[], float]) -> Iterator[str]
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     samples = _samples(session, count)
     module = qmlir.load(path)
-    pipeline, values = quantize_pipeline({}, module)
-    lowered = run_pipeline(module, pipeline.text("target", "lower", **values, profile=""))
+    pipeline = quantize_pipeline({}, module)
+    lowered = run_pipeline(module, pipeline.passes("target", "lower"))
     session.run(None, samples[0])
     peer = _seconds(lambda: [session.run(None, each) for each in samples], clock)
     yield f"{path.stem}, {count} samples: ONNX Runtime runs them in {peer:.3g} s"

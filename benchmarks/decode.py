@@ -220,7 +220,7 @@ def reading(size: int, threads: int) -> Run:
 
 def _rows(form: Form, threads: int, contest: Contest) -> Iterator[BenchRow]:
     model = qmlir.load(products(form))
-    module = model if form.is_float else run_pipeline(model, QUANTIZE.text("propagate", "raise", "rescale"))
+    module = model if form.is_float else run_pipeline(model, QUANTIZE.passes("propagate", "raise", "rescale"))
     generator = np.random.default_rng(1)
     inputs = {
         "v0": generator.standard_normal((1, _SIZES[0]), np.float32)

@@ -25,7 +25,6 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import without_remarks
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import compile_module
@@ -44,9 +43,8 @@ def _products(module: ModuleOp, isa: str) -> dict[str, int]:
     """The multiply-adds of each kernel of a module by its name, counted where weights are not packed yet."""
     environment = default_environment()
     stages = [stage.name for stage in COMPILE.stages if stage.name not in ("schedule", "loops")]
-    text = COMPILE.text(*stages, isa=isa, threads="1")
     scheduled = module.clone()
-    PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(scheduled)
+    PassManager(environment.new_context(), COMPILE.passes(*stages, isa=isa)).run(scheduled)
     return {
         function.sym_name.data: sum(op.multiply_adds() for op in function.walk() if isinstance(op, MultipliesAndAdds))
         for function in scheduled.ops

@@ -25,7 +25,6 @@ from benchmarks.layers import kernel_row
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of, with_rate
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE
 from qmlir.targets.cpu.compiler import Program, compile_module
 
@@ -95,7 +94,7 @@ def product(rows: int, weights: Array, element: str) -> ModuleOp:
     graph = helper.make_graph(nodes, "product", inputs, outputs, initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
     module, environment = qmlir.load(model), default_environment()
-    passes = parse_pipeline(QUANTIZE.text("propagate", "raise"), environment.passes)
+    passes = QUANTIZE.passes("propagate", "raise")
     PassManager(environment.new_context(), passes).run(module)
     return module
 

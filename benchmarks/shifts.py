@@ -84,7 +84,7 @@ def convolutions(size: int, *, is_shift: bool) -> ModuleOp:
     taken, given = (helper.make_tensor_value_info(name, TensorProto.INT8, shape) for name in ("x", "y"))
     graph = helper.make_graph(nodes, "convolutions", [taken], [given], initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
-    return run_pipeline(qmlir.load(model), QUANTIZE.text("propagate", "raise", "rescale"))
+    return run_pipeline(qmlir.load(model), QUANTIZE.passes("propagate", "raise", "rescale"))
 
 
 def _compared(

@@ -1,67 +1,71 @@
 """Named pipelines as data: stages, each with what it is for, and points where a package puts passes of its own.
 
-A pipeline prints as the `-p` text that reproduces it, and its name is an element of such a text. A package's
-`Contribution` maps `<pipeline>.<stage>.before`, `<pipeline>.<stage>.<pass>.before`, or the same with `.after`, to the
-text of passes; they run there in the order of the packages' names. What is not a point is an error of every pipeline
-that it could be meant for.
+A stage makes its passes of the options of its pipeline, which are values: nothing that a setting, a recipe or another
+file says becomes text that is parsed. A pipeline prints as the `-p` text that reproduces it, and its name is an element
+of such a text. A package's `Contribution` maps `<pipeline>.<stage>.before`, `<pipeline>.<stage>.<pass>.before`, or the
+same with `.after`, to the text of passes; they run there in the order of the packages' names. What is not a point is an
+error of every pipeline that it could be meant for.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Generic, LiteralString, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.pipeline import NestedPipeline, PassSpec, Pipeline, parse_pipeline, spec, step_text
+from qmlir.quantization.recipe import OPTIONS, simple_rules
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.settings import QuantizeSettings, setting_rows, understood
-from qmlir.quantization.short_sums import STEPS
+from qmlir.quantization.settings import QuantizeSettings, names_in, setting_rows, understood
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
+Step = ModulePass | NestedPipeline
+
+_Options = TypeVar("_Options")
+
 
 @dataclass(frozen=True)
-class Stage:
-    """Some passes in order: their text, in which `<name>` stands for a value that is given later."""
+class Stage(Generic[_Options]):
+    """Some passes in order, made of the options of the pipeline."""
 
     name: str
-    passes: str
     summary: str
+    passes: Callable[[_Options], Sequence[PassSpec | Sequence[PassSpec | Step]]]
+    """A sequence in it holds passes that only some options ask for: there are no points around these."""
 
-    def steps(self) -> Iterator[tuple[str, str]]:
-        """Each pass with its name in points: `dce`, `dce#2` for the second one; a value that is later none or several
-        passes has no name."""
+    def steps(self, options: _Options) -> Iterator[tuple[str, Sequence[PassSpec | Step]]]:
+        """The passes, each with its name in points: `dce`, `dce#2` for the second one; empty for a sequence."""
         counts: Counter[str] = Counter()
-        for text in _STEP.findall(self.passes):
-            name = text.partition("{")[0].partition("<")[0]
-            counts[name] += 1
-            yield f"{name}#{counts[name]}" if name and counts[name] > 1 else name, text
+        for each in self.passes(options):
+            if not isinstance(each, PassSpec):
+                yield "", each
+                continue
+            counts[each.name] += 1
+            yield f"{each.name}#{counts[each.name]}" if counts[each.name] > 1 else each.name, (each,)
 
 
-_STEP = re.compile(r"[^,{]+(?:\{[^}]*\}[^,]*)?")
-"""A pass in the text of a stage, which has no nests."""
-
-Inserted = Callable[[str], Iterable[str]]
+Inserted = Callable[[str], Iterable[Step]]
 """The passes that packages insert at a point."""
 
 
 @dataclass(frozen=True)
-class NamedPipeline:
-    """Stages in order."""
+class NamedPipeline(Generic[_Options]):
+    """Stages in order, and the options that their passes are made of."""
 
     name: str
     summary: str
-    stages: tuple[Stage, ...]
-    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What stands for `<name>` where `text` is given no value of `name`."""
+    stages: tuple[Stage[_Options], ...]
+    options: _Options
+    """A dataclass."""
 
-    added: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    added: Mapping[str, Sequence[Step]] = field(default_factory=dict[str, Sequence[Step]])
     """The passes that targets want at points, next to those of the pipeline."""
 
     def points(self) -> Iterator[str]:
@@ -69,56 +73,65 @@ class NamedPipeline:
         for stage in self.stages:
             point = f"{self.name}.{stage.name}"
             yield f"{point}.before"
-            yield from (f"{point}.{name}.{side}" for name, _ in stage.steps() if name for side in ("before", "after"))
+            names = (name for name, _ in stage.steps(self.options) if name)
+            yield from (f"{point}.{name}.{side}" for name in names for side in ("before", "after"))
             yield f"{point}.after"
 
-    def _parts(self, values: Mapping[str, str], names: tuple[str, ...], inserted: Inserted) -> Iterator[str]:
-        def around(point: str, inner: Iterable[str]) -> Iterator[str]:
+    def _steps(self, stages: tuple[str, ...], options: Mapping[str, Any], inserted: Inserted) -> Iterator[Step]:
+        given = replace(cast(Any, self.options), **options)
+        factories = default_environment().passes
+
+        def around(point: str, inner: Iterable[Step]) -> Iterator[Step]:
             before, after = f"{point}.before", f"{point}.after"
             yield from (*inserted(before), *self.added.get(before, ()))
             yield from inner
             yield from (*self.added.get(after, ()), *inserted(after))
 
-        def steps(stage: Stage, point: str) -> Iterator[str]:
-            for name, text in stage.steps():
-                for key, value in {**self.defaults, **values}.items():
-                    text = text.replace(f"<{key}>", value)
-                yield from around(f"{point}.{name}", [text]) if name else [text]
+        def steps(stage: Stage[_Options], point: str) -> Iterator[Step]:
+            for name, group in stage.steps(given):
+                built = (each.build(factories) if isinstance(each, PassSpec) else each for each in group)
+                yield from around(f"{point}.{name}", built) if name else built
 
         for stage in self.stages:
-            if not names or stage.name in names:
+            if not stages or stage.name in stages:
                 point = f"{self.name}.{stage.name}"
                 yield from around(point, steps(stage, point))
 
-    def text(self, *stages: str, **values: str) -> str:
-        """The pipeline as `-p` takes it, or only the named stages; `<name>` in a stage becomes the value of `name`.
+    def passes(self, *stages: str, **options: Any) -> Pipeline:
+        """The passes of the pipeline, or only of the named stages; `options` replace some of its options.
 
-        Raises `DiagnosticError` if a package inserts an unknown pass, or names an unknown point.
+        Raises `DiagnosticError` if an option has a value that a pass does not take, and if a package inserts an unknown
+        pass, or names an unknown point.
         """
         for package, point, message in unknown_points():
             pipeline = point.partition(".")[0]
             if pipeline == self.name or pipeline not in PIPELINES:
                 raise _package_error(package, message)
-        return ",".join(part for part in self._parts(values, stages, _inserted) if part)
+        return Pipeline(tuple(self._steps(stages, options, _inserted)))
 
-    def for_targets(self, targets: Iterable[Target]) -> "NamedPipeline":
+    def text(self, *stages: str, **options: Any) -> str:
+        """What `passes` gives, as `-p` takes it."""
+        return ",".join(map(step_text, self.passes(*stages, **options).steps))
+
+    def own_text(self, *stages: str, **options: Any) -> str:
+        """What `text` says, without what packages insert."""
+        return ",".join(map(step_text, self._steps(stages, options, lambda _: ())))
+
+    def for_targets(self, targets: Iterable[Target]) -> "NamedPipeline[_Options]":
         """This pipeline with the passes that `targets` want at its points.
 
-        Raises `DiagnosticError` if a target names an unknown point.
+        Raises `DiagnosticError` if a target names an unknown point, or an unknown pass.
         """
         known = {point for pipeline in PIPELINES.values() for point in pipeline.points()}
-        added: dict[str, list[str]] = {}
+        added: dict[str, list[Step]] = {}
         for target in targets:
-            for point, passes in target.stages.items():
+            for point, text in target.stages.items():
                 if point not in known:
                     near = nearest_name(point, known)
                     raise text_error(f"target '{target.name}': '{point}' is not a point of a pipeline{near}")
-                added.setdefault(point, []).append(passes)
+                steps = parse_pipeline(text, default_environment().passes).steps
+                added.setdefault(point, []).extend(steps)
         return replace(self, added=added)
-
-    def own_text(self, *stages: str, **values: str) -> str:
-        """What `text` says, without what packages insert."""
-        return ",".join(part for part in self._parts(values, stages, lambda _: ()) if part)
 
 
 def _package_error(package: registry.Package, message: str) -> DiagnosticError:
@@ -127,14 +140,13 @@ def _package_error(package: registry.Package, message: str) -> DiagnosticError:
     return text_error(f"package '{package.title}': {message}{where}{hint}")
 
 
-def _inserted(point: str) -> Iterator[str]:
+def _inserted(point: str) -> Iterator[Step]:
     """What packages insert at a point, each text read by itself, so that an error names the package."""
     for package, text in registry.inserted_passes(point):
         try:
-            parse_pipeline(text, default_environment().passes)
+            yield from parse_pipeline(text, default_environment().passes).steps
         except DiagnosticError as error:
             raise _package_error(package, f"'{text}' at '{point}': {error.diagnostic.message}") from error
-        yield text
 
 
 def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
@@ -146,135 +158,326 @@ def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
                 yield package, point, f"'{point}' is not a point of a pipeline{nearest_name(point, known)}"
 
 
-CLEAN = "canonicalize,cse,dce"
+CLEAN: LiteralString = "canonicalize,cse,dce"
+
+
+def _specs(*names: str) -> tuple[PassSpec, ...]:
+    """Passes without options."""
+    return tuple(map(PassSpec, names))
+
+
+_CLEAN = _specs(*CLEAN.split(","))
+
+STORE: LiteralString = "quant-store-constants"
+"""What makes integers of constants that were kept as floats."""
+
+GIVEN = "given"
+"""How the text of a pipeline calls the profile that its passes are given as a value."""
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """There are none."""
+
 
 IMPORT = NamedPipeline(
     "import",
     "a model that was imported with quantize and dequantize casts to one whose operations compute on integers",
     (
-        Stage(
+        Stage[ImportOptions](
             "raise",
-            "quant-propagate-types,dce",
             "an operation between a dequantize and a quantize cast becomes one on quantized types, with one rounding",
+            lambda _: _specs("quant-propagate-types", "dce"),
         ),
     ),
+    ImportOptions(),
 )
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """The options of `calib-insert-observers`."""
+
+    axis: int | None = None
+    constants: bool = False
+    observers: tuple[str, ...] = ()
+
 
 PROFILE = NamedPipeline(
     "profile",
     "a lowered model to one that records statistics of its values when it runs on samples",
     (
-        Stage(
+        Stage[ProfileOptions](
             "observe",
-            "calib-insert-observers<options>",
             "each value that will be quantized gets an observer, under its key in the profile",
+            lambda options: [spec("calib-insert-observers", **vars(options))],
         ),
     ),
-    defaults={"options": ""},
+    ProfileOptions(),
 )
+
+
+@dataclass(frozen=True)
+class QuantizeOptions:
+    """What the passes of `quantize` are made of."""
+
+    targets: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The options of `quant-assign-types` for all values, and the path of a recipe."""
+
+    assert_all_quantized: bool = False
+    states: tuple[str, ...] = ()
+    """Each as `input=output`."""
+
+    requantize: str = ""
+    """`f32`, or a shift with what it does with ties, `shift:up`."""
+
+    is_trained: bool = False
+    """Constants of floats stay behind their casts, and those of several places apart."""
+
+    repair: tuple[Step, ...] = ()
+    profile: str = GIVEN
+    """Its path, or the name of a value."""
+
+    @staticmethod
+    def of(settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False) -> "QuantizeOptions":
+        """Those that `settings` ask for; `has_targets`: the module names some itself.
+
+        Where weights get short sums, constants stay floats until the stage `repair` stores them.
+
+        Raises `TypeError` for what is not a setting, and `DiagnosticError` for a value that is none.
+        """
+        settings = understood(settings)
+        targets, shorten = target_text(settings), short_sums_text(settings)
+        has_targets = has_targets or bool(targets)
+        rules = quantize_options(settings, has_targets=has_targets)
+        is_strict = rules.pop("assert_all_quantized", False)
+        simple_rules(**{name: str(value) for name, value in rules.items() if name in OPTIONS})  # they are checked here
+        return QuantizeOptions(
+            tuple(each.name for each in find_targets(targets)) if targets else (),
+            tuple(settings.get("keep", () if has_targets else kept_composites())),
+            {name: str(value) for name, value in rules.items() if value},
+            bool(is_strict),
+            tuple(f"{enters}={leaves}" for enters, leaves in settings.get("states", {}).items()),
+            settings.get("requantize") or "",
+            is_trained or bool(shorten),
+            literal_steps(f"{shorten},{STORE}") if shorten else (),
+        )
+
+
+def literal_steps(text: LiteralString) -> tuple[Step, ...]:
+    """The passes of a text that is written in the source."""
+    return parse_pipeline(text, default_environment().passes).steps
+
+
+def _places(options: QuantizeOptions) -> Mapping[str, bool]:
+    """The option of `cse` by which what is computed of one constant is one constant, and merged before it is folded."""
+    return {"keep_places": True} if options.is_trained else {}
+
+
+def _lower(options: QuantizeOptions) -> Sequence[PassSpec | Sequence[PassSpec]]:
+    keep, places = options.keep, _places(options)
+    merge = [spec("cse", **places)] if options.is_trained else []
+    of_parts = {name: options.rules[name] for name in ("recipe", "accumulator") if keep and name in options.rules}
+    return [
+        merge, *_specs("quant-expand-floats", "nn-compute-in-f32", "canonicalize"), spec("cse", **places),
+        spec("nn-recognize", keep=keep), spec("nn-recognize-masks"), spec("nn-decompose", keep=keep, **of_parts),
+        merge, spec("canonicalize"), spec("cse", **places), *_specs("dce", "nn-share-tables"),
+    ]  # fmt: skip
+
+
+def _requantize(options: QuantizeOptions) -> Sequence[PassSpec]:
+    mode, _, ties = options.requantize.partition(":")
+    return [spec("quant-set-requantize", mode=mode or None, ties=ties or None)]
+
 
 QUANTIZE = NamedPipeline(
     "quantize",
     "a float model to one whose values have quantized types",
     (
-        Stage("target", "<targets>", "the module gets the descriptions of the targets, if any are named"),
+        Stage[QuantizeOptions](
+            "target",
+            "the module gets the descriptions of the targets, if any are named",
+            lambda options: [[spec("quant-set-target", targets=options.targets)] if options.targets else []],
+        ),
         Stage(
             "lower",
-            "<merge>,quant-expand-floats,nn-compute-in-f32,canonicalize,cse<places>,nn-recognize<keep>,"
-            "nn-recognize-masks,nn-decompose<decompose>,<merge>,canonicalize,cse<places>,dce,nn-share-tables",
             "floats become f32, and small ones integers of the same numbers where 8 bits hold them; parts of a "
             "composite in `keep` become that composite, what masks a softmax its mask; "
             "other composites are decomposed into parts; a head that is the transpose of an embedding table reads the "
             "table",
+            _lower,
         ),
-        Stage("profile", 'calib-apply-profile{profile="<profile>"}', "recorded ranges become the types of values"),
-        Stage("mask", "nn-recognize-masks,cse<places>,dce", "what masks a softmax by its statistics becomes its mask"),
+        Stage(
+            "profile",
+            "recorded ranges become the types of values",
+            lambda options: [spec("calib-apply-profile", profile=options.profile)],
+        ),
+        Stage(
+            "mask",
+            "what masks a softmax by its statistics becomes its mask",
+            lambda options: [spec("nn-recognize-masks"), spec("cse", **_places(options)), spec("dce")],
+        ),
         Stage(
             "balance",
-            "nn-split-columns<rules>,nn-smooth<rules>,dce",
             "columns that are far larger than the others are parted from them, or divided by factors",
+            lambda options: [
+                spec("nn-split-columns", **options.rules),
+                spec("nn-smooth", **options.rules),
+                spec("dce"),
+            ],
         ),
-        Stage("decide", "quant-assign-types<options>", "each value gets its quantized type"),
-        Stage("propagate", "quant-propagate-types", "operations that only move values keep their quantized types"),
+        Stage(
+            "decide",
+            "each value gets its quantized type",
+            lambda options: [
+                spec(
+                    "quant-assign-types",
+                    **options.rules,
+                    assert_all_quantized=options.assert_all_quantized,
+                    states=options.states,
+                    float_constants=options.is_trained,
+                )
+            ],
+        ),
+        Stage(
+            "propagate",
+            "operations that only move values keep their quantized types",
+            lambda _: _specs("quant-propagate-types"),
+        ),
         Stage(
             "repair",
-            "<repair>",
             "weights and biases make up for what rounding loses, if an effort is asked for or worth it",
+            lambda options: [options.repair],
         ),
         Stage(
             "raise",
-            f"nn-raise,{CLEAN}",
             "parts become the composites that they came from, with the types of all parts",
+            lambda _: [spec("nn-raise"), *_CLEAN],
         ),
         Stage(
             "rescale",
-            "quant-set-requantize<requantize>",
             "each operation requantizes in the mode of its target, or by a shift if all scales are powers of two",
+            _requantize,
         ),
-        Stage("store", "quant-store-states<states>", "states that are named enter and leave as stored integers"),
+        Stage(
+            "store",
+            "states that are named enter and leave as stored integers",
+            lambda options: [spec("quant-store-states", states=options.states)],
+        ),
     ),
-    defaults={
-        "targets": "",
-        "repair": "",
-        "requantize": "",
-        "states": "",
-        "decompose": "<keep>",
-        "rules": "<options>",
-        "merge": "",
-        "places": "",
-    },
+    QuantizeOptions(),
 )
+
+
+@dataclass(frozen=True)
+class GradientOptions:
+    """The options of `nn-gradient`."""
+
+    wrt: tuple[str, ...] = ()
+    loss: str = ""
+    function: str = "main"
+    recompute: bool = False
+
 
 GRADIENT = NamedPipeline(
     "gradient",
     "a float model to the function of its results and the function of their gradients",
     (
-        Stage("simplify", CLEAN, "nothing is differentiated that folds away, or that nothing uses"),
-        Stage("differentiate", "nn-gradient<options>", "passes that change the gradient run before this stage"),
-        Stage("clean", CLEAN, "constants and products that several rules need are computed once"),
+        Stage[GradientOptions](
+            "simplify", "nothing is differentiated that folds away, or that nothing uses", lambda _: _CLEAN
+        ),
+        Stage(
+            "differentiate",
+            "passes that change the gradient run before this stage",
+            lambda options: [spec("nn-gradient", **vars(options))],
+        ),
+        Stage("clean", "constants and products that several rules need are computed once", lambda _: _CLEAN),
     ),
-    defaults={"options": ""},
+    GradientOptions(),
 )
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What the passes of `compile` are made of."""
+
+    isa: str = "generic"
+    threads: int = 1
+    tuned: str = ""
+    """The path of tuned schedules."""
+
+    @property
+    def scheduled(self) -> Mapping[str, Any]:
+        """The options of passes that choose schedules."""
+        return vars(self)
+
 
 COMPILE = NamedPipeline(
     "compile",
     "a module of static shapes to loops over register tiles, with one memory arena",
     (
-        Stage(
+        Stage[CompileOptions](
             "lower",
-            f"{CLEAN},quant-expand-floats{{integers_only}},convert-nn-to-kernel,kernel-verify-custom,{CLEAN}",
             "stored integers with explicit roundings; custom kernels are checked against what they replace",
+            lambda _: [
+                *_CLEAN,
+                spec("quant-expand-floats", integers_only=True),
+                *_specs("convert-nn-to-kernel", "kernel-verify-custom"),
+                *_CLEAN,
+            ],
         ),
         Stage(
             "fuse",
-            f"kernel-propagate-layout,kernel-fuse,kernel-tabulate,kernel-narrow,kernel-analyze-ranges,"
-            f'kernel-requantize-by-integers{{isa="<isa>"}},'
-            f"kernel-simplify-rounding,math-expand,{CLEAN}",
             "layouts become channels-last, elementwise chains are fused; accumulators are proven not to overflow",
+            lambda options: [
+                *_specs(
+                    "kernel-propagate-layout",
+                    "kernel-fuse",
+                    "kernel-tabulate",
+                    "kernel-narrow",
+                    "kernel-analyze-ranges",
+                ),
+                spec("kernel-requantize-by-integers", isa=options.isa),
+                *_specs("kernel-simplify-rounding", "math-expand"),
+                *_CLEAN,
+            ],
         ),
         Stage(
             "schedule",
-            'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave{isa="<isa>"},'
-            'kernel-split-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},'
-            'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
-            "kernel-join-rows,kernel-fill-borders",
             "algorithms and tile sizes come from the tables of the instruction set; weights are packed for them",
+            lambda options: [
+                spec("kernel-winograd", **vars(options)),
+                *(
+                    spec(name, isa=options.isa)
+                    for name in ("kernel-interleave", "kernel-split-rows", "kernel-split-tables")
+                ),
+                spec("kernel-assign-schedule", **vars(options)),
+                *_specs("kernel-pack", "kernel-join-rows", "kernel-fill-borders"),
+            ],
         ),
         Stage(
             "bufferize",
-            "kernel-bufferize,kernel-mark-in-place,kernel-outline,kernel-share,kernel-plan-memory",
             "tensors become buffers in one arena; each kernel becomes a function; results may lie over inputs",
+            lambda _: _specs(
+                "kernel-bufferize", "kernel-mark-in-place", "kernel-outline", "kernel-share", "kernel-plan-memory"
+            ),
         ),
         Stage(
             "loops",
-            f"convert-kernel-to-loops,simd-legalize,{CLEAN},kernel-mark-read-only,team-divide",
             "kernels become loops over register tiles, divided among threads; read-only arguments are marked",
+            lambda _: [
+                *_specs("convert-kernel-to-loops", "simd-legalize"),
+                *_CLEAN,
+                *_specs("kernel-mark-read-only", "team-divide"),
+            ],
         ),
     ),
-    defaults={"tuned": "", "isa": "generic"},
+    CompileOptions(),
 )
 
-PIPELINES: Mapping[str, NamedPipeline] = {
+PIPELINES: Mapping[str, NamedPipeline[Any]] = {
     pipeline.name: pipeline for pipeline in (IMPORT, PROFILE, QUANTIZE, GRADIENT, COMPILE)
 }
 """Every named pipeline."""
@@ -300,83 +503,25 @@ def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -
 
 def target_text(settings: QuantizeSettings) -> str:
     """The targets that `settings` name, `npu,cpu`; nothing where they name none."""
-    target = settings.get("target") or ""
-    return target if isinstance(target, str) else ",".join(target)
+    return ",".join(names_in("target", settings.get("target") or ""))
 
 
-STORE = "quant-store-constants"
-"""What makes integers of constants that were kept as floats."""
+_SHORT_SUMS: Mapping[int, LiteralString] = {
+    1: "quant-shorten-sums{steps=1}",
+    2: "quant-shorten-sums{steps=2}",
+    4: "quant-shorten-sums{steps=4}",
+}
 
 
-def short_sums_text(settings: QuantizeSettings) -> str:
+def short_sums_text(settings: QuantizeSettings) -> LiteralString:
     """The pass that gives weights short sums, as pipeline text; nothing where `settings` ask for none.
 
     Raises `DiagnosticError` for a number of pairs that no loops are made for.
     """
-    steps = settings.get("short_sums") or ""
-    if steps and str(steps) not in map(str, STEPS):
-        raise text_error(f"short sums have {', '.join(map(str, STEPS))} pairs of products, found {steps}")
-    return f"quant-shorten-sums{{steps={steps}}}" if steps else ""
-
-
-def _options(values: Mapping[str, str | bool], *more: str) -> str:
-    """The options of a pass as pipeline text, those left out that are empty or off; `more` are written already."""
-    given = (name if value is True else f'{name}="{value}"' for name, value in values.items() if value)
-    written = " ".join(filter(None, (*given, *more)))
-    return f"{{{written}}}" if written else ""
-
-
-def _requantize_text(text: str) -> str:
-    """The options by which everything requantizes as `text` says, `f32` or `shift:up`; the pass checks them."""
-    mode, _, ties = text.partition(":")
-    return f"{{mode={mode}{f' ties={ties}' if ties else ''}}}"
-
-
-_KEEP_PLACES = "{keep_places}"
-
-
-def pipeline_values(
-    settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False
-) -> dict[str, str]:
-    """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
-
-    Where it `is_trained`, constants of floats stay behind their casts, and those of several places apart. So they do
-    where weights get short sums, until the stage `repair` stores them.
-
-    Raises `TypeError` for what is not a setting, and `DiagnosticError` for what is not a target.
-    """
-    settings = understood(settings)
-    targets, shorten = target_text(settings), short_sums_text(settings)
-    is_trained = is_trained or bool(shorten)
-    has_targets = has_targets or bool(targets)
-    keep = settings.get("keep", () if has_targets else kept_composites())
-    options = quantize_options(settings, has_targets=has_targets)
-    states = ",".join(f'"{enters}={leaves}"' for enters, leaves in settings.get("states", {}).items())
-    values = {
-        "keep": f"{{keep={','.join(keep)}}}" if keep else "",
-        "options": _options(options, f"states={states}" if states else "", "float_constants" if is_trained else ""),
-    }
-    if is_trained:  # what is computed of one constant is one constant, so it is merged before it is folded
-        values |= {"merge": f"cse{_KEEP_PLACES}", "places": _KEEP_PLACES}
-    if states:
-        values["states"] = f"{{states={states}}}"
-    # Those who only make rules of the options have none of these.
-    if options.pop("assert_all_quantized", False) or states or is_trained:
-        values["rules"] = _options(options)
-    if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):
-        values["decompose"] = f"{{keep={','.join(keep)} {_options(of_parts)[1:]}"
-    if shorten:
-        values["repair"] = f"{shorten},{STORE}"
-    if requantize := settings.get("requantize"):
-        values["requantize"] = _requantize_text(requantize)
-    if targets:
-        listed = ",".join(f'"{each.name}"' for each in find_targets(targets))
-        values["targets"] = f"quant-set-target{{targets={listed}}}"
-    return values
-
-
-GIVEN = "given"
-"""How the text of a pipeline calls the profile that its passes are given as a value."""
+    steps: Any = settings.get("short_sums") or 0
+    if steps and (steps not in _SHORT_SUMS or isinstance(steps, bool)):
+        raise text_error(f"short sums have {', '.join(map(str, _SHORT_SUMS))} pairs of products, found {steps}")
+    return _SHORT_SUMS[steps] if steps else ""
 
 
 def given_recipe(settings: QuantizeSettings) -> RecipeText | None:
@@ -387,90 +532,111 @@ def given_recipe(settings: QuantizeSettings) -> RecipeText | None:
 
 def quantize_pipeline(
     settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False
-) -> tuple[NamedPipeline, dict[str, str]]:
-    """The pipeline `quantize` for `module` by `settings`, with the passes of the targets, and the values for its text.
+) -> NamedPipeline[QuantizeOptions]:
+    """The pipeline `quantize` for `module` by `settings`, with the passes of the targets.
 
-    The targets are those that `settings` name, or else the module. Raises as `pipeline_values`.
+    The targets are those that `settings` name, or else the module. Raises as `QuantizeOptions.of`.
     """
     named, said = target_text(settings), targets_of(module)
-    values = pipeline_values(settings, has_targets=bool(said), is_trained=is_trained)
-    return QUANTIZE.for_targets(find_targets(named) if named else installed_targets(said)), values
+    pipeline = QUANTIZE.for_targets(find_targets(named) if named else installed_targets(said))
+    return replace(pipeline, options=QuantizeOptions.of(settings, has_targets=bool(said), is_trained=is_trained))
 
 
-def _compile_values(options: Mapping[str, Any]) -> dict[str, str]:
-    values = {"isa": "generic", "threads": "1"} | {name: str(value) for name, value in options.items()}
-    return {**values, "tuned": f' tuned="{values["tuned"]}"'} if "tuned" in values else values
+def _text(words: Sequence[str]) -> str:
+    return ",".join(words)
 
 
-def _profile_values(options: Mapping[str, Any]) -> dict[str, str]:
-    written = " ".join(name if value is True else f"{name}={value}" for name, value in options.items())
-    return {"options": f"{{{written}}}"} if written else {}
+def _flag(words: Sequence[str]) -> bool:
+    """A flag that is named without a value is set."""
+    if words and words not in (["true"], ["false"]):
+        raise ValueError(f"expected true or false, found {_text(words)}")
+    return words != ["false"]
 
 
-def _gradient_options(wrt: Sequence[str], loss: str, function: str, recompute: bool) -> str:
-    named = {"wrt": wrt, "loss": [loss] if loss else [], "function": [function] if function else []}
-    quoted = {option: ",".join(f'"{name}"' for name in names) for option, names in named.items()}
-    options = [f"{option}={names}" for option, names in quoted.items() if names]
-    return f"{{{' '.join([*options, *(['recompute'] if recompute else [])])}}}"
+def _whole(words: Sequence[str]) -> int:
+    try:
+        return int(_text(words))
+    except ValueError as error:
+        raise ValueError(f"expected a whole number, found {_text(words)}") from error
 
 
-def _gradient_values(options: Mapping[str, Any]) -> dict[str, str]:
-    wrt = str(options["wrt"]).split(",") if "wrt" in options else ()
-    told = (options.get("loss", ""), options.get("function", ""), bool(options.get("recompute")))
-    return {"options": _gradient_options(wrt, *told)}
+def _pairs(words: Sequence[str]) -> dict[str, str]:
+    return {enters: leaves for enters, _, leaves in (each.partition("=") for each in words)}
 
 
-def gradient_text(wrt: Sequence[str], loss: str, function: str, recompute: bool) -> str:
-    """The pipeline `gradient` with these options of `nn-gradient`."""
-    return GRADIENT.text(options=_gradient_options(wrt, loss, function, recompute))
+def _given(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return options
 
 
-def _quantize_values(options: Mapping[str, Any]) -> dict[str, str]:
+def _quantize_given(options: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = {name: value for name, value in options.items() if name != "profile"}
-    return {**pipeline_values(cast(QuantizeSettings, settings)), "profile": options.get("profile", "")}
+    made = QuantizeOptions.of(cast(QuantizeSettings, settings))
+    return {**vars(made), "profile": options.get("profile", GIVEN)}
 
 
-_ELEMENTS: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, Any]], dict[str, str]]]] = {
-    "import": ((), dict),
-    "profile": (("axis", "constants", "observers"), _profile_values),
-    "quantize": (("profile", *(name for name in setting_rows() if name != "exclude")), _quantize_values),
-    "gradient": (("wrt", "loss", "function", "recompute"), _gradient_values),
-    "compile": (("isa", "threads", "tuned"), _compile_values),
+_SETTINGS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+    name: {"keep": list, "states": _pairs, "short_sums": _whole, "assert_all_quantized": _flag}.get(name, _text)
+    for name in setting_rows()
+    if name != "exclude"
 }
-"""The options of a pipeline that stands in the text of another, and what makes values for its `<name>` of them."""
+
+_ELEMENTS: Mapping[
+    str, tuple[Mapping[str, Callable[[Sequence[str]], Any]], Callable[[Mapping[str, Any]], Mapping[str, Any]]]
+] = {
+    "import": ({}, _given),
+    "profile": ({"axis": _whole, "constants": _flag, "observers": tuple}, _given),
+    "quantize": ({"profile": _text, **_SETTINGS}, _quantize_given),
+    "gradient": ({"wrt": tuple, "loss": _text, "function": _text, "recompute": _flag}, _given),
+    "compile": ({"isa": _text, "threads": _whole, "tuned": _text}, _given),
+}
+"""The options of a pipeline that stands in the text of another: what makes a value of the words of each, and what makes
+options of the pipeline of all."""
 
 
-def element_text(name: str, options: Mapping[str, Sequence[str]]) -> str:
-    """The text of the pipeline `name` as an element of another, with `options`; `stages` are some of its stages.
+def option_names(name: str) -> tuple[str, ...]:
+    """The options of the pipeline `name` in the text of another, without `stages`."""
+    return tuple(_ELEMENTS[name][0])
+
+
+def options_in(name: str, words: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    """The options of the pipeline `name` from the words of text. Raises `ValueError` for one that it does not have."""
+    known, made = _ELEMENTS[name]
+    given: dict[str, Any] = {}
+    for option, each in words.items():
+        if option not in known:
+            near = nearest_name(option, known)
+            raise ValueError(f"no option '{option}'{near} (it has: {', '.join((*known, 'stages'))})")
+        try:
+            given[option] = known[option](each)
+        except ValueError as error:
+            raise ValueError(f"option '{option}': {error}") from error
+    return made(given)
+
+
+def element(name: str, words: Mapping[str, Sequence[str]]) -> Pipeline:
+    """The pipeline `name` as an element of a text, with the words of its options; `stages` are some of its stages.
 
     Without a profile, `quantize` takes the ranges that the module has. Raises `ValueError` for an unknown option or
-    stage, and `DiagnosticError` as `NamedPipeline.text`.
+    stage, and `DiagnosticError` as `NamedPipeline.passes`.
     """
-    pipeline, (known, values) = PIPELINES[name], _ELEMENTS[name]
-    for option in options:
-        if option not in (*known, "stages"):
-            raise ValueError(
-                f"no option '{option}'{nearest_name(option, known)} (it has: {', '.join((*known, 'stages'))})"
-            )
-    given = {key: list(each) if key == "keep" else ",".join(each) or True for key, each in options.items()}
-    given.pop("stages", None)
+    pipeline = PIPELINES[name]
+    options = options_in(name, {option: each for option, each in words.items() if option != "stages"})
     own = [stage.name for stage in pipeline.stages]
-    stages = options.get("stages", own)
+    stages = words.get("stages", own)
     for stage in stages:
         if stage not in own:
             raise ValueError(f"no stage '{stage}'{nearest_name(stage, own)} (it has: {', '.join(own)})")
-    if name == "quantize" and not given.get("profile"):
+    if name == "quantize" and not words.get("profile"):
         stages = [stage for stage in stages if stage != "profile"]
-    return pipeline.text(*stages, **values(given)) if stages else ""
+    return pipeline.passes(*stages, **options) if stages else Pipeline(())
 
 
-ELEMENTS: Mapping[str, Callable[[Mapping[str, Sequence[str]]], str]] = {
-    name: partial(element_text, name) for name in PIPELINES
+ELEMENTS: Mapping[str, Callable[[Mapping[str, Sequence[str]]], Pipeline]] = {
+    name: partial(element, name) for name in PIPELINES
 }
 """What `parse_pipeline` makes of the names of pipelines."""
 
 
-def quantize_lowering(module: ModuleOp) -> str:
+def quantize_lowering(module: ModuleOp) -> Pipeline:
     """The passes by which `quantize` lowers `module` where no setting says anything else."""
-    pipeline, values = quantize_pipeline({}, module)
-    return pipeline.text("target", "lower", **values)
+    return quantize_pipeline({}, module).passes("target", "lower")

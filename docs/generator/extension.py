@@ -56,7 +56,11 @@ def _fields() -> Iterator[tuple[str, str, str]]:
 def _points() -> Iterator[tuple[str, str, str]]:
     for pipeline in PIPELINES.values():
         for stage in pipeline.stages:
-            yield code(f"{pipeline.name}.{stage.name}"), stage.summary, codes(name for name, _ in stage.steps() if name)
+            yield (
+                code(f"{pipeline.name}.{stage.name}"),
+                stage.summary,
+                codes(name for name, _ in stage.steps(pipeline.options) if name),
+            )
 
 
 def _named(field: str) -> str:

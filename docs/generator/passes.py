@@ -1,6 +1,7 @@
 """The page of passes by the level that they produce, with options and IR before and after, and of the pipelines."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from xdsl.passes import ModulePass
 
@@ -9,7 +10,7 @@ from qmlir import registry
 from qmlir.ir.preservation import preservation_of
 from qmlir.levels import LEVELS
 from qmlir.passmanager.pipeline import option_rows
-from qmlir.pipelines import PIPELINES
+from qmlir.pipelines import PIPELINES, NamedPipeline, option_names
 
 _GENERAL = "general"
 """The folder of the passes that belong to no level; a pass in a folder that no level names stands with them."""
@@ -42,11 +43,18 @@ def _pass(pass_type: type[ModulePass]) -> str:
     return "\n\n".join(parts)
 
 
+def _passes(pipeline: NamedPipeline[Any], stage: str) -> str:
+    text = pipeline.own_text(stage)
+    return code(text) if text else "only by options"
+
+
 def _pipelines() -> Iterator[str]:
     for pipeline in PIPELINES.values():
-        rows = [(code(stage.name), code(stage.passes), stage.summary) for stage in pipeline.stages]
+        rows = [(code(stage.name), _passes(pipeline, stage.name), stage.summary) for stage in pipeline.stages]
         yield f"### The pipeline `{pipeline.name}`"
         yield f"From {pipeline.summary}." if pipeline.summary.startswith("a ") else pipeline.summary
+        options = ", ".join(map(code, (*option_names(pipeline.name), "stages")))
+        yield f"Options: {options}."
         yield table(("stage", "passes", "what it is for"), rows).rstrip()
 
 
@@ -65,7 +73,7 @@ def page() -> str:
         "and of installed packages too. Tests run each example; `--verify-each=exec` checks what a pass preserves.",
         table(("pass", "level", "what it does"), rows).rstrip(),
         "## Pipelines",
-        "A pipeline is stages of passes; the command gives the value of `<name>`. A package can insert passes before\n"
+        "A pipeline is stages of passes, shown here with their default options. A package can insert passes before\n"
         "or after a stage or a pass. The name of a pipeline is also an element of the text of `qmlir-opt -p`, with\n"
         "options: `quantize{profile=p.json activations=i16},compile{isa=avx2 stages=lower,fuse},cse`.",
         *_pipelines(),

@@ -5,11 +5,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.pipeline import step_text
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
@@ -35,7 +36,7 @@ class LevelModule:
     """A copy that is nobody else's."""
 
 
-_STEPS: tuple[tuple[str, NamedPipeline, tuple[str, ...]], ...] = (
+_STEPS: tuple[tuple[str, NamedPipeline[Any], tuple[str, ...]], ...] = (
     ("primitive", QUANTIZE, ("target", "lower")),
     ("profiled", QUANTIZE, ("profile",)),
     ("quantized", QUANTIZE, ("decide", "propagate", "raise", "rescale")),
@@ -62,9 +63,9 @@ def descend(
     """
     current = module.clone()
     yield LevelModule(GRAPH, "", current.clone())
-    quantizing, wanted = quantize_pipeline(settings, module)
-    values = {"profile": _PROFILE, "isa": isa, "threads": str(threads), **wanted}
+    quantizing = quantize_pipeline(settings, module)
+    options = {"quantize": {"profile": _PROFILE}, "compile": {"isa": isa, "threads": threads}}
     for level, pipeline, stages in _STEPS:
-        text = (quantizing if pipeline is QUANTIZE else pipeline).text(*stages, **values)
-        run_pipeline(current, text, instrumentations, taken=profile)
-        yield LevelModule(level, text, current.clone())
+        passes = (quantizing if pipeline is QUANTIZE else pipeline).passes(*stages, **options[pipeline.name])
+        run_pipeline(current, passes, instrumentations, taken=profile)
+        yield LevelModule(level, ",".join(map(step_text, passes.steps)), current.clone())

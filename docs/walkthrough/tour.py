@@ -28,7 +28,7 @@ from qmlir.ir.preservation import EVERY_BIT, Preservation, preservation_of
 from qmlir.ir.signature import inputs_of
 from qmlir.levels import LEVELS
 from qmlir.passmanager.instrumentation import Instrumentation
-from qmlir.pipelines import QUANTIZE, pipeline_values
+from qmlir.pipelines import quantize_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
@@ -158,7 +158,7 @@ def _run(arguments: argparse.Namespace, streams: Streams) -> int:
     inputs = {name: array[:1] for name, array in samples.items()}
     exact = interpret(module, inputs)
     compared = Compared(inputs, exact, exact)
-    taken = profile(module, samples, passes=QUANTIZE.text("lower", **pipeline_values({})))
+    taken = profile(module, samples, passes=quantize_pipeline({}, module).text("lower"))
     steps = descend(module, taken, isa=isa, instrumentations=[_Guide(display, compared)])
     display.heading(f"level graph: {LEVELS[GRAPH].summary}")
     modules: dict[str, ModuleOp] = {}

@@ -1,4 +1,4 @@
-"""Values that a pass takes from its caller besides its options.
+"""Values that a pass takes from its caller besides its options, and options that name files to write.
 
 The text of a pipeline has options only: a profile is a file there. Within one process the caller has the value itself,
 and what a pass decides is of use to the caller.
@@ -21,3 +21,12 @@ class TakesValues(ModulePass):
         made = copy.copy(self)
         vars(made).update({name: value for name, value in values.items() if name in self.VALUES})  # a pass is frozen
         return made
+
+
+class WritesFiles(ModulePass):
+    """A pass with options that name files to write, by their names in `WRITES`.
+
+    Only a command line names such a file: no text from a file may (`Pipeline.check_writes_nothing`).
+    """
+
+    WRITES: ClassVar[tuple[str, ...]] = ()

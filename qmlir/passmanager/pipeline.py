@@ -9,13 +9,17 @@ group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the opt
     value    := string | word
 
 `named` is the name of a pipeline, in whose place its own passes stand.
+
+People and packages write this text. The tree itself names passes by `PassSpec`, with options as values, and prints the
+text from the passes: a value from a file can never become another pass.
 """
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,12 +28,12 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType
 from xdsl.utils.hints import isa
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.ir.given import TakesValues
+from qmlir.ir.given import TakesValues, WritesFiles
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
-Expansions = Mapping[str, Callable[[Mapping[str, Sequence[str]]], str]]
-"""By the name of a pipeline, what makes its text of the options that are given; `ValueError` for wrong ones."""
+Expansions = Mapping[str, Callable[[Mapping[str, Sequence[str]]], "Pipeline"]]
+"""For each named pipeline, the function that makes its passes of its options; `ValueError` for wrong ones."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,36 @@ class NestedPipeline:
     def given(self, values: Mapping[str, Any]) -> "NestedPipeline":
         """The same passes, with those of `values` that each takes."""
         return NestedPipeline(self.anchor, tuple(_given(step, values) for step in self.steps))
+
+
+@dataclass(frozen=True)
+class PassSpec:
+    """A pass by its name, with the values of its options; the class of the pass is loaded by `build`."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def build(self, factories: PassFactories) -> ModulePass:
+        """The pass. Raises `DiagnosticError` for a value of another type than that of its option."""
+        pass_type = factories[self.name]()
+        hints = get_type_hints(pass_type) if self.options else {}
+        for option, value in self.options.items():
+            hint = hints[option]
+            # To Python a bool is an int.
+            is_number = not isinstance(value, bool) or bool in (hint, *get_args(hint))
+            if not (is_number and isa(value, hint)):
+                type_ = next(info.expected_type for info in get_pass_option_infos(pass_type) if info.name == option)
+                takes = f"option '{option}' of pass '{self.name}' takes"
+                raise pipeline_error(f"{takes} {_accepted(hint, type_, str(value))}")
+        try:
+            return pass_type(**self.options)
+        except ValueError as error:  # a pass may check its options when it is built
+            raise pipeline_error(f"pass '{self.name}': {str(error).splitlines()[0]}") from error
+
+
+def spec(name: str, **options: Any) -> PassSpec:
+    """The pass `name` with these options."""
+    return PassSpec(name, options)
 
 
 def _lines(step: "ModulePass | NestedPipeline", depth: int = 0) -> str:
@@ -73,6 +107,22 @@ class Pipeline:
         """The same passes, with those of `values` that each takes besides its options."""
         return Pipeline(tuple(_given(step, values) for step in self.steps))
 
+    def check_writes_nothing(self, source: str) -> None:
+        """Raise `DiagnosticError` where a pass names a file to write, which the text in `source` may not."""
+        for step in _passes(self.steps):
+            for option in step.WRITES if isinstance(step, WritesFiles) else ():
+                if getattr(step, option) is not None:
+                    writes = f"option '{option}' of pass '{step.name}' names a file to write"
+                    raise pipeline_error(f"{writes}, which {source} may not: pass it on the command line, with -p")
+
+
+def _passes(steps: Iterable[ModulePass | NestedPipeline]) -> Iterator[ModulePass]:
+    for step in steps:
+        if isinstance(step, NestedPipeline):
+            yield from _passes(step.steps)
+        else:
+            yield step
+
 
 def _given(step: ModulePass | NestedPipeline, values: Mapping[str, Any]) -> ModulePass | NestedPipeline:
     return step.given(values) if isinstance(step, NestedPipeline | TakesValues) else step
@@ -82,15 +132,16 @@ def step_text(step: ModulePass | NestedPipeline) -> str:
     """The text that builds `step`, without options at their defaults."""
     if isinstance(step, NestedPipeline):
         return str(step)
-    options = (
-        f"{name}={','.join(map(_value_text, values))}" if values else name
-        for name, values in step.spec().parameters.items()
-    )
-    text = " ".join(options)
+    text = " ".join(starmap(_option_text, step.spec().parameters.items()))
     return f"{step.name}{{{text}}}" if text else step.name
 
 
-_ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+def _option_text(name: str, values: ParameterListType) -> str:
+    is_flag = not values or (len(values) == 1 and values[0] is True)
+    return name if is_flag else f"{name}={','.join(map(_value_text, values))}"
+
+
+_ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPES = {written: meant for meant, written in _ESCAPED.items()}
 
 
@@ -125,7 +176,8 @@ def option_rows(pass_type: type[ModulePass]) -> list[tuple[str, str, str]]:
     return [(info.name, info.expected_type, defaults[info.name]) for info in get_pass_option_infos(pass_type)]
 
 
-_TOKEN = re.compile(r'\s*(?:(?P<mark>[(){},=])|"(?P<string>(?:[^"\\]|\\[\\"nt])*)"|(?P<word>[^\s(){},="]+))')
+_TOKEN = re.compile(r'\s*(?:(?P<mark>[(){},=])|"(?P<string>(?:[^"\\]|\\[\\"nrt])*)"|(?P<word>[^\s(){},="]+))')
+_PLACE = re.compile(r"<([a-z_]+)>")
 _INTEGER = re.compile(r"[-+]?\d+")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
@@ -200,9 +252,10 @@ _DEEPEST = 64
 class _PipelineParser:
     """Reads the text of a pipeline from left to right; every error gives the column."""
 
-    def __init__(self, text: str, factories: PassFactories, named: Expansions):
+    def __init__(self, text: str, factories: PassFactories, named: Expansions, values: Mapping[str, str]):
         self.factories = factories
         self.named = named
+        self.values = values
         self.tokens = list(_tokens(text))
         self.position = 0
         self.depth = 0
@@ -283,7 +336,7 @@ class _PipelineParser:
         """The steps of a named pipeline."""
         try:
             given = {key: [value.text for value in values] for key, (_, values) in options.items()}
-            return parse_pipeline(self.named[name.text](given), self.factories).steps
+            return self.named[name.text](given).steps
         except (ValueError, DiagnosticError) as error:
             message = error.diagnostic.message if isinstance(error, DiagnosticError) else str(error)
             self.fail(name, f"pipeline '{name.text}': {message}")
@@ -307,7 +360,13 @@ class _PipelineParser:
     def value(self) -> _Token:
         if not self.next.is_word and not self.next.is_string:
             self.fail_expected("a value")
-        return self.take()
+        token = self.take()
+        place = _PLACE.fullmatch(token.text)
+        if place is None or place[1] not in self.values:
+            return token
+        text = self.values[place[1]]
+        is_word = text in ("true", "false") or _NUMBER.fullmatch(text) is not None
+        return _Token(text, token.column, is_word, not is_word)
 
     def build(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> ModulePass:
         """The pass itself, its options checked against their types."""
@@ -344,6 +403,11 @@ class _PipelineParser:
             self.fail(name, f"pass '{name.text}': {str(error).splitlines()[0]}")
 
 
-def parse_pipeline(text: str, factories: PassFactories, named: Expansions | None = None) -> Pipeline:
-    """The pipeline that `text` describes. Raises `DiagnosticError` with the column, and with the nearest name."""
-    return _PipelineParser(text, factories, named or {}).pipeline()
+def parse_pipeline(
+    text: str, factories: PassFactories, named: Expansions | None = None, values: Mapping[str, str] | None = None
+) -> Pipeline:
+    """The pipeline that `text` describes. An option whose value is `<name>` gets that of `values`, whole.
+
+    Raises `DiagnosticError` with the column, and with the nearest name.
+    """
+    return _PipelineParser(text, factories, named or {}, values or {}).pipeline()

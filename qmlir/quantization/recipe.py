@@ -363,3 +363,40 @@ def _content(recipe: RecipeText) -> dict[str, Any]:
 
 def _entries(value: Any) -> list[Any]:
     return cast(list[Any], value) if isinstance(value, list) else [value]
+
+
+_OF_DATA = {"storage": "activations", "scheme": "scheme", "calibrator": "calibrator"}
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "input": _OF_DATA,
+    "output": _OF_DATA,
+    "weight": {"storage": "weights", "scheme": "weight_scheme", "granularity": "granularity"},
+    "accumulator": {"storage": "accumulator"},
+}
+"""For each slot, in the order of the rules, the option that sets a field."""
+
+OPTIONS = tuple(dict.fromkeys(option for fields in _OPTIONS.values() for option in fields.values()))
+"""The options that make rules for all values."""
+
+
+def said_for_slots(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """For each slot that `options` say something of, the option that sets a field: one rule each, in their order."""
+    for slot, fields in _OPTIONS.items():
+        said = {field: option for field, option in fields.items() if options.get(option)}
+        if said:
+            yield slot, said
+
+
+def simple_rules(**options: str) -> list[Rule]:
+    """Rules for all values, from options that are empty where nothing was said. Raises `DiagnosticError`."""
+    rules: list[Rule] = []
+    for slot, said in said_for_slots(options):
+        table = {field: options[option] for field, option in said.items()}
+        rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
+        sources = {field: f"the option {option}={options[option]}" for field, option in said.items()}
+        rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
+    return rules
+
+
+def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:
+    """The recipe of `rules`, then of the built-in rules, then of the rules in `source`."""
+    return Recipe([*rules, *built_in_rules(rules), *read_rules(source)])

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
-from qmlir.text.toml import parse_toml, toml_value
+from qmlir.text.toml import parse_toml, toml_key, toml_value
 
 RuleTable: TypeAlias = Mapping[str, Any]
 """A rule as a recipe has it."""
@@ -37,7 +37,9 @@ class RecipeText:
             return RecipeText(str(source), read_source(path_of(source))) if str(source) else None
         if not isinstance(source, Mapping):
             source = {"rule": source}
-        return RecipeText("recipe", "".join(f"{key} = {toml_value(value)}\n" for key, value in source.items()))
+        return RecipeText(
+            "recipe", "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in source.items())
+        )
 
     def with_rules(self, tables: Sequence[RuleTable], name: str) -> "RecipeText":
         """This recipe with more rules after its own, which `name` names."""
@@ -55,7 +57,7 @@ rules alone."""
 
 def table_text(table: RuleTable) -> str:
     """The lines of one rule."""
-    return "\n".join([_HEAD, *(f"{key} = {toml_value(value)}" for key, value in table.items())])
+    return "\n".join([_HEAD, *(f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items())])
 
 
 def effort_text(recipe: RecipeText) -> str:

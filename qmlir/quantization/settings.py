@@ -5,10 +5,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
+from itertools import chain
 from typing import Annotated, Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
 from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import scheme_names
+from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.recipe import read_rules
 from qmlir.quantization.recipe_text import RecipeSource, RecipeText
 from qmlir.quantization.spellings import meant, setting_hint, spelled, text_of
@@ -132,7 +134,8 @@ def setting_rows() -> Mapping[str, SettingRow]:
 def understood(settings: QuantizeSettings) -> QuantizeSettings:
     """`settings` with the names of values that we have, and with `exclude` as rules of the recipe.
 
-    Raises `TypeError` for what is not a setting, and `DiagnosticError` for a recipe that cannot be read.
+    Raises `TypeError` for what is not a setting, and `DiagnosticError` for a value of another type and for a recipe
+    that cannot be read.
     """
     rows = setting_rows()
     found: dict[str, Any] = {}
@@ -144,10 +147,13 @@ def understood(settings: QuantizeSettings) -> QuantizeSettings:
     recipe: RecipeSource = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText) and not _is_path(recipe):
         found["recipe"] = recipe = RecipeText.of(recipe) or ""
-    if isinstance(keep := found.get("keep"), str):
-        found["keep"] = tuple(name for name in keep.split(",") if name)
+    if "keep" in found:
+        found["keep"] = names_in("keep", found["keep"])
+    states: Any = found.get("states", {})
+    if not isinstance(states, Mapping) or not all(map(_is_text, chain(*cast(Mapping[Any, Any], states).items()))):
+        raise text_error(f"states must be names of outputs by the names of inputs, but got {states!r}")
     globs = found.pop("exclude", ())
-    if tables := [{"node": each, "quantize": False} for each in ([globs] if isinstance(globs, str) else globs)]:
+    if tables := [{"node": each, "quantize": False} for each in names_in("exclude", globs, split=False)]:
         read_rules(recipe)  # what is wrong with it is said of the recipe alone
         found["recipe"] = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(tables, "exclude")
     return cast(QuantizeSettings, found)
@@ -161,6 +167,19 @@ def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> T
 
     hint = setting_hint(name, value, known, written)
     return TypeError(f"{function} has no setting '{name}'{hint} (it has: {', '.join(known)})")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def names_in(setting: str, value: Any, *, split: bool = True) -> tuple[str, ...]:
+    """The names that a setting lists, or has in one text. Raises `DiagnosticError`."""
+    if isinstance(value, str):
+        return tuple(name for name in value.split(",") if name) if split else (value,)
+    if not isinstance(value, Sequence) or not all(map(_is_text, cast(Sequence[Any], value))):
+        raise text_error(f"{setting} must be names, but got {value!r}")
+    return tuple(cast(Sequence[str], value))
 
 
 def _is_path(recipe: RecipeSource) -> bool:

@@ -4,7 +4,6 @@ Where a target has no way to run what it computes, the interpreter runs the modu
 device that is not here computes what it would compute.
 """
 
-import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,38 +15,38 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from qmlir import interpreter
+from qmlir.environment import default_environment
 from qmlir.interpreter.values import check_value
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import Port, outputs_of
 from qmlir.ir.verification import verify
+from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import PIPELINES
+from qmlir.pipelines import PIPELINES, options_in
 from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import RAISED, one_line
 from qmlir.specialization.inputs import function_of
 from qmlir.target import Runnable, Running, Target, function_of_target
 
-_VALUE = re.compile(r"<([a-z_]+)>")
 
-
-def lowering_text(target: Target, **values: str) -> str:
-    """The pipeline of `target` as `-p` takes it. Raises `DiagnosticError` where it has none, or lacks a value."""
+def lowering_passes(target: Target, **values: str) -> Pipeline:
+    """The pipeline of `target`, with `values` for its options. Raises `DiagnosticError` where it has none."""
     if not target.lowering:
         raise text_error(f"target '{target.name}' has no pipeline that lowers a module for it")
     known = {**target.defaults, **values}
-    if target.lowering in PIPELINES:
-        text = PIPELINES[target.lowering].for_targets([target]).text(**known)
-    else:
-        text = _VALUE.sub(lambda found: known.get(found[1], found[0]), target.lowering)
-    if lacking := _VALUE.search(text):
-        raise text_error(f"the pipeline of target '{target.name}' lacks a value of '{lacking[1]}': {text}")
-    return text
+    if target.lowering not in PIPELINES:
+        return parse_pipeline(target.lowering, default_environment().passes, values=known)
+    try:
+        options = options_in(target.lowering, {name: [value] for name, value in known.items()})
+    except ValueError as error:
+        raise text_error(f"the pipeline of target '{target.name}': {error}") from error
+    return PIPELINES[target.lowering].for_targets([target]).passes(**options)
 
 
 def lower_for(target: Target, module: ModuleOp, **values: str) -> ModuleOp:
     """A clone of a module of the quantized level, taken down by the pipeline of `target`; `values` are for it."""
-    return run_pipeline(module.clone(), lowering_text(target, **values))
+    return run_pipeline(module.clone(), lowering_passes(target, **values))
 
 
 def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:

@@ -72,11 +72,12 @@ def toml_value(value: object) -> str:
             return f"[{', '.join(map(toml_value, cast(Sequence[Any], value)))}]"
         case Mapping():
             entries = cast(Mapping[str, Any], value).items()
-            return f"{{ {', '.join(f'{_key(name)} = {toml_value(each)}' for name, each in entries)} }}"
+            return f"{{ {', '.join(f'{toml_key(name)} = {toml_value(each)}' for name, each in entries)} }}"
         case _:
             # JSON escapes strings as TOML does, but for one character, which JSON leaves as it is.
             return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """A key of a table, quoted where it must be."""
     return name if _BARE_KEY.fullmatch(name) else toml_value(name)

@@ -68,8 +68,8 @@ _WRITTEN_BY_US = re.compile(
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "budget")
-"""What only the command line may say."""
+_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "passes", "budget")
+"""What only the command line may say: what loads code, and passes, which may name files to write."""
 
 Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]
 """Reads the command line with a parser: the arguments, or the exit code where that is all."""

@@ -88,7 +88,7 @@ def pipelines_text() -> str:
         for stage in pipeline.stages:
             before, *others = (each for each in pipeline.points() if each.split(".")[1] == stage.name)
             lines += _insertions([before])
-            lines.append(f"  {stage.name}: {stage.passes}")
+            lines.append(f"  {stage.name}: {pipeline.own_text(stage.name)}")
             lines += _insertions(others)
         lines.append("")
     return "\n".join(lines)

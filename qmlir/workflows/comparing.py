@@ -73,8 +73,7 @@ class _Opening:
         """The module, with its composites as their parts where these are compared."""
         if not self.parts:
             return module
-        text = QUANTIZE.text("lower", keep=f"{{keep={','.join(kept_composites())}}}")
-        lowered = run_pipeline(module.clone(), text)
+        lowered = run_pipeline(module.clone(), QUANTIZE.passes("lower", keep=kept_composites()))
         verify(lowered)
         return lowered
 

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import gradient_text
+from qmlir.pipelines import GRADIENT
 from qmlir.workflows.loading import takes_model
 
 
@@ -25,6 +25,7 @@ def gradient(
     Passes that packages put at points of the pipeline `gradient` run. Raises `DiagnosticError` for a name that is no
     input of floats or no result, and, naming it with its place in the model, for an operation that has no rule.
     """
-    found = run_pipeline(module.clone(), gradient_text(wrt, loss, function, recompute))
+    passes = GRADIENT.passes(wrt=tuple(wrt), loss=loss, function=function, recompute=recompute)
+    found = run_pipeline(module.clone(), passes)
     verify(found)
     return found

@@ -14,8 +14,8 @@ from qmlir.workflows.loading import load
 from qmlir.workflows.quantized import Quantized
 
 
-def _beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
-    """The composites that stayed whole and the targets, which no recipe says."""
+def beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
+    """The composites that stayed whole and the targets, which no recipe says. Raises `DiagnosticError`."""
     settings: Any = folder.read_summary().get("settings")
     said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
     keep, target = said.get("keep"), str(said.get("target") or "")
@@ -61,7 +61,7 @@ def explain(
             "does not say what decided about it"
         )
     found = QuantizedFolder.open(model)
-    beside = _beside_the_recipe(found)
+    beside = beside_the_recipe(found)
     settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # it says all that was asked for
     return explain_node(
         node,

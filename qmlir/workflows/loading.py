@@ -97,7 +97,7 @@ def load(
             and not onnx.is_exported(model)
             and any(isinstance(op, CastOperation) for op in module.walk())
         ):
-            run_pipeline(module, workflows.IMPORT.text())
+            run_pipeline(module, workflows.IMPORT.passes())
         return module
     if inputs is not None or outputs is not None:
         raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")

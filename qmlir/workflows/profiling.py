@@ -7,10 +7,12 @@ from typing import IO
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.histogram import BINS
+from qmlir.environment import default_environment
 from qmlir.interpreter.profiling import RunOptions, run_profile
 from qmlir.interpreter.recording import MOMENTUM
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.verification import verify
+from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, PROFILE
 from qmlir.quantization.profiles.file import Profile
@@ -64,12 +66,9 @@ def profile(
     Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
     data that is empty or does not fit the inputs, and for values that are not finite.
     """
-    options = [*(["constants"] if constants else []), *([] if axis is None else [f"axis={axis}"])]
-    if observers:
-        options.append("observers=" + ",".join(f'"{name}"' for name in observers))
-    observed = run_pipeline(module.clone(), passes, named=ELEMENTS) if passes else module.clone()
+    observed = run_pipeline(module.clone(), parse_pipeline(passes, default_environment().passes, ELEMENTS))
     verify(observed)
-    run_pipeline(observed, PROFILE.text(options=f"{{{' '.join(options)}}}" if options else ""), named=ELEMENTS)
+    run_pipeline(observed, PROFILE.passes(constants=constants, axis=axis, observers=tuple(observers)))
     with workers_of(cluster, resume, processes=processes) as workers:
         return run_profile(
             observed,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import IO, Any, Unpack
+from typing import IO, Any, LiteralString, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -16,10 +16,10 @@ from qmlir.passes.primitive.nn_equalize import equalize
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import (
     CLEAN,
-    GIVEN,
     STORE,
     given_recipe,
     kept_composites,
+    literal_steps,
     quantize_pipeline,
     short_sums_text,
     target_text,
@@ -42,20 +42,19 @@ from qmlir.workflows.validating import ENOUGH, References, Share, ValidationOpti
 
 
 def stages_of(
-    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False, repair: str = ""
+    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False, repair: LiteralString = ""
 ) -> Callable[..., None]:
     """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`.
 
     Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored.
     """
     settings = understood(settings)
-    pipeline, values = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
-    if repair:
-        values["repair"] = f"{repair},{STORE}"
+    pipeline = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
+    options = {"repair": literal_steps(f"{repair},{STORE}")} if repair else {}
     recipe = given_recipe(settings)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        run_pipeline(changed, pipeline.text(*stages, **values, profile=GIVEN), given_recipe=recipe, **given)
+        run_pipeline(changed, pipeline.passes(*stages, **options), given_recipe=recipe, **given)
         verify(changed)
 
     return run
@@ -85,7 +84,7 @@ def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str
 class _Judging:
     """Which samples calibrate, repair, judge the repair and validate."""
 
-    shorten: str
+    shorten: LiteralString
     """The pass that has to run with or without a repair."""
 
     share: Share | None = None
@@ -99,7 +98,11 @@ class _Judging:
 
     @staticmethod
     def of(
-        module: ModuleOp, lowered: ModuleOp, effort: int | None, shorten: str, validation: ValidationOptions | None
+        module: ModuleOp,
+        lowered: ModuleOp,
+        effort: int | None,
+        shorten: LiteralString,
+        validation: ValidationOptions | None,
     ) -> "_Judging":
         """That of `lowered`, made of `module`, where there are samples."""
         passes = repair_passes(effort or 0, shorten)
@@ -215,7 +218,7 @@ def _quantized(
     _refuse(data, profiled, observers, (effort or 0) if passes else 0)
     _warn_of_quantized(module)
 
-    def repairs_by(text: str) -> Callable[..., None]:
+    def repairs_by(text: LiteralString) -> Callable[..., None]:
         return stages_of(settings, module, repair=text)
 
     run = repairs_by(passes[-1] if passes else "")

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qmlir.quantization.options import OPTIONS, said_for_slots, simple_rules
-from qmlir.quantization.recipe import built_in_rules
+from qmlir.ir.diagnostics import printable
+from qmlir.quantization.recipe import OPTIONS, built_in_rules, said_for_slots, simple_rules
 from qmlir.quantization.recipe_text import EFFORT, RecipeText, RuleTable, rules_text, table_text
 
 
@@ -37,7 +37,7 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: int 
     if targets := settings.get("target"):
         lines.append(f"# --target {targets if isinstance(targets, str) else ','.join(targets)}")
     if not targets or "keep" in settings:
-        lines.append(f"# --keep {','.join(settings.get('keep', ()))}")
+        lines.append(f"# --keep {printable(','.join(settings.get('keep', ())))}")
     if short := settings.get("short_sums"):
         lines.append(f"# --short-sums {short}")
     if effort is not None:
@@ -46,5 +46,5 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: int 
         if place in used:
             lines += ["", table_text(table)]
     if recipe is not None:
-        lines += ["", f"# From {Path(recipe.name).name}:", rules_text(recipe)]
+        lines += ["", f"# From {printable(Path(recipe.name).name)}:", rules_text(recipe)]
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, LiteralString, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -26,10 +26,10 @@ from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
 from qmlir.workflows.validating import HELD_OUT, EvenRuns, References, Share, ValidationOptions, compared
 
-_SCALES = "quant-search-scales{compensating bits=4}"
+_SCALES: LiteralString = "quant-search-scales{compensating bits=4}"
 """With more bits the range of the weights costs little, and their codes make up for it."""
 
-EFFORTS: Mapping[int, str] = {
+EFFORTS: Mapping[int, LiteralString] = {
     0: "",
     1: "quant-correct-bias",
     2: f"{_SCALES},quant-gptq,quant-correct-bias",
@@ -37,12 +37,12 @@ EFFORTS: Mapping[int, str] = {
 }
 """The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
 
-BLOCKS: Mapping[str, str] = {
+BLOCKS: Mapping[LiteralString, LiteralString] = {
     EFFORTS[3]: f"{_SCALES},quant-gptq,quant-round,quant-round{{blocks=3 weighted}},quant-correct-bias"
 }
 """What is tried last, after the passes of an effort and the equalized model: it takes as long as all of these."""
 
-EQUALIZE = "nn-equalize"
+EQUALIZE: LiteralString = "nn-equalize"
 """The pass that changes the float model before its types are decided: it is tried with the passes that gain most."""
 
 EQUALIZES = 2
@@ -144,7 +144,7 @@ def gains_text(gains: Iterable[LayerGain]) -> str:
     return "".join([*lines, *([f"  and {counted(left, 'layer')} more\n"] if left else [])])
 
 
-_LAST = "quant-correct-bias"
+_LAST: LiteralString = "quant-correct-bias"
 """The pass of all efforts that makes up for what the others have shifted."""
 
 
@@ -153,7 +153,7 @@ def _finite(ratio: float | None) -> float | None:
     return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
-def repair_passes(effort: int, required: str = "") -> tuple[str, ...]:
+def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralString, ...]:
     """The passes of the efforts up to `effort`, each to be tried; none for 0.
 
     Passes that are `required` choose the codes themselves, by the samples, so that only biases are left to repair.
@@ -243,10 +243,16 @@ class Repairing:
     """
 
     def __init__(
-        self, candidates: Sequence[str], module: ModuleOp, judges: Judges, most: int = MOST, *, required: str = ""
+        self,
+        candidates: Sequence[LiteralString],
+        module: ModuleOp,
+        judges: Judges,
+        most: int = MOST,
+        *,
+        required: LiteralString = "",
     ):
-        self.candidates = tuple(candidates)
-        self._required = required
+        self.candidates: tuple[LiteralString, ...] = tuple(candidates)
+        self._required: LiteralString = required
         self._judges = judges
         self._kept = EvenRuns(min(most, runs_to_repair(module)))
 
@@ -286,7 +292,7 @@ class Repairing:
         references: References,
         profiled: ModuleOp,
         decided: ModuleOp,
-        runs: Callable[[str], Callable[..., None]],
+        runs: Callable[[LiteralString], Callable[..., None]],
         equalized: Callable[[Data], tuple[ModuleOp, ModuleOp] | None] | None = None,
     ) -> tuple[ModuleOp, Repair]:
         """`decided` with the repair that brings it nearest to the float module of `references`, and what that gave.
@@ -303,12 +309,13 @@ class Repairing:
             return _decibels(references, module, self._judges.runs, self._judges.source)
 
         plain = decided.clone()
-        run_pipeline(plain, ",".join(filter(None, (self._required, STORE))))
+        run_pipeline(plain, f"{self._required},{STORE}" if self._required else STORE)
         runs(self.candidates[-1])(plain, "raise", "rescale")
-        best, known, chosen, layers = plain, judged(plain), self.candidates[-1], tuple[LayerGain, ...]()
+        chosen: LiteralString = self.candidates[-1]
+        best, known, layers = plain, judged(plain), tuple[LayerGain, ...]()
         unrepaired, found = known, dict[str, Mapping[str, float]]()
 
-        def attempts() -> Iterator[tuple[str, str, ModuleOp, ModuleOp]]:
+        def attempts() -> Iterator[tuple[LiteralString, LiteralString, ModuleOp, ModuleOp]]:
             for passes in self.candidates:
                 yield passes, passes, profiled, decided.clone()
             others = None if equalized is None else equalized(samples)

@@ -14,8 +14,10 @@ from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import inputs_of
 from qmlir.ir.verification import verify
+from qmlir.passes.quantized.quant_simulate import QuantSimulate
+from qmlir.passmanager.pipeline import Pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import CLEAN, STORE
+from qmlir.pipelines import CLEAN, STORE, literal_steps
 from qmlir.quantization.learned import (
     METHODS,
     LearnedWeight,
@@ -57,7 +59,7 @@ class Trainable(Readable):
     """The parameters that are scales, above 0, or logarithms of thresholds."""
 
     _quantized: ModuleOp
-    _simulate: str
+    _simulate: QuantSimulate
     """The pass that gave `module`."""
 
     _scales: str
@@ -151,10 +153,10 @@ def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> A
     return errors.sum(lone).reshape(weight.element.scales.shape)
 
 
-def _simulated(quantized: ModuleOp, simulate: str) -> ModuleOp:
+def _simulated(quantized: ModuleOp, simulate: QuantSimulate) -> ModuleOp:
     """What the pass `simulate` makes of a quantized module."""
     module = quantized.clone()
-    run_pipeline(module, f"{simulate},{CLEAN}")
+    run_pipeline(module, Pipeline((simulate, *literal_steps(CLEAN))))
     verify(module)
     return module
 
@@ -204,8 +206,7 @@ def trainable(
         run(quantized, "decide", "propagate")
     function = function_of(quantized, ENTRY)
     open_parts(function)
-    patterns = ",".join(f'"{pattern}"' for pattern in only)
-    simulate = f"quant-simulate{{scales={scales}{f' only={patterns}' if patterns else ''}}}"
+    simulate = QuantSimulate(scales=scales, only=tuple(only))
     begin_scales(function, scales, only)
     with marked_scales(function, scales, only):
         if is_quantized:  # its operations say how they rescale

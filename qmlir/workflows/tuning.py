@@ -39,12 +39,14 @@ from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
 from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.passmanager.pipeline import Pipeline
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import checked_isa, temporary_program
 from qmlir.targets.cpu.scheduled.candidates import candidates
+from qmlir.targets.cpu.scheduled.kernel_interleave import KernelInterleave
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, kernel_identity, key_of
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
@@ -265,15 +267,16 @@ class TunableKernel:
         return self.uses * self.op.multiply_adds()
 
 
-def _run(module: ModuleOp, text: str) -> None:
+def _run(module: ModuleOp, passes: Pipeline) -> None:
     with without_remarks():
-        run_pipeline(module, text)
+        run_pipeline(module, passes)
 
 
 def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
     """The contractions of a static module that have no schedule, each kind once, the most work first."""
     lowered = module.clone()
-    _run(lowered, f"{COMPILE.text(*_TO_KERNELS, isa=isa)},kernel-interleave{{isa={isa}}}")
+    _run(lowered, COMPILE.passes(*_TO_KERNELS, isa=isa))
+    _run(lowered, Pipeline((KernelInterleave(isa=isa),)))
     found: dict[str, TunableKernel] = {}
     for op in function_of(lowered, function).walk():
         if isinstance(op, ContractionOp) and op.schedule is None:
@@ -286,7 +289,7 @@ def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[
 
 def _scheduled(op: ContractionOp, schedules: Sequence[ScheduleAttr | None], isa: str, threads: int) -> ModuleOp:
     module = alone(op, schedules)
-    _run(module, COMPILE.text("schedule", isa=isa, threads=str(threads)))
+    _run(module, COMPILE.passes("schedule", isa=isa, threads=threads))
     return module
 
 
@@ -328,7 +331,7 @@ class Timer:
 
     def _halves(self, module: ModuleOp, count: int) -> list[list[float]]:
         inputs = inputs_for(module)
-        _run(module, COMPILE.text("bufferize", "loops"))
+        _run(module, COMPILE.passes("bufferize", "loops"))
         with temporary_program(module) as program:
             outputs = _memory(program)
             first = time_steps(program, inputs, 2, outputs)
@@ -345,7 +348,7 @@ class Timer:
             for schedule in schedules:
                 module = _scheduled(self.op, [schedule], self.isa, self.threads)
                 inputs = inputs_for(module)
-                _run(module, COMPILE.text("bufferize", "loops"))
+                _run(module, COMPILE.passes("bufferize", "loops"))
                 program = stack.enter_context(temporary_program(module))
                 calls.append(_call(program, inputs, _memory(program)))
             first = [_seconds(call) for call in calls for _ in range(2)][1::2]

@@ -6,7 +6,7 @@ the rules of a user come in; out come, for a choice of widths, the rules that sa
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from glob import escape
 from typing import Any, cast
@@ -23,13 +23,12 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
 from qmlir.passes.quantized.quant_assign_types import take_apart
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import QUANTIZE, pipeline_values
+from qmlir.pipelines import QUANTIZE, QuantizeOptions
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Recipe, Rule, make_rule
+from qmlir.quantization.recipe import Recipe, Rule, make_recipe, make_rule, simple_rules
 from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
 from qmlir.quantization.retyping import slots_of
 from qmlir.quantization.settings import QuantizeSettings
@@ -198,9 +197,9 @@ class Layered:
     def quantized(self, widths: Widths) -> ModuleOp:
         """The module with these widths, by the passes of `qmlir quantize`."""
         recipe = RecipeText("the recipe of the search", self.recipe_text(widths))
-        values = pipeline_values(cast(QuantizeSettings, {"keep": (), "granularity": "", **self._settings}))
-        text = QUANTIZE.text("decide", "propagate", "raise", **values)
-        module = run_pipeline(self._profiled.clone(), text, given_recipe=recipe)
+        options = QuantizeOptions.of(cast(QuantizeSettings, {"keep": (), "granularity": "", **self._settings}))
+        passes = replace(QUANTIZE, options=options).passes("decide", "propagate", "raise")
+        module = run_pipeline(self._profiled.clone(), passes, given_recipe=recipe)
         verify(module)
         return module
 

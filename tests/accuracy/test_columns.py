@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, quantize_pipeline
+from qmlir.pipelines import quantize_pipeline
 from tests.support.emitted import parsed
 
 WIDTH, HIDDEN, ROWS, SAMPLES = 32, 256, 8, 24
@@ -80,13 +80,13 @@ def test_few_large_columns_do_not_cost_the_others_their_codes(samples: list[F32]
     text, weights = _encoder()
     first, held_out = samples[: SAMPLES // 2], samples[SAMPLES // 2 :]
     lowered = parsed(text)
-    pipeline, values = quantize_pipeline({}, lowered)
-    run_pipeline(lowered, pipeline.text("lower", **values))
+    pipeline = quantize_pipeline({}, lowered)
+    run_pipeline(lowered, pipeline.text("lower"))
     profile = qmlir.profile(lowered, [{"x": x} for x in first])
     found = dict[str, float]()
     for name, stages in {"none": (), "balance": ("balance",)}.items():
         module = lowered.clone()
-        passes = pipeline.text("profile", *stages, "decide", "propagate", "raise", **values, profile=GIVEN)
+        passes = pipeline.text("profile", *stages, "decide", "propagate", "raise")
         run_pipeline(module, passes, taken=profile)
         found[name] = _sqnr(module, held_out, weights)
     assert found["balance"] > found["none"] + 6
@@ -95,11 +95,11 @@ def test_few_large_columns_do_not_cost_the_others_their_codes(samples: list[F32]
 
 def test_ranges_of_columns_travel_with_the_model(samples: list[F32]) -> None:
     lowered = parsed(_encoder()[0])
-    pipeline, values = quantize_pipeline({}, lowered)
-    run_pipeline(lowered, pipeline.text("lower", **values))
+    pipeline = quantize_pipeline({}, lowered)
+    run_pipeline(lowered, pipeline.text("lower"))
     profile = qmlir.profile(lowered, [{"x": x} for x in samples])
     from_profile = qmlir.quantize(lowered, profiled=profile).module
-    run_pipeline(lowered, pipeline.text("profile", **values, profile=GIVEN), taken=profile)
+    run_pipeline(lowered, pipeline.text("profile"), taken=profile)
     carried = qmlir.load(qmlir.export_onnx(lowered))
     again = qmlir.quantize(carried).module
     assert "largest" in str(again)

@@ -49,7 +49,7 @@ def test_no_float_operation_is_left_at_any_level(name: str, scheme: str, weight_
     steps = (f"quant-set-requantize{{mode={mode}}}", f'fix-shapes{{shapes="input={shape}"}}', "verify-integer-only")
     quantized = _through(module, *steps)
     integer = _through(quantized, COMPILE.text("lower", "fuse"), "verify-integer-only")
-    loops = _through(integer, COMPILE.text("schedule", "bufferize", "loops", isa="generic", threads="1"))
+    loops = _through(integer, COMPILE.text("schedule", "bufferize", "loops", isa="generic", threads=1))
     _through(loops, "verify-integer-only")
     inputs = [digits.test[:1]]
     (expected,) = qmlir.interpret(quantized, inputs).values()

@@ -29,7 +29,7 @@ def test_every_pass_down_to_the_loops_keeps_its_promise(name: str, isa: str) -> 
     (digits, module), environment = _digits(name), default_environment()
     image = digits.test[:1]
     shape = "x".join(map(str, image.shape))
-    text = f'fix-shapes{{shapes="input={shape}"}},{COMPILE.text(isa=isa, threads="1")}'
+    text = f'fix-shapes{{shapes="input={shape}"}},{COMPILE.text(isa=isa, threads=1)}'
     context, pipeline = environment.new_context(), parse_pipeline(text, environment.passes)
     verified = VerifyExecution(Execution({"input": image}))
     PassManager(context, pipeline, [verified]).run(module.clone())

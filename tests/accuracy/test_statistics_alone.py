@@ -10,7 +10,7 @@ from benchmarks.architectures import random_inputs, with_random_weights
 from benchmarks.subjects import batch_axis
 from qmlir.interpreter.samples import Data
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, QUANTIZE, quantize_lowering
+from qmlir.pipelines import QUANTIZE, quantize_lowering
 
 SAMPLES = 8
 
@@ -19,7 +19,7 @@ def hold_same(module: ModuleOp, data: Data) -> None:
     """By way of an ONNX file with statistics, as `qmlir profile -o model.onnx` writes it."""
     carrying = run_pipeline(module.clone(), quantize_lowering(module))
     profile = qmlir.profile(carrying, data)
-    run_pipeline(carrying, QUANTIZE.own_text("profile", profile=GIVEN), taken=profile)
+    run_pipeline(carrying, QUANTIZE.passes("profile"), taken=profile)
     again = qmlir.load(qmlir.export_onnx(carrying))
     for calibrator in ("min_max", "entropy"):
         from_data = qmlir.quantize(module, profiled=profile, calibrator=calibrator).module

@@ -67,7 +67,7 @@ def _functions(text: str) -> Iterator[str]:
 
 def _whole() -> Mapping[str, bytes]:
     # What passes and the interpreter import, children shall find.
-    for arguments in (["-", "-p", COMPILE.own_text(isa="avx2", threads="1")], ["-", "--verify-each=exec"]):
+    for arguments in (["-", "-p", COMPILE.own_text(isa="avx2", threads=1)], ["-", "--verify-each=exec"]):
         run_tool(qmlir_opt.main, arguments)
     found: dict[str, bytes] = {}
     for path in sorted(_FILES.rglob("*.mlir")):
@@ -168,7 +168,7 @@ def _read(path: Path) -> Outcome:
     match crc32(data) % 8:
         case 0:
             stages = [stage.name for stage in COMPILE.stages][: 1 + crc32(data) // 8 % len(COMPILE.stages)]
-            pipeline = COMPILE.own_text(*stages, isa="avx2", threads="1")
+            pipeline = COMPILE.own_text(*stages, isa="avx2", threads=1)
         case 1:
             return run_tool(
                 qmlir_opt.main, [str(path), "-p", "canonicalize,cse", "--verify-each=exec", "--exec-function", "*"]

@@ -75,14 +75,14 @@ def _compiled(isa: str, module: ModuleOp, inputs: Mapping[str, Any]) -> Outputs:
 
 def _packed(isa: str) -> Stage:
     """Contractions with the operands that the loops for an instruction set read."""
-    return Stage(f"packed for {isa}", COMPILE.text("schedule", isa=isa, threads="1"), "expanded")
+    return Stage(f"packed for {isa}", COMPILE.text("schedule", isa=isa, threads=1), "expanded")
 
 
 def _loops(isa: str) -> Stage:
     """The loops for an instruction set, which need not be that of this machine, interpreted."""
     stages = ("schedule", "bufferize", "loops")
     return Stage(
-        f"loops for {isa}", COMPILE.text(*stages, isa=isa, threads="1"), "expanded", accepts=is_small, is_slow=True
+        f"loops for {isa}", COMPILE.text(*stages, isa=isa, threads=1), "expanded", accepts=is_small, is_slow=True
     )
 
 

@@ -114,7 +114,7 @@ def test_one_bit_is_the_same_for_a_caller_at_every_level() -> None:
         "output2": np.array([False, True, False, True]),
         "output3": np.array([-1, 0], np.int8),
     }
-    programs = [lowered(module, COMPILE.text(*stages, isa="generic", threads="1")) for stages in LEVELS]
+    programs = [lowered(module, COMPILE.text(*stages, isa="generic", threads=1)) for stages in LEVELS]
     found = [interpret(each, inputs) for each in programs]
     for outputs in (*found, compile_module(module)(inputs)):
         assert {name: (str(each.dtype), each.tolist()) for name, each in outputs.items()} == {

@@ -110,7 +110,7 @@ def _text_case(make: Callable[[int], contractions.Case], seed: int, isa: str, th
     environment, case = default_environment(), make(seed)
     ctx = environment.new_context()
     module = parse_module(ctx, case.text)
-    text = COMPILE.text("schedule", "bufferize", "loops", isa=isa, threads=str(threads))
+    text = COMPILE.text("schedule", "bufferize", "loops", isa=isa, threads=threads)
     PassManager(ctx, parse_pipeline(text, environment.passes)).run(module)
     found = next(iter(compiled_guarded(module, case.inputs).values()))
     _assert_close(found, case.expected)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,11 +32,11 @@ def _package(stages: Mapping[str, str]) -> Package:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES)
-def test_passes_run_at_every_point(pipeline: NamedPipeline) -> None:
+def test_passes_run_at_every_point(pipeline: NamedPipeline[Any]) -> None:
     """Each point is one place of the text: without what is inserted the text is the pipeline's own."""
     points = list(pipeline.points())
     assert len(set(points)) == len(points)
-    inserted = {point: f"canonicalize{{budget={place}}}" for place, point in enumerate(points)}
+    inserted = {point: f"canonicalize{{budget={1000 + place}}}" for place, point in enumerate(points)}
     with registry.plugged([_package(inserted)]):
         text = pipeline.text()
         last = pipeline.text(pipeline.stages[-1].name)
@@ -51,15 +52,15 @@ def test_passes_run_at_every_point(pipeline: NamedPipeline) -> None:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES)
-def test_every_pass_of_every_pipeline_has_its_points(pipeline: NamedPipeline) -> None:
+def test_every_pass_of_every_pipeline_has_its_points(pipeline: NamedPipeline[Any]) -> None:
     """One pass at a time: what is inserted stands next to it, and next to no other."""
-    steps = re.findall(r"[\w-]+(?:\{[^}]*\})?", pipeline.own_text(keep="", options="", profile="p.json"))
+    steps = re.findall(r"[\w-]+(?:\{[^}]*\})?", pipeline.own_text())
     afters = [each for each in pipeline.points() if each.count(".") == 3 and each.endswith(".after")]
     assert len(afters) == len(steps)
     for place, after in enumerate(afters):
         for point, cut in ((after.removesuffix("after") + "before", place), (after, place + 1)):
             with registry.plugged([_package({point: "symbol-dce"})]):
-                found = pipeline.text(keep="", options="", profile="p.json")
+                found = pipeline.text()
             assert found == ",".join([*steps[:cut], "symbol-dce", *steps[cut:]])
 
 
@@ -77,26 +78,34 @@ ENVIRONMENT = default_environment()
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        ("compile", COMPILE.own_text(isa="generic", threads="1")),
+        ("compile", COMPILE.own_text()),
         (
             "cse,compile{isa=avx2 threads=2 stages=schedule},dce",
-            f"cse,{COMPILE.own_text('schedule', isa='avx2', threads='2')},dce",
+            f"cse,{COMPILE.own_text('schedule', isa='avx2', threads=2)},dce",
         ),
-        ("builtin.module(compile{stages=fuse,bufferize})", COMPILE.own_text("fuse", "bufferize", isa="generic")),
+        ("builtin.module(compile{stages=fuse,bufferize})", COMPILE.own_text("fuse", "bufferize")),
         (
             'compile{tuned="t.json" stages=schedule}',
-            COMPILE.own_text("schedule", isa="generic", threads="1", tuned=' tuned="t.json"'),
+            COMPILE.own_text("schedule", tuned="t.json"),
         ),
         ("import", IMPORT.own_text()),
         ("profile", "calib-insert-observers"),
         ("profile{axis=1}", "calib-insert-observers{axis=1}"),
+        ("profile{constants=false observers=a,b}", 'calib-insert-observers{observers="a","b"}'),
+        ("gradient{recompute=false loss=l stages=differentiate}", 'nn-gradient{loss="l"}'),
+        (
+            'quantize{states="past=present","h=h_out" stages=store}',
+            'quant-store-states{states="past=present","h=h_out"}',
+        ),
+        ("quantize{requantize=shift:up stages=rescale}", "quant-set-requantize{mode=shift ties=up}"),
+        ("quantize{short-sums=2 stages=repair}", "quant-shorten-sums{steps=2},quant-store-constants"),
         (
             "quantize{profile=p.json keep=relu,gelu activations=i16 assert-all-quantized}",
             QUANTIZE.own_text(
-                keep="{keep=relu,gelu}",
+                keep=("relu", "gelu"),
                 profile="p.json",
-                options='{granularity="channel" activations="i16" assert_all_quantized}',
-                rules='{granularity="channel" activations="i16"}',
+                rules={"granularity": "channel", "activations": "i16"},
+                assert_all_quantized=True,
             ),
         ),
         ("quantize{stages=raise}", QUANTIZE.own_text("raise")),
@@ -122,7 +131,14 @@ def test_an_element_has_what_packages_insert() -> None:
             "column 5: pipeline 'compile': no option 'ias', did you mean 'isa'? (it has: isa, threads, tuned, stages)",
         ),
         ("compile{stages=lower,fues}", "column 1: pipeline 'compile': no stage 'fues', did you mean 'fuse'? (it has: "),
-        ("compile{threads=many}", "column 1: pipeline 'compile': in the pass pipeline: column"),
+        (
+            "compile{threads=many}",
+            "column 1: pipeline 'compile': option 'threads': expected a whole number, found many",
+        ),
+        (
+            "gradient{recompute=maybe}",
+            "column 1: pipeline 'gradient': option 'recompute': expected true or false, found",
+        ),
         ("quantize{target=nothing}", "column 1: pipeline 'quantize': "),
         ("compil", "column 1: no pass 'compil', did you mean 'compile'?"),
     ],
@@ -169,7 +185,9 @@ def test_processes_of_a_run_have_its_plug_ins() -> None:
         ({"profile.observe.after": "cse{"}, PROFILE, "'cse{' at 'profile.observe.after': "),
     ],
 )
-def test_what_is_wrong_is_said_of_the_package(stages: dict[str, str], pipeline: NamedPipeline, message: str) -> None:
+def test_what_is_wrong_is_said_of_the_package(
+    stages: dict[str, str], pipeline: NamedPipeline[Any], message: str
+) -> None:
     with registry.plugged([_package(stages)]):
         with pytest.raises(DiagnosticError) as error:
             pipeline.text()

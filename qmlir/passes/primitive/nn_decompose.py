@@ -21,7 +21,7 @@ from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.quantization.composites import asks_for_parts, kept
-from qmlir.quantization.options import make_recipe, simple_rules
+from qmlir.quantization.recipe import make_recipe, simple_rules
 from qmlir.quantization.recipe_text import RecipeText
 
 

@@ -119,7 +119,8 @@ def _is_of_import(op: Operation) -> bool:
 def _keyed(function: FuncOp, prefix: str) -> Iterator[KeyedValue]:
     bases = _bases(function, prefix)
     taken = set(bases.values())
-    for port, argument in zip(inputs_of(function), function.body.blocks[0].args, strict=True):
+    # Arguments that are memory for results come after all inputs.
+    for port, argument in zip(inputs_of(function), function.body.blocks[0].args, strict=False):
         if is_float(argument):
             name = f"{prefix}{port.name}"
             yield KeyedValue(f"input:{name}" if name in taken else name, argument, function)

@@ -14,7 +14,7 @@ from qmlir.text.elements import dense_array
 
 def lowered(module: ModuleOp, isa: str, threads: int = 1, tuned: Tuned = UNTUNED) -> ModuleOp:
     """A clone of a static module of the quantized level (or in float), taken down to the loops for `isa`."""
-    return lower_for(TARGET, module, isa=isa, threads=str(threads), tuned=tuned.option)
+    return lower_for(TARGET, module, isa=isa, threads=str(threads), tuned=tuned.path)
 
 
 def constants_of(module: ModuleOp) -> dict[str, Array]:

@@ -85,11 +85,6 @@ class Tuned:
     path: str = ""
     digest: str = ""
 
-    @property
-    def option(self) -> str:
-        """What is given to the passes that read it, as `<tuned>` in the pipeline `compile`."""
-        return f' tuned="{self.path}"' if self.path else ""
-
 
 UNTUNED = Tuned()
 """The tables alone."""

@@ -7,10 +7,12 @@ import argparse
 from pathlib import Path
 
 from qmlir import profile
+from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
+from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import ELEMENTS, GIVEN, QUANTIZE, quantize_lowering
+from qmlir.pipelines import ELEMENTS, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, data_in, import_settings, load_model
 from qmlir.tools.frame import Command, Session
@@ -50,7 +52,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     is_onnx = output.suffix in ONNX_SUFFIXES
     module = load_model(arguments.model, session, **import_settings(arguments))
     if carries := is_onnx or output.suffix == ".mlir":
-        module = run_pipeline(module, passes or quantize_lowering(module), named=ELEMENTS)
+        named = parse_pipeline(passes, default_environment().passes, ELEMENTS) if passes else None
+        module = run_pipeline(module, named or quantize_lowering(module))
         verify(module)
         passes = ""
     found = profile(
@@ -68,7 +71,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         progress=session.progress,
     )
     if carries:
-        run_pipeline(module, QUANTIZE.own_text("profile", profile=GIVEN), taken=found)
+        run_pipeline(module, QUANTIZE.passes("profile"), taken=found)
     if is_onnx:
         export_onnx(module, output)
     elif carries:

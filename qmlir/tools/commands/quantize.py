@@ -130,7 +130,7 @@ def _check_words(arguments: argparse.Namespace) -> None:
         raise UsageError(f"qmlir quantize: error: --no-validate leaves nothing for --{given.replace('_', '-')} to do\n")
 
 
-_TEXT = pipelines.QUANTIZE.own_text(keep="{…}", profile="…", options="{…}")
+_TEXT = pipelines.QUANTIZE.own_text()
 
 QUANTIZE = Command(
     add_arguments,

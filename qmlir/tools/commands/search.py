@@ -26,6 +26,7 @@ from qmlir.tools.arguments import (
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.workflows.evaluating import Engine
+from qmlir.workflows.explaining import beside_the_recipe
 from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, written_whole
 from qmlir.workflows.searching import SearchMode, SearchResult, search
 from qmlir.workflows.widths import Width
@@ -114,8 +115,7 @@ def _source(arguments: argparse.Namespace, session: Session) -> _Source:
         given = Profile.load(folder.profile)
     # The recipe of the folder says all that was asked for but what stays whole.
     silent = {name: "" for name, value in settings.items() if isinstance(value, str)}
-    keep = tuple(folder.read_summary()["settings"]["keep"])
-    known = {**settings, **silent, "keep": keep, "recipe": str(folder.recipe)}
+    known = {**settings, **silent, **beside_the_recipe(folder), "recipe": str(folder.recipe)}
     return _Source(load(folder.float_module), given, known, folder.stem)
 
 

@@ -84,7 +84,7 @@ class _Lowered:
     """The module for inputs of one shape, taken down; and which of its values are which of the model's."""
 
     def __init__(self, module: ModuleOp, level: str, function: str, isa: str):
-        self.module = run_pipeline(module.clone(), COMPILE.text(*STAGES[level], isa=isa, threads="1"))
+        self.module = run_pipeline(module.clone(), COMPILE.passes(*STAGES[level], isa=isa))
         verify(self.module)
         self.may_move = level != "integer"
         source = module_names(module, function, integers=True)

@@ -16,9 +16,10 @@ from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.pipeline import Pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import COMPILE, GIVEN, given_recipe, quantize_pipeline
+from qmlir.pipelines import COMPILE, given_recipe, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
@@ -34,10 +35,10 @@ _TO_KERNELS = ("lower", "fuse", "schedule", "bufferize")
 """The stages after which every kernel is a function with a name and a schedule."""
 
 
-def _run(module: ModuleOp, text: str, instrumentations: Sequence[Instrumentation], **given: Any) -> None:
+def _run(module: ModuleOp, passes: Pipeline, instrumentations: Sequence[Instrumentation], **given: Any) -> None:
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
-        run_pipeline(module, text, instrumentations, **given)
+        run_pipeline(module, passes, instrumentations, **given)
     for diagnostic in said:
         if diagnostic.severity is not Severity.REMARK:  # remarks were made when this was done for the first time
             emit(diagnostic)
@@ -107,24 +108,23 @@ def explain_node(
     Raises `DiagnosticError`, with near names, for a name that the model does not have, and for a profile or a recipe
     that does not fit. Why a kernel cannot be told is in the explanation.
     """
-    pipeline, values = quantize_pipeline(settings, module)
+    pipeline = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
     made = module.clone()
     recipe = given_recipe(settings)
-    _run(made, pipeline.text("target", "lower", **values), [changes], given_recipe=recipe)
+    _run(made, pipeline.passes("target", "lower"), [changes], given_recipe=recipe)
     found = find_node(node, module, made)
     op_types = _op_types((module, made), found)
     whole = _whole(made, found)
     reader = DecisionReader(made, found, profile)
     rest = [stage.name for stage in pipeline.stages if stage.name not in ("target", "lower")]
-    text = pipeline.text(*rest, profile=GIVEN, **values)
-    _run(made, text, [changes], taken=profile, watch=reader, given_recipe=recipe)
+    _run(made, pipeline.passes(*rest), [changes], taken=profile, watch=reader, given_recipe=recipe)
     given = made if quantized is None else quantized
     standing = _standing_in(given, found, whole)
     compiled, scheduled, failure = ProvenanceChanges(), None, ""
     try:
         scheduled = specialize(given, shapes)
-        _run(scheduled, COMPILE.text(*_TO_KERNELS, isa=isa, threads=str(threads)), [compiled])
+        _run(scheduled, COMPILE.passes(*_TO_KERNELS, isa=isa, threads=threads), [compiled])
     except DiagnosticError as error:
         failure = error.diagnostic.message
     is_lowered = scheduled is not None and not failure

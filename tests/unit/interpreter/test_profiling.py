@@ -354,7 +354,7 @@ class _Counted:
 
 @pytest.mark.parametrize(("worth", "made"), [(3, 1), (4, 1), (5, 0)])
 def test_as_many_samples_as_it_takes_are_compiled_however_they_come(worth: int, made: int) -> None:
-    module = run_pipeline(module_of(TEXT), PROFILE.text(options=""))
+    module = run_pipeline(module_of(TEXT), PROFILE.passes())
     expected = run_profile(module, X)
     forms: list[Any] = [X, {"x": X}, list(X), iter(X), [X[:1], X[1:]]]
     for data in forms:
@@ -365,7 +365,7 @@ def test_as_many_samples_as_it_takes_are_compiled_however_they_come(worth: int, 
 
 def test_the_fastest_way_that_there_is_runs() -> None:
     """One has no form of the module, the next would do, and a third one takes longer for three samples."""
-    module = run_pipeline(module_of(TEXT), PROFILE.text(options=""))
+    module = run_pipeline(module_of(TEXT), PROFILE.passes())
     tried: list[str] = []
 
     def made(name: str, machine: Callable[[], Machine] | None) -> Callable[[], Callable[[], Machine] | None]:
@@ -417,7 +417,7 @@ def test_any_division_among_workers_is_the_same(count: int, divided: Mapping[int
     expected = qmlir.profile(module, samples, axis=1, constants=True).to_text()
     for size, tasks in divided.items():
         workers = Scattered()
-        observed = run_pipeline(module.clone(), PROFILE.text(options="{constants axis=1}"))
+        observed = run_pipeline(module.clone(), PROFILE.passes(constants=True, axis=1))
         found = run_profile(observed, samples, batch_size=size, faster=CompiledProfiling(), workers=workers)
         assert found.to_text() == expected
         assert workers.tasks == [1, tasks]

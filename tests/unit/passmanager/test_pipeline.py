@@ -14,7 +14,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passes.profiled.calib_apply_profile import CalibApplyProfile
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import NestedPipeline, parse_pipeline, step_text
+from qmlir.passmanager.pipeline import NestedPipeline, PassSpec, parse_pipeline, step_text
 from qmlir.quantization.profiles.digest import ModelDigest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.parsing import parse_module
@@ -96,6 +96,47 @@ def test_another_value_is_refused_with_its_column(text: str, complaint: str) -> 
 def test_text_builds_the_same_pipeline(text: str) -> None:
     pipeline = parse_pipeline(text, ENVIRONMENT.passes)
     assert parse_pipeline(str(pipeline), ENVIRONMENT.passes) == pipeline
+
+
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": st.text(),
+        "number": st.integers(),
+        "factor": st.floats(allow_nan=False, allow_infinity=False),
+        "flag": st.booleans(),
+        "names": st.lists(st.text()).map(tuple),
+        "factors": st.lists(st.floats(allow_nan=False, allow_infinity=False)).map(tuple),
+        "maybe": st.none() | st.integers(),
+    },
+)
+
+
+@given(OPTIONS)
+def test_any_value_of_an_option_stays_that_value_in_text(options: dict[str, Any]) -> None:
+    """Values that look like text of pipelines included; the text is one line, as a reproducer needs it."""
+    factories = {EveryOption.name: lambda: EveryOption}
+    step = PassSpec(EveryOption.name, options).build(factories)
+    assert step == EveryOption(**options)
+    text = step_text(step)
+    assert parse_pipeline(text, factories).steps == (step,)
+    assert not {"\n", "\r"} & set(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"number": "1"}, "option 'number' of pass 'every-option' takes int, found 1"),
+        ({"number": True}, "option 'number' of pass 'every-option' takes int, found True"),
+        ({"text": 7}, "option 'text' of pass 'every-option' takes str, found 7"),
+        ({"names": "dce},cse{"}, "option 'names' of pass 'every-option' takes tuple[str, ...], found dce},cse{"),
+        ({"names": ("a", 1)}, "option 'names' of pass 'every-option' takes tuple[str, ...], found ('a', 1)"),
+    ],
+)
+def test_a_value_of_another_type_is_rejected(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        PassSpec(EveryOption.name, options).build({EveryOption.name: lambda: EveryOption})
+    assert complaint in str(caught.value)
 
 
 @given(st.text(alphabet='cse,dc{}()="1 -\\', max_size=20))

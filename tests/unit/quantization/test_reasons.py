@@ -7,8 +7,8 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.interfaces import Slot
 from qmlir.quantization.decide import decide
-from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.reasons import Basis, Reason
+from qmlir.quantization.recipe import make_recipe, simple_rules
 from qmlir.quantization.sums import STORAGE
 from tests.unit.quantization.random_graphs import calibrate, function_of, network, run_passes, watch
 

@@ -9,9 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.passmanager.pipeline import step_text
 from qmlir.pipelines import COMPILE
-from qmlir.target import find_target
-from qmlir.targets.lowering import emit_for, emitted, execute_for, lower_for, lowering_text
+from qmlir.target import Target, find_target
+from qmlir.targets.lowering import emit_for, emitted, execute_for, lower_for, lowering_passes
 from qmlir.targets.parts import part_module, parts_of
 from qmlir.text.parsing import parse_module
 
@@ -44,17 +45,28 @@ def _module() -> ModuleOp:
 
 
 def test_the_pipeline_of_a_target_is_a_named_one_or_text() -> None:
-    values = {"isa": "generic", "threads": "1", "tuned": ""}
-    assert lowering_text(find_target("cpu"), **values) == COMPILE.text(**values)
-    assert lowering_text(find_target("toy"), isa="avx2") == "canonicalize,dce"
+    values = {"isa": "avx2", "threads": "2", "tuned": "t.json"}
+    assert lowering_passes(find_target("cpu"), **values) == COMPILE.passes(isa="avx2", threads=2, tuned="t.json")
+    assert str(lowering_passes(find_target("toy"), isa="avx2")) == "builtin.module(canonicalize,dce)"
+
+
+def test_a_value_of_a_targets_pipeline_is_one_value() -> None:
+    target = Target("npu", lowering='apply-pdl{named="<set>"},cse{keep_places=<keep>}', defaults={"keep": "true"})
+    steps = lowering_passes(target, set="a},strip-debuginfo{").steps
+    assert list(map(step_text, steps)) == ['apply-pdl{named="a},strip-debuginfo{"}', "cse{keep_places}"]
+
+
+def test_an_option_that_the_named_pipeline_does_not_have() -> None:
+    message = "the pipeline of target 'npu': no option 'level'"
+    with pytest.raises(DiagnosticError, match=message):
+        lowering_passes(Target("npu", lowering="compile", defaults={"level": "3"}))
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("silent", "target 'silent' has no pipeline that lowers a module for it"),
-        ("nothing", "the pipeline of target 'nothing' lacks a value of 'level': cse{<level>}"),
-        ("cpu", "the pipeline of target 'cpu' lacks a value of 'threads'"),
+        ("nothing", "pass 'cse' has no option '<level>'"),
     ],
 )
 def test_what_no_pipeline_is(name: str, message: str) -> None:

@@ -18,7 +18,7 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import kept_composites, pipeline_values
+from qmlir.pipelines import QuantizeOptions, kept_composites
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.text.printing import module_text, save_module
@@ -32,14 +32,10 @@ def test_a_setting_that_is_none_is_an_error(call: object) -> None:
         call(qmlir.load(classifier()), {"x": samples()[0]}, activation="i4")
 
 
-def test_the_text_of_settings() -> None:
-    assert pipeline_values({}) == {
-        "keep": f"{{keep={','.join(kept_composites())}}}",
-        "options": '{granularity="channel"}',
-    }
-    values = pipeline_values({"keep": (), "weights": "i4", "granularity": "", "assert_all_quantized": True})
-    options = '{weights="i4" assert_all_quantized}'
-    assert values == {"keep": "", "options": options, "rules": '{weights="i4"}'}
+def test_the_options_of_settings() -> None:
+    assert QuantizeOptions.of({}) == QuantizeOptions(keep=kept_composites(), rules={"granularity": "channel"})
+    options = QuantizeOptions.of({"keep": (), "weights": "i4", "granularity": "", "assert_all_quantized": True})
+    assert options == QuantizeOptions(rules={"weights": "i4"}, assert_all_quantized=True)
 
 
 def _modes(**settings: object) -> set[str]:

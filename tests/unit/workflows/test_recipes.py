@@ -9,8 +9,7 @@ import pytest
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.options import make_recipe, simple_rules
-from qmlir.quantization.recipe import effort_in, read_rules
+from qmlir.quantization.recipe import effort_in, make_recipe, read_rules, simple_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.recipes import recipe_text

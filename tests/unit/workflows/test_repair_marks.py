@@ -81,7 +81,7 @@ def test_what_repairs_did_is_no_part_of_the_program(repaired: Quantized) -> None
     programs: list[str] = []
     for each in (repaired.module, bare):
         lowered = each.clone()
-        run_pipeline(lowered, COMPILE.text(isa="generic", threads="1"))
+        run_pipeline(lowered, COMPILE.text(isa="generic", threads=1))
         programs.append(module_text(lowered))
     assert "quant.repaired" not in programs[0]
     assert programs[0] == programs[1]

@@ -3,17 +3,18 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.given import WritesFiles
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.levels import check_level
@@ -81,7 +82,7 @@ def _check_budget(op: Operation, size: int) -> None:
 
 
 @dataclass(frozen=True)
-class KernelPlanMemory(ModulePass):
+class KernelPlanMemory(WritesFiles):
     """Put the buffers of each public function into one arena, so that those that live at one time lie apart.
 
     A buffer lives from its first use to its last; what a loop uses lives as long as the loop. The output of a kernel
@@ -126,6 +127,8 @@ class KernelPlanMemory(ModulePass):
     """
 
     name = "kernel-plan-memory"
+
+    WRITES: ClassVar[tuple[str, ...]] = ("plan_file",)
 
     plan_file: str | None = None
 

@@ -199,11 +199,11 @@ def test_below_the_quantized_level() -> None:
     assert found.float_weight_bytes is None
     # Weights of 8 bits, bias and multipliers of 32 for each of two channels.
     assert found.weight_bytes == 2 * 4 + 2 * 4 + 2 * 4
-    kernels = inspect(run(integer, COMPILE.text("schedule", "bufferize", isa="avx2", threads="1")))
+    kernels = inspect(run(integer, COMPILE.text("schedule", "bufferize", isa="avx2", threads=1)))
     assert (kernels.multiply_adds, kernels.integer_share) == (2 * 4, 1.0)
     assert [each.name for each in (*kernels.inputs, *kernels.outputs)] == ["image", "logits"]
     assert any(layer.operation.startswith("@matmul_1x4x2") and layer.key == "fc1+relu1" for layer in kernels.layers)
-    loops = run(module, COMPILE.text(isa="avx2", threads="1"))
+    loops = run(module, COMPILE.text(isa="avx2", threads=1))
     assert inspect(loops).multiply_adds is None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.weights import write_atomically
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,7 @@ class Picture:
         kinds = {".svg": self.svg, ".txt": self.text}
         if path.suffix not in kinds:
             raise text_error(f"cannot draw a memory plan as '{path}': accepted are names in {' and '.join(kinds)}")
-        try:
-            path.write_text(kinds[path.suffix](), encoding="utf-8")
-        except OSError as error:
-            raise text_error(f"cannot write '{path}': {error.strerror or error}") from error
+        write_atomically(path, kinds[path.suffix]())
 
 
 _MARKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.tensor import InsertSliceOp
 
 import qmlir
+from qmlir.passmanager.pipeline import Pipeline, step_text
 from qmlir.targets.cpu.target import TARGET
-from qmlir.targets.lowering import lowering_text, run_pipeline
+from qmlir.targets.lowering import lowering_passes, run_pipeline
 from tests.support.nets import Net
 
 _CHANNELS, _SIZE = 8, 8
@@ -37,14 +38,14 @@ def _residual(blocks: int) -> tuple[ModuleOp, list[np.ndarray]]:
 @pytest.mark.parametrize("isa", ["generic", "portable", "avx2-vnni", "neon-dotprod"])
 def test_no_integer_changes_and_borders_are_used_again(isa: str) -> None:
     module, images = _residual(2)
-    text = lowering_text(TARGET, isa=isa, threads="1", tuned="")
-    end = text.index("kernel-fill-borders") + len("kernel-fill-borders")
-    found = run_pipeline(module.clone(), text[:end])
+    passes = lowering_passes(TARGET, isa=isa)
+    names = [step_text(step) for step in passes.steps]
+    found = run_pipeline(module.clone(), Pipeline(passes.steps[: names.index("kernel-fill-borders") + 1]))
     insertions = [op for op in found.walk() if isinstance(op, InsertSliceOp)]
     again = [op for op in insertions if isinstance(op.dest.owner, InsertSliceOp)]
     assert len(again) == (0 if isa == "generic" else 2)  # Winograd's convolutions read no window
     expected = list(qmlir.interpret(module, images[:1]).values())
-    for given in (found, run_pipeline(module.clone(), text)):
+    for given in (found, run_pipeline(module.clone(), passes)):
         for mine, theirs in zip(expected, qmlir.interpret(given, images[:1]).values(), strict=True):
             np.testing.assert_array_equal(mine, theirs)
 

@@ -53,7 +53,7 @@ def _quantized(sizes: Sizes) -> ModuleOp:
 
 def _scheduled(sizes: Sizes, isa: str, threads: int) -> ModuleOp:
     module = _quantized(sizes).clone()
-    return run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa=isa, threads=str(threads)))
+    return run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa=isa, threads=threads))
 
 
 def _joined(module: ModuleOp) -> int:

@@ -100,7 +100,7 @@ def _model(nodes: list[Any], x: list[int], y: list[int], constants: dict[str, Ar
 
 def packed(model: ModelProto, isa: str = "avx512-vnni") -> str:
     """The packed program as text."""
-    return str(run_pipeline(qmlir.load(model), COMPILE.text("lower", "fuse", "schedule", isa=isa, threads="1")))
+    return str(run_pipeline(qmlir.load(model), COMPILE.text("lower", "fuse", "schedule", isa=isa, threads=1)))
 
 
 def _large_floats(text: str) -> list[str]:
@@ -154,7 +154,7 @@ def test_packed_weights_and_loops_are_interpreted(kind: str, rows: int, isa: str
     module = qmlir.load(product(rows, codes, "block"))
     x = np.eye(TERMS, dtype=np.float32)[40 : 40 + rows]
     for stages in (("lower", "fuse", "schedule"), ("bufferize", "loops")):
-        module = run_pipeline(module, COMPILE.text(*stages, isa=isa, threads="1"))
+        module = run_pipeline(module, COMPILE.text(*stages, isa=isa, threads=1))
         (found,) = qmlir.interpret(module, [x]).values()
         np.testing.assert_array_equal(found, reals_of(codes, scales_of("block")[0])[40 : 40 + rows])
 
@@ -184,7 +184,7 @@ def test_processors_without_fused_products_hold_floats(isa: str, rows: int) -> N
     codes = codes_of("FLOAT8E4M3FN", (TERMS, CHANNELS))
     model = product(rows, codes, "channel")
     assert len(_large_floats(packed(model, isa))) == 1
-    text = COMPILE.text("lower", "fuse", "schedule", "bufferize", "loops", isa=isa, threads="1")
+    text = COMPILE.text("lower", "fuse", "schedule", "bufferize", "loops", isa=isa, threads=1)
     x = np.eye(TERMS, dtype=np.float32)[40 : 40 + rows]
     (found,) = qmlir.interpret(run_pipeline(qmlir.load(model), text), [x]).values()
     np.testing.assert_array_equal(found, reals_of(codes, scales_of("channel")[0])[40 : 40 + rows])
@@ -215,7 +215,7 @@ def test_formats_that_text_has(format_: str, rows: int) -> None:
         (found,) = program({"x": x}).values()
         np.testing.assert_array_equal(found, (np.float32(0.3) * weights)[first : first + rows])
     if format_ == "f8E3M4":
-        stages = COMPILE.text("lower", "fuse", "schedule", isa="avx512-vnni", threads="1")
+        stages = COMPILE.text("lower", "fuse", "schedule", isa="avx512-vnni", threads=1)
         assert '"f32e3m4"' in str(run_pipeline(module, stages)) or rows > 1
 
 

@@ -86,7 +86,7 @@ def test_sums_of_blocks_on_arm(case: tuple[Any, ...]) -> None:
     """Bytes without a sign are moved before the loops; packed, and as loops."""
     module, x, expected = _case(*case)
     for stages in (("lower", "fuse", "schedule"), ("lower", "fuse", "schedule", "bufferize", "loops")):
-        made = run_pipeline(module.clone(), COMPILE.text(*stages, isa="neon-dotprod", threads="1"))
+        made = run_pipeline(module.clone(), COMPILE.text(*stages, isa="neon-dotprod", threads=1))
         assert "s8s8_lanes" in str(made) or "loops" in stages
         (found,) = qmlir.interpret(made, [x]).values()
         np.testing.assert_array_equal(found, expected)
@@ -97,7 +97,7 @@ def test_where_blocks_are_summed_in_registers(isa: str, is_one: bool) -> None:
     weights, scales = np.ones((64, 16), ml_dtypes.int4), np.linspace(1, 2, 32, dtype=np.float32).reshape(2, 16)
     model = qmlir.load(_model(np.zeros((1, 64), np.int8), 0, weights, scales, 32))
     module = run_pipeline(model, QUANTIZE.text("propagate", "raise", "rescale"))
-    text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa=isa, threads="1")))
+    text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa=isa, threads=1)))
     assert ("kernel.packed_blocks" in text) == is_one
 
 
@@ -145,7 +145,7 @@ def test_weights_of_floats_stay_integers(
     shape: tuple[int, ...], channels: int, block: int, bits: int, has_points: bool
 ) -> None:
     module = qmlir.load(_of_floats(shape, channels, block, bits, has_points=has_points))
-    text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa="avx512-vnni", threads="1")))
+    text = str(run_pipeline(module, COMPILE.text("lower", "fuse", "schedule", isa="avx512-vnni", threads=1)))
     assert text.count("kernel.packed_blocks") == 1
     assert f"{channels}x{shape[-1]}xf32" not in text
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
