@@ -20,6 +20,10 @@ MOMENTUM = 0.9
 """That of stochastic gradient descent."""
 
 
+SUMS = ("velocity", "first", "second")
+"""The running sums that are kept of a parameter; their names in the state begin with these words."""
+
+
 class OptimizerKind(StrEnum):
     """How weights and biases are moved."""
 

@@ -19,12 +19,16 @@ MEMORY = 0.01
 """The weight of a step in moving averages."""
 
 
+REMEMBERED = ("code", "direction", "frequency", "average", "frozen", "sum")
+"""What is remembered of a weight: arrays of its shape, and one number."""
+
+
 def still(name: str, array: Array, codes: Array, scales: Array, state: MutableMapping[str, Array]) -> Array:
     """`array` after a step, but for elements that oscillate: `scales` times their code.
 
     `codes` are those of `array`. What is remembered of the weight `name` is in `state`, arrays by name.
     """
-    keys = [f"{what} {name}" for what in ("code", "direction", "frequency", "average", "frozen", "sum")]
+    keys = [f"{what} {name}" for what in REMEMBERED]
     if keys[0] not in state:
         zeros = np.zeros_like(codes)
         state.update(

@@ -107,7 +107,7 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         shape, is_fortran, dtype = read(file)
     except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy parses it as Python before it checks it
         raise ValueError("no header") from error
-    if dtype.hasobject or min(shape, default=0) < 0:
+    if dtype.hasobject or any(type(size) is not int or size < 0 for size in shape):  # NumPy takes True for a size
         raise ValueError("no plain array")
     return shape, is_fortran, dtype
 

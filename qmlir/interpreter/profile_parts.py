@@ -22,7 +22,8 @@ from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.recording import Ranges
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.text.data import parse_data
 
 _EMPTY = (math.inf, -math.inf)
 
@@ -64,7 +65,7 @@ class ProfilePart:
         """What `to_bytes` made. Raises `DiagnosticError` for anything else."""
         try:
             arrays = load(content)
-            told = json.loads(arrays["told"].tobytes())
+            told = parse_data(arrays["told"].tobytes(), "it").value
             ranges = [_ranges(keys, arrays, number) for number, keys in enumerate(told["keys"])]
             statistics = {
                 each["key"]: _statistics(each, arrays, number) for number, each in enumerate(told["statistics"])
@@ -77,6 +78,7 @@ class ProfilePart:
             AttributeError,
             RecursionError,
             OverflowError,
+            DiagnosticError,
         ) as error:
             raise text_error("a part of a profile holds something else: remove it, and run again") from error
         return ProfilePart(ranges, statistics)

@@ -81,7 +81,7 @@ def _described(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Data:
+class JsonValue:
     """A value of a JSON file, with its place for messages. All methods raise `DiagnosticError` for another type."""
 
     name: str
@@ -96,8 +96,8 @@ class Data:
         key = f" '{self.path:.{_SHOWN * 3}}'" if self.path else " the content"
         raise text_error(f"{self.name}:{key} must be {expected}, but got {_described(self.value)}")
 
-    def _at(self, key: str | int, value: Any) -> "Data":
-        return Data(self.name, value, f"{self.path}.{key}" if self.path else str(key))
+    def _at(self, key: str | int, value: Any) -> "JsonValue":
+        return JsonValue(self.name, value, f"{self.path}.{key}" if self.path else str(key))
 
     def _object(self) -> dict[str, Any]:
         value: object = self.value
@@ -105,7 +105,7 @@ class Data:
             self.wrong("an object")
         return cast(dict[str, Any], value)
 
-    def __getitem__(self, key: str) -> "Data":
+    def __getitem__(self, key: str) -> "JsonValue":
         """The value of a key that must be there."""
         found = self._object()
         if key not in found:
@@ -113,16 +113,16 @@ class Data:
             raise text_error(f"{self.name}{inside} has no key '{key}'")
         return self._at(key, found[key])
 
-    def get(self, key: str) -> "Data | None":
+    def get(self, key: str) -> "JsonValue | None":
         """The value of a key; `None` if the key is missing or its value is null."""
         found = self._object().get(key)
         return None if found is None else self._at(key, found)
 
-    def entries(self) -> dict[str, "Data"]:
+    def entries(self) -> dict[str, "JsonValue"]:
         """The values of an object by key."""
         return {key: self._at(key, value) for key, value in self._object().items()}
 
-    def __iter__(self) -> Iterator["Data"]:
+    def __iter__(self) -> Iterator["JsonValue"]:
         """The elements of a list."""
         value: object = self.value
         if not isinstance(value, list):
@@ -146,13 +146,14 @@ class Data:
             self.wrong(f"an integer{limits}")
         return self.value
 
-    def number(self, low: float = -math.inf, high: float = math.inf) -> float:
-        """A finite number from `low` to `high`."""
+    def number(self, low: float = -math.inf, high: float = math.inf, *, allow_nonfinite: bool = False) -> float:
+        """A number from `low` to `high`; a finite one, unless `allow_nonfinite` is set."""
         value: Any = self.value
-        if type(value) is int and value.bit_length() > 1000:
-            self.wrong("a finite number")
-        if type(value) not in (int, float) or not math.isfinite(value):
-            self.wrong("a finite number")
+        is_number = type(value) is float or (type(value) is int and value.bit_length() <= 64)
+        if not is_number or not (allow_nonfinite or math.isfinite(value)):
+            self.wrong("a number" if allow_nonfinite else "a finite number")
+        if allow_nonfinite and math.isnan(value):
+            return math.nan
         if not low <= value <= high:
             self.wrong(f"a number from {low} to {high}")
         return float(value)
@@ -164,7 +165,7 @@ class Data:
         return self.value
 
 
-def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -> Data:
+def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -> JsonValue:
     """The data of a JSON text, which messages call `name`.
 
     An object must not have a key twice. Raises `DiagnosticError` for text that is not JSON, for data that is nested
@@ -181,14 +182,18 @@ def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -
         raise text_error(f"{name} is not JSON: it is nested more than {_DEEPEST} levels deep") from error
     except UnicodeDecodeError as error:
         raise text_error(f"{name} is not JSON: byte {error.start} is not UTF-8 text") from error
-    except (LimitError, json.JSONDecodeError) as error:
+    except json.JSONDecodeError as error:
+        is_cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+        what = "it is cut off" if is_cut else f"{error.msg[:1].lower()}{error.msg[1:]}"
+        raise text_error(f"{name} is not JSON: line {error.lineno}, column {error.colno}: {what}") from error
+    except LimitError as error:
         raise text_error(f"{name} is not JSON: {error}") from error
     except ValueError as error:  # of `int`, whose message is about Python
         raise text_error(f"{name} is not JSON: a number has too many digits") from error
-    return Data(name, value)
+    return JsonValue(name, value)
 
 
-def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> Data:
+def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> JsonValue:
     """The data of a JSON file. Raises `DiagnosticError` if it can't be read, or isn't a regular file of JSON."""
     try:
         content = read_regular(path)

@@ -16,16 +16,16 @@ from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeAlias, Unpack, cast
-from zipfile import BadZipFile
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.losses import cross_entropy, divergence, squared_error
-from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind, cosine_share
-from qmlir.arithmetic.oscillation import still
+from qmlir.arithmetic.optimizers import SUMS, Optimizer, OptimizerKind, cosine_share
+from qmlir.arithmetic.oscillation import REMEMBERED, still
 from qmlir.dialects.nn.requantize import computes_quantized
+from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, preprocessed
@@ -35,6 +35,7 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
+from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import path_of
 from qmlir.text.readable import Readable
 from qmlir.text.weights import write_atomically
@@ -133,6 +134,11 @@ class HeldOutFigures:
     figure: float
     """By the metric of the run."""
 
+    @staticmethod
+    def of(data: JsonValue) -> "HeldOutFigures":
+        """The figures in a checkpoint; those of a training that failed are not finite. Raises `DiagnosticError`."""
+        return HeldOutFigures(data["loss"].number(allow_nonfinite=True), data["figure"].number(allow_nonfinite=True))
+
 
 @dataclass(frozen=True, repr=False)
 class Finetuned(HoldsModule, Readable):
@@ -208,6 +214,25 @@ def _score_rows(scores: Array) -> Array:
     return scores.reshape(-1, shape[-1])
 
 
+def _forms(arrays: Mapping[str, Array]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    return {name: (array.dtype, array.shape) for name, array in arrays.items()}
+
+
+def _is_state(state: Mapping[str, Array], parameters: Mapping[str, Array]) -> bool:
+    """Return True if `state` may be what the optimizer keeps of `parameters`."""
+    known = {f"{what} {name}": array for name, array in parameters.items() for what in (*SUMS, *REMEMBERED)}
+    for key, array in state.items():
+        if key == "steps":
+            is_fit = array.dtype.kind == "i" and array.shape == () and array >= 0
+        else:
+            shape = () if key.startswith(f"{REMEMBERED[-1]} ") else known[key].shape if key in known else None
+            is_fit = key in known and (array.dtype, array.shape) == (np.float32, shape)
+        if not is_fit:
+            return False
+    remembered = [[f"{what} {name}" in state for what in REMEMBERED] for name in parameters]
+    return ("steps" in state or not state) and all(all(each) or not any(each) for each in remembered)
+
+
 @dataclass
 class _State:
     """A run after an epoch: all there is to save."""
@@ -240,21 +265,29 @@ class _State:
     def restore(self, path: Path, key: str) -> None:
         """Go on from what is saved at `path`. Raises `DiagnosticError` for what is of another run, or is none."""
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                told = json.loads(bytes(archive["about"]))
-                parts = {
-                    part: {name: archive[f"{part}.{place}"] for place, name in enumerate(names)}
-                    for part, names in told["names"].items()
-                }
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise text_error(f"'{path}' is no checkpoint of qmlir finetune") from error
-        if told["key"] != key:
+            arrays = arrays_of(path)
+        except DiagnosticError as error:
+            raise text_error(f"'{path}' is no checkpoint of qmlir finetune: {error.diagnostic.message}") from error
+        if "about" not in arrays:
+            raise text_error(f"'{path}' is no checkpoint of qmlir finetune: it has no array 'about'")
+        told = parse_data(whole(arrays["about"]).tobytes(), f"'about' of the checkpoint '{path}'", allow_nonfinite=True)
+        if told["key"].text() != key:
             raise text_error(f"the checkpoint '{path}' is of another model, other data or other settings: name another")
-        self.parameters, self.best_parameters = parts["parameters"], parts["best"]
-        self.optimizer.state = parts["optimizer"]
-        self.before = HeldOutFigures(**told["before"])
-        self.epochs = [HeldOutFigures(**each) for each in told["epochs"]]
-        self.best, self.problem = told["best"], told["problem"]
+
+        def part(name: str) -> dict[str, Array]:
+            keys = {each.text(): f"{name}.{place}" for place, each in enumerate(told["names"][name])}
+            if missing := [each for each in keys.values() if each not in arrays]:
+                raise text_error(f"the checkpoint '{path}' is damaged: it has no array '{missing[0]}'")
+            return {each: whole(arrays[key]) for each, key in keys.items()}
+
+        parameters, best, state = map(part, ("parameters", "best", "optimizer"))
+        is_whole = all(_forms(each) == _forms(self.parameters) for each in (parameters, best))
+        if not is_whole or not _is_state(state, parameters):
+            raise text_error(f"the checkpoint '{path}' is damaged: its arrays are not those of the parameters")
+        self.parameters, self.best_parameters, self.optimizer.state = parameters, best, state
+        self.before = HeldOutFigures.of(told["before"])
+        self.epochs = [HeldOutFigures.of(each) for each in told["epochs"]]
+        self.best, self.problem = told["best"].integer(0, len(self.epochs)), told["problem"].text()
 
 
 class _Loop:

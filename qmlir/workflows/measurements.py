@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
 
-from qmlir.text.files import path_of, read_json
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.text.data import read_data
+from qmlir.text.files import path_of
 from qmlir.text.weights import made_folder, write_atomically
 
 FORMAT = "qmlir-search"
@@ -53,12 +55,15 @@ class Measurements:
 
 def _read(path: Path, key: str) -> dict[str, float]:
     """The figures of a file; none where it is not there yet, or no file of ours: there is nothing to go on from."""
-    found = read_json(path)
-    if not isinstance(found, dict):
+    try:
+        data = read_data(path, allow_nonfinite=True)
+        data["format"].text([FORMAT])
+        data["key"].text([key])
+        figures = data["figures"].entries()
+    except DiagnosticError:
         return {}
-    content = cast(dict[str, Any], found)
-    figures: Any = content.get("figures")
-    if content.get("format") != FORMAT or content.get("key") != key or not isinstance(figures, dict):
-        return {}
-    named = cast(dict[str, Any], figures)
-    return {name: float(figure) for name, figure in named.items() if isinstance(figure, int | float)}
+    found: dict[str, float] = {}
+    for name, each in figures.items():
+        with suppress(DiagnosticError):
+            found[name] = each.number(allow_nonfinite=True)
+    return found

@@ -6,6 +6,7 @@ outputs come back in the order of the samples: they are those that one process c
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,10 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.jobs.job import Begun, Job, Workers
 from qmlir.interpreter.jobs.shipping import ShippedModule
-from qmlir.ir.diagnostics import text_error, without_remarks
+from qmlir.ir.diagnostics import DiagnosticError, text_error, without_remarks
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.text.data import JsonValue, parse_data
 from qmlir.workflows.running import interpret
 
 Feeds = Mapping[str, Array]
@@ -111,10 +113,24 @@ def _in_own_order(array: Array) -> Array:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _ports(content: bytes) -> tuple[list[list[tuple[Any, np.dtype[Any], tuple[Any, ...]]]], bytes]:
+_Port = tuple[str, np.dtype[Any], tuple[int, ...]]
+_DTYPE = re.compile(r"[a-z]+[0-9]*(?:_[a-z0-9]+)?")
+
+
+def _ports(content: bytes) -> tuple[list[list[_Port]], bytes]:
+    """What `_packed` said of the arrays, and their bytes. Raises `DiagnosticError` for anything else."""
     head, _, data = content.partition(b"\n")
-    ports = [[(name, np.dtype(dtype), tuple(shape)) for name, dtype, shape in each] for each in json.loads(head)]
-    return ports, data
+    told = parse_data(head, "the answer of a worker")
+    return [[_port(*row) for row in each] for each in told], data
+
+
+def _port(name: JsonValue, dtype: JsonValue, shape: JsonValue) -> _Port:
+    if not _DTYPE.fullmatch(dtype.text()):
+        dtype.wrong("the name of a type of NumPy")
+    try:
+        return name.text(), np.dtype(dtype.text()), tuple(size.integer(0) for size in shape)
+    except TypeError:
+        dtype.wrong("the name of a type of NumPy")
 
 
 def _unpacked(content: bytes) -> Iterator[dict[str, Array]]:
@@ -133,12 +149,10 @@ def _is_answer(task: Sequence[Feeds], content: bytes) -> bool:
     """Whether bytes may be the outputs of the samples."""
     try:
         ports, data = _ports(content)
-    except (TypeError, ValueError, RecursionError):
+    except (DiagnosticError, TypeError):  # rows of another length
         return False
     values = [value for each in ports for value in each]
-    if not all(isinstance(name, str) and not dtype.hasobject for name, dtype, _ in values):
-        return False
-    if not all(type(size) is int and size >= 0 for _, _, shape in values for size in shape):
+    if any(dtype.hasobject for _, dtype, _ in values):
         return False
     sizes = (math.prod(shape) * dtype.itemsize for _, dtype, shape in values)
     return len(ports) == len(task) and sum(sizes) == len(data)

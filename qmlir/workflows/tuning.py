@@ -50,6 +50,7 @@ from qmlir.targets.cpu.scheduled.kernel_interleave import KernelInterleave
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, kernel_identity, key_of
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
+from qmlir.text.data import parse_data
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned
 from qmlir.workflows.cluster.opening import Cluster, workers_of
@@ -470,7 +471,7 @@ def _begin_tuning(subject: _Subject) -> Begun:
 
 def _tuned_by(workers: Workers, subject: _Subject, kernels: Iterable[TunableKernel]) -> Iterator[TunedKernel]:
     answers = workers.map(Job(_begin_tuning, subject), (kernel.identity for kernel in kernels))
-    return (TunedKernel(**json.loads(each)) for each in answers)
+    return (TunedKernel.of(parse_data(each, "the answer of a worker")) for each in answers)
 
 
 @takes_model

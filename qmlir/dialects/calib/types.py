@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ from qmlir.arithmetic.histogram import Histogram
 from qmlir.arithmetic.moments import Moments, dyadic_from_list, dyadic_to_list
 from qmlir.arithmetic.statistics import BatchRanges, Statistics, Summary
 from qmlir.dialects.quant.syntax import parse_real, real_text
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.text.data import parse_data
 
 _NUMBERS = ("min", "max", "mean", "std")
 
@@ -239,10 +241,11 @@ class StatsAttr(ParametrizedAttribute):
         return Statistics(low, high, moments, histogram, axis, *ranges, batches, self._kept(), infinities)
 
     def _kept(self) -> dict[str, Any]:
-        found: Any = json.loads(self.kept.data) if self.kept.data else {}
-        if not isinstance(found, dict):
-            raise ValueError("what observers keep is an object of JSON")
-        return cast(dict[str, Any], found)
+        try:
+            kept = parse_data(self.kept.data or "{}", "what observers keep")
+            return {name: each.value for name, each in kept.entries().items()}
+        except DiagnosticError as error:
+            raise ValueError(error.diagnostic.message) from error
 
     @property
     def summary(self) -> Summary:

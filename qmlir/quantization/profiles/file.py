@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import isfinite
 from os import PathLike
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.quantization.profiles.digest import ModelDigest
+from qmlir.text.data import parse_data
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
 from qmlir.text.readable import Readable
@@ -154,25 +155,10 @@ def _entry(statistics: Statistics) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise ProfileError(f"it holds {constant}, numbers must be finite")
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        entries = dict(pairs)
-        if len(entries) < len(pairs):
-            keys = [key for key, _ in pairs]
-            raise ProfileError(f"'{next(key for key in keys if keys.count(key) > 1)}' is there twice")
-        return entries
-
     try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
-    except json.JSONDecodeError as error:
-        what = "it is cut off" if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated") else error.msg
-        raise ProfileError(f"line {error.lineno}, column {error.colno}: {what}") from error
-    except RecursionError as error:
-        raise ProfileError("it is nested too deeply") from error
-    except ValueError as error:  # a number of thousands of digits
-        raise ProfileError(str(error)) from error
+        return parse_data(text, "it").value
+    except DiagnosticError as error:
+        raise ProfileError(error.diagnostic.message) from error
 
 
 def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:

@@ -26,6 +26,7 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.package import CARD
 from qmlir.targets.cpu.saved import saved_parts
 from qmlir.targets.hybrid import HybridProgram
+from qmlir.text.data import JsonValue
 from qmlir.text.tables import bytes_text, counted
 from qmlir.tools.arguments import (
     IMPORT,
@@ -52,9 +53,10 @@ _LIMITS: Mapping[str, str] = {
 def _about(model: str) -> Mapping[str, Any]:
     """What the card says of the model: where it comes from, and what `qmlir quantize` found, if that made it."""
     if QuantizedFolder.holds(model):
-        summary = QuantizedFolder.open(model).read_summary()
-        said = {key: value for key, value in summary.items() if key not in ("format", "version")}
-        return {**said, **{key: Path(path).name for key in ("model", "data") if (path := said.get(key))}}
+        folder = QuantizedFolder.open(model)
+        summary = JsonValue(f"'{folder.summary}'", folder.read_summary())
+        said = {key: each.value for key, each in summary.entries().items() if key not in ("format", "version")}
+        return {**said, **{key: Path(path.text()).name for key in ("model", "data") if (path := summary.get(key))}}
     return {"model": Path(model).name}
 
 

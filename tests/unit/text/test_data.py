@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.text.data import Data, parse_data, read_data
+from qmlir.text.data import JsonValue, parse_data, read_data
 
 TEXT = (
     '{"name": "m", "rows": [1, 2.5, true, null], "inner": {"count": 3}, "far": 1e999, "lone": "\\ud800", "big": 1'
@@ -51,7 +51,7 @@ def test_what_is_as_expected() -> None:
         (lambda data: data.text(), "'f': the content must be a string, but got an object"),
     ],
 )
-def test_what_is_not(read: Callable[[Data], object], message: str) -> None:
+def test_what_is_not(read: Callable[[JsonValue], object], message: str) -> None:
     with pytest.raises(DiagnosticError) as error:
         read(parse_data(TEXT, "'f'"))
     assert message in str(error.value)

@@ -1,7 +1,11 @@
 """Fine-tuning finds a better module than quantizing alone, goes on where it was, and says what is wrong in a line."""
 
 import errno
+import io
+import json
+import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.workflows.finetuning import HeldOutFigures, _State
 from qmlir.workflows.training_samples import TrainingSamples
 from tests.support.nets import Net
 
@@ -66,6 +72,49 @@ def test_labels_teach(model: ModuleOp, is_in_pairs: bool) -> None:
 
 class _InterruptedError(Exception):
     pass
+
+
+def _damaged_checkpoints(whole: bytes) -> Iterator[tuple[bytes, str]]:
+    """A checkpoint with one thing wrong each: what it tells as JSON, then its arrays."""
+    with np.load(io.BytesIO(whole)) as archive:
+        arrays = dict(archive)
+    told = json.loads(bytes(arrays["about"]))
+    first, parameter = told["names"]["parameters"][0], arrays["parameters.0"]
+    heads = [
+        ([], "the content must be an object, but got a list"),
+        ({key: each for key, each in told.items() if key != "epochs"}, "has no key 'epochs'"),
+        ({**told, "best": len(told["epochs"]) + 1}, "'best' must be an integer"),
+        ({**told, "best": True}, "'best' must be an integer"),
+        ({**told, "before": {"loss": 1}}, "'before' has no key 'figure'"),
+        ({**told, "names": {**told["names"], "best": [1]}}, "'names.best.0' must be a string, but got 1"),
+        ({**told, "names": {**told["names"], "best": [first]}}, "its arrays are not those of the parameters"),
+        ({**told, "names": {**told["names"], "optimizer": ["steps"] * 99}}, "it has no array 'optimizer"),
+    ]
+    changed = [({**arrays, "about": np.frombuffer(json.dumps(head).encode(), np.uint8)}, what) for head, what in heads]
+    for wrong in (parameter.astype(np.float64), parameter[None], np.zeros(0, np.float32)):
+        changed.append(({**arrays, "parameters.0": wrong}, "its arrays are not those of the parameters"))
+    changed.append(({**arrays, "optimizer.0": np.zeros((2, 2), bool)}, "its arrays are not those of the parameters"))
+    for each, message in changed:
+        stream = io.BytesIO()
+        np.savez(stream, **each)
+        yield stream.getvalue(), message
+
+
+def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
+    parameters = {"weight": np.ones((2, 3), np.float32), "scale": np.ones((), np.float32)}
+    optimizer = Optimizer(OptimizerKind.ADAM, 0.1, 0.1)
+    figures = HeldOutFigures(1.0, math.inf)
+    state = _State(optimizer.step(parameters, parameters), parameters, optimizer, figures, [figures], 1)
+    path, content = tmp_path / "c.npz", state.to_bytes("key")
+    path.write_bytes(content)
+    state.restore(path, "key")
+    assert state.to_bytes("key") == content
+    for damaged, message in _damaged_checkpoints(content):
+        path.write_bytes(damaged)
+        with pytest.raises(DiagnosticError, match=message) as error:
+            state.restore(path, "key")
+        assert "\n" not in str(error.value)
+        assert state.to_bytes("key") == content
 
 
 @pytest.mark.parametrize("asked", [{}, {"freeze_oscillating": True, "scales": "fixed", "rate": 0.05}])

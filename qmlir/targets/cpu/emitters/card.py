@@ -8,8 +8,8 @@ each file has the digest that the card says, and the card its own.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import digest_of
 from qmlir.targets.cpu.emitters.numba.runtime.ports import OPEN
+from qmlir.text.data import JsonValue, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
@@ -171,65 +172,6 @@ def card_of(
     )  # fmt: skip
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 63
-
-
-def _is_list(of: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(of, cast(list[Any], value)))
-
-
-def _has_fields(kinds: Mapping[str, Callable[[Any], bool]]) -> Callable[[Any], bool]:
-    def fits(value: Any) -> bool:
-        return isinstance(value, dict) and all(kind(cast(Any, value).get(name)) for name, kind in kinds.items())
-
-    return fits
-
-
-def _is_files(value: Any) -> bool:
-    """Whether it has the digests of files beside the card, by names that lead nowhere else."""
-    if not isinstance(value, dict):
-        return False
-    files = cast(dict[str, Any], value)
-    return all(map(_is_text, files.values())) and all(is_file_name(part) for name in files for part in name.split("/"))
-
-
-def _is_parts(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    parts = cast(dict[str, Any], value)
-    return all(map(_is_text, parts.values())) and all(map(is_file_name, parts))
-
-
-_is_port = _has_fields(
-    {
-        "name": _is_text,
-        "dtype": _is_text,
-        "shape": _is_list(lambda value: value == OPEN or _is_count(value)),
-        "refuses_nan": lambda value: isinstance(value, bool),
-    }
-)
-
-_is_card = _has_fields(
-    {
-        **dict.fromkeys(("name", "form", "emitter", "target", "isa", "model", "by", "digest"), _is_text),
-        **dict.fromkeys(("threads", "kernels", "arena_bytes", "weights_bytes", "stack_bytes"), _is_count),
-        "code_bytes": lambda value: value is None or _is_count(value),
-        "nodes": _is_list(_is_text),
-        "inputs": _is_list(_is_port),
-        "outputs": _is_list(_is_port),
-        "about": lambda value: isinstance(value, dict),
-        "parts": _is_parts,
-        "files": _is_files,
-    }
-)
-"""What the file of a card holds, field by field."""
-
-
 def card_paths(folder: Path) -> list[Path]:
     """The files of cards in a folder: one for each program that lies there."""
     return [path for path in sorted(folder.glob("*.json")) if _content(path) is not None] if folder.is_dir() else []
@@ -249,8 +191,19 @@ def named_form(path: Path) -> str:
     return form if isinstance(form, str) else ""
 
 
-def _ports(rows: Sequence[Mapping[str, Any]]) -> tuple[CardPort, ...]:
-    return tuple(CardPort(row["name"], row["dtype"], tuple(row["shape"]), row["refuses_nan"]) for row in rows)
+def _port(data: JsonValue) -> CardPort:
+    shape = tuple(each.integer(min(OPEN, 0)) for each in data["shape"])
+    if any(size < 0 and size != OPEN for size in shape):
+        data["shape"].wrong(f"sizes >= 0, or {OPEN} for an open one")
+    return CardPort(data["name"].text(), data["dtype"].text(), shape, data["refuses_nan"].boolean())
+
+
+def _by_name(data: JsonValue) -> dict[str, str]:
+    """Texts by the name of a file or folder beside the card, `a/b` for one inside a part."""
+    found = {name: each.text() for name, each in data.entries().items()}
+    if not all(is_file_name(part) for name in found for part in name.split("/")):
+        data.wrong("an object whose keys name files beside it")
+    return found
 
 
 def _damaged(path: Path) -> DiagnosticError:
@@ -259,23 +212,45 @@ def _damaged(path: Path) -> DiagnosticError:
 
 def read_card(path: Path) -> ProgramCard:
     """The card in a file. Raises `DiagnosticError` for one that is damaged, or of another version."""
-    content = _content(path)
-    if content is None:
-        raise _damaged(path)
-    if content.get("version") != VERSION:
-        raise text_error(f"{path} has the version {content.get('version')!r:.20}, and this qmlir reads {VERSION}")
-    if not _is_card(content):
-        raise _damaged(path)
-    rows: dict[str, Any] = {each.name: content[each.name] for each in fields(ProgramCard)}
-    rows.update({name: _ports(rows[name]) for name in ("inputs", "outputs")}, nodes=tuple(rows["nodes"]))
-    card = ProgramCard(**rows)
     try:
-        is_whole = card.digest == content["digest"]
-    except RecursionError:  # what it is about lies deeper than anybody wrote
-        is_whole = False
-    if not is_whole:
+        data = read_data(path, allow_nonfinite=True)
+        data["format"].text([FORMAT])
+        version = data["version"].value
+        card = _card_of(data) if version == VERSION else None
+    except DiagnosticError as error:
+        raise _damaged(path) from error
+    if card is None:
+        raise text_error(f"{path} has the version {version!r:.20}, and this qmlir reads {VERSION}")
+    if card.digest != data["digest"].value:
         raise _damaged(path)
     return card
+
+
+def _card_of(data: JsonValue) -> ProgramCard:
+    code, parts = data["code_bytes"], _by_name(data["parts"])
+    if any("/" in name for name in parts):
+        data["parts"].wrong("an object whose keys name folders beside it")
+    return ProgramCard(
+        name=data["name"].text(),
+        form=data["form"].text(),
+        emitter=data["emitter"].text(),
+        target=data["target"].text(),
+        isa=data["isa"].text(),
+        threads=data["threads"].integer(0),
+        model=data["model"].text(),
+        nodes=tuple(each.text() for each in data["nodes"]),
+        kernels=data["kernels"].integer(0),
+        arena_bytes=data["arena_bytes"].integer(0),
+        weights_bytes=data["weights_bytes"].integer(0),
+        stack_bytes=data["stack_bytes"].integer(0),
+        inputs=tuple(map(_port, data["inputs"])),
+        outputs=tuple(map(_port, data["outputs"])),
+        code_bytes=None if code.value is None else code.integer(0),
+        parts=parts,
+        by=data["by"].text(),
+        about={name: each.value for name, each in data["about"].entries().items()},
+        files=_by_name(data["files"]),
+    )
 
 
 def checked_card(path: Path) -> ProgramCard:

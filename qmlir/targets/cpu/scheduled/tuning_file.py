@@ -10,9 +10,9 @@ windows, whether weights are known, the loops that accept them, the operations o
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseArrayBase
@@ -20,8 +20,9 @@ from xdsl.ir import Attribute, Operation
 
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.ops import RequantizeOp, YieldOp
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.isa import instruction_set
+from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import read_regular
 
 _NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")
@@ -72,6 +73,8 @@ def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
 FORMAT = "qmlir-tuning"
 VERSION = 1
 _KERNELS, _DIGEST = "kernels", "digest"
+_SHORTEST = 1e-12
+"""Seconds: no loop is faster, and times are divided by each other."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,19 @@ class TunedKernel:
 
     tried: int
     """How many schedules were timed."""
+
+    @staticmethod
+    def of(data: JsonValue) -> "TunedKernel":
+        """The entry that data holds. Raises `DiagnosticError`."""
+        schedule = data["schedule"]
+        return TunedKernel(
+            data["kernel"].text(),
+            None if schedule.value is None else schedule.text(),
+            data["default"].text(),
+            data["seconds"].number(_SHORTEST),
+            data["default_seconds"].number(_SHORTEST),
+            data["tried"].integer(0),
+        )
 
     @property
     def key(self) -> str:
@@ -124,16 +140,14 @@ def tuning_text(kernels: Mapping[str, TunedKernel]) -> str:
     return json.dumps({"format": FORMAT, "version": VERSION, _KERNELS: content}, indent=1) + "\n"
 
 
-def _entry(key: str, found: object) -> TunedKernel | None:
+def _entry(key: str, found: JsonValue) -> TunedKernel | None:
     """An entry as it was written, `None` for anything else."""
-    names = {field.name for field in fields(TunedKernel)}
-    if not isinstance(found, dict):
+    try:
+        made = TunedKernel.of(found)
+        is_whole = found.value == {**asdict(made), _DIGEST: _digest(asdict(made))} and made.key == key
+    except DiagnosticError:
         return None
-    entry = cast(dict[str, Any], found)
-    if entry.keys() != {*names, _DIGEST} or entry[_DIGEST] != _digest(entry):
-        return None
-    made = TunedKernel(**{name: entry[name] for name in names})
-    return made if made.key == key else None
+    return made if is_whole else None
 
 
 @dataclass(frozen=True)
@@ -144,15 +158,12 @@ class Tuning:
     damaged: int = 0
 
     @staticmethod
-    def from_text(text: str) -> "Tuning":
-        """What `tuning_text` gave. Raises `ValueError` for what is not such a file."""
-        content: Any = json.loads(text)
-        if not isinstance(content, dict):
-            raise ValueError("it is not an object")
-        head = cast(dict[str, Any], content)
-        if (head.get("format"), head.get("version")) != (FORMAT, VERSION) or not isinstance(head.get(_KERNELS), dict):
-            raise ValueError(f"it is not of the format '{FORMAT}', version {VERSION}")
-        found = {key: _entry(key, entry) for key, entry in cast(dict[str, object], head[_KERNELS]).items()}
+    def from_text(text: str | bytes) -> "Tuning":
+        """What `tuning_text` gave. Raises `DiagnosticError` for any other text."""
+        data = parse_data(text, "it")
+        data["format"].text([FORMAT])
+        data["version"].integer(VERSION, VERSION)
+        found = {key: _entry(key, entry) for key, entry in data[_KERNELS].entries().items()}
         whole = {key: entry for key, entry in found.items() if entry is not None}
         return Tuning(whole, len(found) - len(whole))
 
@@ -160,11 +171,13 @@ class Tuning:
     def read(path: Path) -> "Tuning":
         """What the file at `path` has. Raises `DiagnosticError`, one line, where it cannot be read or is none."""
         try:
-            return Tuning.from_text(read_regular(path).decode())
+            text = read_regular(path)
         except OSError as error:
             raise text_error(f"cannot read the tuned schedules '{path}': {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise text_error(f"'{path}' has no tuned schedules: {error}") from error
+        try:
+            return Tuning.from_text(text)
+        except DiagnosticError as error:
+            raise text_error(f"'{path}' has no tuned schedules: {error.diagnostic.message}") from error
 
     def digest(self) -> str:
         """A digest of the schedules that are not those of the table; empty where there is none."""

@@ -38,7 +38,7 @@
 // CALLS-NEXT: func.call @helper([[V0]]) : (tensor<2x!q0>) -> tensor<2x!q1>
 
 // GONE: error: cannot read '{{.*}}gone.json': No such file or directory
-// NONE: error: '{{.*}}fits.mlir' is not a profile: line 1, column 1: Expecting value
+// NONE: error: '{{.*}}fits.mlir' is not a profile: it is not JSON: line 1, column 1: expecting value
 // TYPO: error: the profile '{{.*}}typo.json' does not fit: the entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no entry for its value 'relu1', did you mean 'relul'? (allow_partial takes what fits)
 
 //--- fits.mlir

@@ -132,7 +132,7 @@ def test_what_is_no_profile(change: Change, message: str) -> None:
 
 def test_a_key_that_is_there_twice() -> None:
     text = PROFILE.to_text().replace('"zero": {', '"big": {')
-    with pytest.raises(ProfileError, match="'big' is there twice"):
+    with pytest.raises(ProfileError, match="the key 'big' occurs twice"):
         Profile.from_text(text)
 
 

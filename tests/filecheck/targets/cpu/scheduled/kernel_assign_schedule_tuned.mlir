@@ -129,4 +129,4 @@ func.func @algorithm(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
 
 // GONE: error: cannot read the tuned schedules '{{.*}}kernel_assign_schedule_tuned.mlir.tmp.gone': No such file or directory
 
-// NONE: error: '{{.*}}kernel_assign_schedule_tuned.mlir' has no tuned schedules: Expecting value: line 1 column 1 (char 0)
+// NONE: error: '{{.*}}kernel_assign_schedule_tuned.mlir' has no tuned schedules: it is not JSON: line 1, column 1: expecting value
