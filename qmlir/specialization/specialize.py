@@ -74,15 +74,15 @@ def specialize_function(
     types = static_types(function, _all_shapes(function, shapes, given), keeps_dynamic=keeps_dynamic)
     needed = parameter_values(function)
     _set_arguments(function, types, given)
-    _specialize_body(function, needed)
+    _specialize_body(function, needed, keeps_dynamic=keeps_dynamic)
 
 
-def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None) -> None:
+def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None, *, keeps_dynamic: bool = False) -> None:
     """Specialize what is in a function whose arguments have their types."""
-    specializer = _Specializer(parameter_values(function) if needed is None else needed)
+    specializer = _Specializer(parameter_values(function) if needed is None else needed, keeps_dynamic)
     specializer.run(function)
     erase_dead(function.body)
-    for op in function.body.walk():
+    for op in () if keeps_dynamic else function.body.walk():
         _check_closed(op, specializer.late)
     _set_signature(function)
 
@@ -184,8 +184,9 @@ def _set_signature(function: FuncOp) -> None:
 class _Specializer:
     """One walk over a function. `needed` are the values that a parameter is, or is computed from."""
 
-    def __init__(self, needed: set[SSAValue]):
+    def __init__(self, needed: set[SSAValue], keeps_dynamic: bool):
         self.needed = needed
+        self.keeps_dynamic = keeps_dynamic
         self.folder = Folder()
         self.late: set[SSAValue] = set()
         """The values whose sizes are known in a run only: of islands, and of what takes these."""
@@ -209,7 +210,7 @@ class _Specializer:
                 for made in replacement.operations:
                     self._visit(made)
                 return
-            if self.late.isdisjoint(op.operands):
+            if not self.keeps_dynamic and self.late.isdisjoint(op.operands):
                 _check_parameters_known(op)
         self._infer(op)
         self._note_late(op)

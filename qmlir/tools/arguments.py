@@ -27,7 +27,7 @@ from qmlir.pipelines import kept_composites
 from qmlir.quantization.settings import SettingRow, setting_rows, understood
 from qmlir.quantization.spellings import meant, setting_hint, spelled
 from qmlir.specialization.options import parse_shapes
-from qmlir.specialization.specialize import specialize
+from qmlir.specialization.padding.batch import specialize_batch
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.configuration import DIR
 from qmlir.tools.frame import Session
@@ -275,7 +275,7 @@ def load_model(
         )
     else:
         module = load(path, strip_training=strip_training)
-    return specialize(module, sizes, function=function) if sizes else module
+    return specialize_batch(module, sizes, function) if sizes else module
 
 
 def data_in(arguments: argparse.Namespace, name: str = "data") -> Any:

@@ -5,7 +5,7 @@ Functions of the API take a module or what names one: `takes_model` makes that o
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar
@@ -15,16 +15,22 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import onnx, workflows
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler, text_error
+from qmlir.ir.signature import MAIN, inputs_of
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.padding.batch import dynamic_axes, mark_batch, proof_of
 from qmlir.targets.cpu.compiler import CALLS
 from qmlir.text.files import path_of
 from qmlir.text.parsing import load_module
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+    from qmlir.onnx.reading import OnnxModel
 
 
 _TO_RUN = ": qmlir.compile(quantized)(inputs) runs it, and so does qmlir.interpret(quantized, inputs)"
@@ -89,15 +95,10 @@ def load(
         raise _no_model(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
         model = onnx.cut(onnx.read_model(source), inputs, outputs)
-        module = onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
-        if strip_training:
-            run_pipeline(module, STRIP)
-        if (
-            not keep_casts
-            and not onnx.is_exported(model)
-            and any(isinstance(op, CastOperation) for op in module.walk())
-        ):
-            run_pipeline(module, workflows.IMPORT.passes())
+        imported = partial(_imported, model, keep_casts, fallback, strip_training)
+        module = imported(shapes or {})
+        if shapes and _is_dynamic(model):
+            _mark_batch(module, imported)
         return module
     if inputs is not None or outputs is not None:
         raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")
@@ -106,6 +107,41 @@ def load(
     if strip_training:
         run_pipeline(module, STRIP)
     return module
+
+
+def _imported(
+    model: "OnnxModel", keep_casts: bool, fallback: bool, strip_training: bool, shapes: Mapping[str, Sequence[int]]
+) -> ModuleOp:
+    module = onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
+    if strip_training:
+        run_pipeline(module, STRIP)
+    has_casts = any(isinstance(op, CastOperation) for op in module.walk())
+    if has_casts and not keep_casts and not onnx.is_exported(model):
+        run_pipeline(module, workflows.IMPORT.passes())
+    return module
+
+
+def _is_dynamic(model: "OnnxModel") -> bool:
+    """Whether the model declares an input with a dynamic dimension."""
+    dims = (dim for info in model.proto.graph.input for dim in info.type.tensor_type.shape.dim)
+    return any(not dim.HasField("dim_value") for dim in dims)
+
+
+def _mark_batch(module: ModuleOp, imported: Callable[[Mapping[str, Sequence[int]]], ModuleOp]) -> None:
+    """Mark `module`, which has static shapes, with the batch that is proven of the model with its dynamic dimensions.
+
+    Operations that mix samples may be gone from a module with a batch of one.
+    """
+    function = function_of(module, MAIN)
+    types = {port.name: ranked_tensor(port.type) for port in inputs_of(function)}
+    known = {name: type_.get_shape() for name, type_ in types.items() if type_ is not None}
+    try:
+        with diagnostic_handler(lambda _: None):  # the import of `module` has emitted them
+            dynamic = imported({})
+        axes, found = dynamic_axes(function_of(dynamic, MAIN)), proof_of(dynamic, known)
+    except DiagnosticError as error:
+        axes, found = {name: list(range(len(shape))) for name, shape in known.items()}, error
+    mark_batch(function, axes, found)
 
 
 def _no_model(source: Any) -> DiagnosticError:

@@ -11,8 +11,18 @@ or a size that is read are gone or look alike, so `specialize_batch` records in 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
@@ -21,19 +31,23 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.effects import erase_dead
+from qmlir.ir.provenance import describe
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.extents import Extent, extents
 from qmlir.specialization.padding.pad import check_function
 from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
-from qmlir.specialization.specialize import specialize_function
+from qmlir.specialization.retyping import is_open
+from qmlir.specialization.specialize import specialize, specialize_function
 
 BATCH = "batch"
 """The dynamic size that an axis of the inputs is."""
 
 PROVEN = "nn.batch"
 """Marks a function that had a dynamic batch: the axes that were proven to hold independent samples, or the reason why
-none were."""
+none were and the axes that were dynamic."""
+
+REASON = "reason"
 
 SEQUENCES = 3
 """The axes of sequences as recurrent layers of ONNX have them: steps, sequences, elements."""
@@ -61,11 +75,9 @@ class BatchAxes:
 
     @staticmethod
     def of(function: FuncOp) -> "BatchAxes | None":
-        """The axes that `function` was marked with; `None` without a mark. Raises `DiagnosticError` for a reason."""
+        """The axes that `function` was marked with; `None` if it has no mark, or that of an unproven batch."""
         found = function.attributes.get(PROVEN)
-        if isinstance(found, StringAttr):
-            raise text_error(found.data)
-        if not isinstance(found, DictionaryAttr):
+        if not isinstance(found, DictionaryAttr) or REASON in found.data:
             return None
         return BatchAxes(_axes_in(found, "inputs"), _axes_in(found, "outputs"))
 
@@ -126,10 +138,57 @@ def proven_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: st
     raise errors[0] if errors else op_error(function, "has no batch: no axis is dynamic in each dynamic input")
 
 
-def mark_batch(function: FuncOp, found: BatchAxes | DiagnosticError) -> None:
-    """Record in a function that was specialized what was proven of its dynamic batch before."""
-    is_proven = isinstance(found, BatchAxes)
-    function.attributes[PROVEN] = found.attribute() if is_proven else StringAttr(found.diagnostic.message)
+def dynamic_axes(function: FuncOp) -> dict[str, list[int]]:
+    """The axes of each input that have a dynamic size; of one without a rank, those that may be a batch."""
+    found: dict[str, list[int]] = {}
+    for port in inputs_of(function):
+        type_ = ranked_tensor(port.type)
+        sizes = [DYNAMIC_INDEX, DYNAMIC_INDEX] if type_ is None else type_.get_shape()
+        found[port.name] = [axis for axis, size in enumerate(sizes) if size == DYNAMIC_INDEX]
+    return found
+
+
+def mark_batch(function: FuncOp, dynamic: Mapping[str, Sequence[int]], found: BatchAxes | DiagnosticError) -> None:
+    """Record in `function`, which has static shapes, what was found of its inputs with the axes `dynamic`."""
+    if isinstance(found, BatchAxes):
+        function.attributes[PROVEN] = found.attribute()
+        return
+    axes = {name: ArrayAttr(IntegerAttr(axis, i64) for axis in each) for name, each in dynamic.items()}
+    function.attributes[PROVEN] = DictionaryAttr(
+        {REASON: StringAttr(found.diagnostic.message), "inputs": DictionaryAttr(axes)}
+    )
+
+
+def _check_static(function: FuncOp, inputs: Mapping[str, int]) -> None:
+    """Raise `DiagnosticError` with the reason of a mark if the axis of an input was dynamic, and is no proven batch."""
+    found = function.attributes.get(PROVEN)
+    reason = found.data.get(REASON) if isinstance(found, DictionaryAttr) else None
+    if not isinstance(found, DictionaryAttr) or not isinstance(reason, StringAttr):
+        return
+    axes = found.data.get("inputs")
+    for port, axis in inputs.items():
+        dynamic = axes.data.get(port) if isinstance(axes, DictionaryAttr) else None
+        known = cast(ArrayAttr[Attribute], dynamic).data if isinstance(dynamic, ArrayAttr) else None
+        if known is None or IntegerAttr(axis, i64) in known:
+            raise text_error(reason.data)
+
+
+def specialize_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> ModuleOp:
+    """`specialize` for `shapes`, marked with what is proven of the dynamic batch of `module`."""
+    known = specialize(module, shapes, function=name)
+    function = function_of(known, name)
+    if any(is_open(port.type) for port in inputs_of(function_of(module, name))):
+        types = {port.name: _shape(function, port) for port in inputs_of(function)}
+        mark_batch(function, dynamic_axes(function_of(module, name)), proof_of(module, types, name))
+    return known
+
+
+def proof_of(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes | DiagnosticError:
+    """`proven_batch`, or the error that it raises."""
+    try:
+        return proven_batch(module, shapes, name)
+    except DiagnosticError as error:
+        return error
 
 
 def dynamic_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
@@ -176,15 +235,19 @@ def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
     shapes = {port.name: _shape(function, port) for port in inputs_of(function)}
     proven = BatchAxes.of(function)
     if proven is not None:
-        _along(module, name, shapes, proven.inputs)
+        found = _along(module, name, shapes, {port: axis for port, axis in proven.inputs.items() if port in shapes})
+        if (found.inputs.keys(), found.outputs.keys()) != (proven.inputs.keys(), proven.outputs.keys()):
+            raise op_error(function, "has other inputs or outputs than those whose batch is known")
         return proven
     first, second = ({port: axis for port, shape in shapes.items() if shape} for axis in (0, 1))
     try:
+        _check_static(function, first)
         return _along(module, name, shapes, first)
     except DiagnosticError as error:
         if any(len(shape) not in (0, SEQUENCES) for shape in shapes.values()):
             raise
         try:
+            _check_static(function, second)
             return _along(module, name, shapes, second)
         except DiagnosticError:
             raise error from None
@@ -228,9 +291,11 @@ def _follow(walk: PaddingWalk, inputs: Mapping[str, Axes]) -> None:
     """Run `walk`. Raises `DiagnosticError` with the first operation that mixes samples, or that has no rule."""
     try:
         walk.run(inputs)
-    except DiagnosticError:
-        if BATCH not in walk.mixed:
-            raise
+    except DiagnosticError as error:
+        op, said = error.diagnostic.op, error.diagnostic.message
+        if BATCH not in walk.mixed and op is not None:
+            reason = said.removeprefix(f"{describe(op)} ")
+            raise op_error(op, f"may mix the samples of a batch: it {reason}") from error
     if BATCH in walk.mixed:
         raise op_error(walk.mixed[BATCH], "mixes the samples of a batch")
 

@@ -24,8 +24,9 @@ from qmlir.specialization.padding.batch import (
     BatchAxes,
     batch_candidates,
     batch_of,
+    dynamic_axes,
     mark_batch,
-    proven_batch,
+    proof_of,
     with_size,
 )
 from qmlir.specialization.specialize import specialize
@@ -78,16 +79,14 @@ class OpenBatch:
             for axes in self._candidates
         )
         if key not in self._proofs:
-            try:
-                self._proofs[key] = proven_batch(self._module, shapes, self._function)
-            except DiagnosticError as error:
-                self._proofs[key] = error
+            self._proofs[key] = proof_of(self._module, shapes, self._function)
         return self._proofs[key]
 
     def specialized(self, module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         """`module` for inputs of `shapes`, marked with what is proven of its batch."""
         known = specialize(module, shapes, function=self._function)
-        mark_batch(function_of(known, self._function), self.proof(shapes))
+        dynamic = dynamic_axes(function_of(self._module, self._function))
+        mark_batch(function_of(known, self._function), dynamic, self.proof(shapes))
         return known
 
     def one(self, shapes: Shapes) -> Shapes | None:
