@@ -13,7 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
+    BFloat16Type,
     Float8E8M0FNUType,
+    Float16Type,
     Float64Type,
     IntegerType,
     Signedness,
@@ -36,6 +38,7 @@ from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import (
+    PRECISION_OPSET,
     WIDE_BITS,
     dequantize,
     is_narrower,
@@ -149,9 +152,19 @@ def _quantized(
     node = parameters.node
     dividend = node.cast(value, _arithmetic(precision))
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
+    if _rounds_quotient(node, precision):
+        quotient = node.cast(node.cast(quotient, precision), _arithmetic(precision))
     if not isinstance(storage, IntegerType):
         return _stored_float(parameters, quotient, storage, saturates=saturates)
     return _stored(parameters, quotient, storage)
+
+
+def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
+    """Return `True` if QuantizeLinear divides in `precision`, f16 or bf16, and not in f32 as `quant.qcast` does.
+
+    Operator set 23 says so. For older ones ONNX Runtime divides in f32.
+    """
+    return node.version >= PRECISION_OPSET and isinstance(precision, Float16Type | BFloat16Type)
 
 
 # Operators
@@ -183,7 +196,8 @@ def _quantize_linear(node: Node) -> SSAValue:
     value = node.cast(node.input(), precision)
     # ONNX lets floats of 8 bits overflow: no quantized type says so.
     saturates = isinstance(storage, IntegerType) or bool(node.attribute("saturate", 1)) or storage.bitwidth < 8
-    element = parameters.type_of(storage, precision) if saturates else None
+    is_cast = saturates and not _rounds_quotient(node, precision)
+    element = parameters.type_of(storage, precision) if is_cast else None
     if element is None:
         return _quantized(parameters, value, precision, storage, saturates=saturates)
     return node.insert(QuantizeCastOp(value, TensorType(element, shape_of(value)))).result

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.ports import onnx_type
+from qmlir.targets.peers.onnx_runtime import PACKAGE, OrtOptions, OrtSession
+from qmlir.targets.peers.packages import is_installed
 from tests.support.nets import Net, held
 
 LIMITS: dict[Any, tuple[int, int]] = {
@@ -519,3 +521,63 @@ def test_names_reach_the_constants() -> None:
     text = str(qmlir.load(net.model(dequantize(net, "weights", 0.5))))
     assert "%weights = nn.constant" in text
     assert 'origin = "weights"' in text
+
+
+# The precision of the division
+
+UNOPTIMIZED = OrtOptions(optimization="none")
+
+FLOATS: dict[int, Any] = {
+    TensorProto.FLOAT: np.float32,
+    TensorProto.FLOAT16: np.float16,
+    TensorProto.BFLOAT16: ml_dtypes.bfloat16,
+}
+
+
+def division(data: int, scale: int, precision: int, opset: int) -> ModelProto:
+    """QuantizeLinear of f32 data that were cast, with a scale of a type and a precision, 0 for none."""
+    step = numpy_helper.from_array(np.asarray(0.0173).astype(FLOATS[scale]), "s")
+    attributes = {"precision": precision} if precision else {}
+    nodes = [
+        helper.make_node("Cast", ["x"], ["c"], to=data),
+        helper.make_node("QuantizeLinear", ["c", "s", "z"], ["y"], **attributes),
+    ]
+    tensors = [step, numpy_helper.from_array(np.array(3, np.uint16), "z")]
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [999])]
+    graph = helper.make_graph(
+        nodes, "g", ports, [helper.make_tensor_value_info("y", TensorProto.UINT16, [999])], tensors
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+DIVISIONS = [
+    *((each, each, 0, 21) for each in FLOATS),
+    *((data, scale, precision, 23) for data in FLOATS for scale in FLOATS for precision in (0, *FLOATS)),
+    *((each, TensorProto.FLOAT16, 0, 25) for each in FLOATS),
+]
+"""The types of the data and of the scale, the precision, and the operator set: 21 has one type, and no precision."""
+
+
+@pytest.mark.parametrize(("data", "scale", "precision", "opset"), DIVISIONS)
+def test_precision_of_the_division(data: int, scale: int, precision: int, opset: int) -> None:
+    """From operator set 23 on both sides and their quotient have the precision, by default the type of the scale.
+
+    ONNX Runtime is asked where it has the types. Exports to every operator set give the same integers.
+    """
+    model, x = division(data, scale, precision, opset), np.random.default_rng(7).standard_normal(999).astype(np.float32)
+    x *= 50
+    dtype = FLOATS[(precision or scale) if opset >= 23 else TensorProto.FLOAT]
+    cast, step = x.astype(FLOATS[data]).astype(dtype), np.asarray(0.0173).astype(FLOATS[scale]).astype(dtype)
+    quotient = (cast.astype(np.float32) / step.astype(np.float32)).astype(dtype).astype(np.float64)
+    wanted = np.clip(np.rint(quotient) + 3, 0, 65535)
+    module = qmlir.load(model)
+    assert np.array_equal(qmlir.interpret(module, {"x": x})["y"], wanted)
+    models = [qmlir.export_onnx(module), qmlir.export_onnx(module, opset=25)]
+    if TensorProto.BFLOAT16 not in (data, scale, precision) and is_installed(PACKAGE):
+        for each in (model, *models):
+            assert np.array_equal(OrtSession(each.SerializeToString(), UNOPTIMIZED)({"x": x})["y"], wanted)
+    for each in models:
+        del each.metadata_props[:], each.graph.metadata_props[:]
+        for node in each.graph.node:
+            del node.metadata_props[:]
+        assert np.array_equal(qmlir.interpret(qmlir.load(each), {"x": x})["y"], wanted)

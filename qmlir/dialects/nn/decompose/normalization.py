@@ -142,3 +142,6 @@ COMPOSITES: dict[type[Operation], Decompose] = {
     RmsNormOp: _rms_norm,
     LpNormOp: _lp_norm,
 }
+
+IN_STAGES: tuple[type[Operation], ...] = (GroupNormOp, LayerNormOp, RmsNormOp)
+"""Their first stage rounds to a precision of its own."""

@@ -1,10 +1,10 @@
-"""Operands that parts of several families take: scalar constants, parameters for each channel, casts."""
+"""What parts of several families take: scalar constants, parameters for each channel, casts, one rounding."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
@@ -40,3 +40,31 @@ def cast(parts: Parts, role: str, value: SSAValue, element: Attribute) -> SSAVal
     if plain_type(element_of(value)) == element:
         return value
     return parts.add(role, build(CastOp, [value], result_types=[TensorType(element, shape_of(value))])).result
+
+
+def rounded_once(decomposition: Decompose) -> Decompose:
+    """The decomposition of an operation that computes f16 and bf16 in f32, and rounds its results once.
+
+    For these types the parts are the operation itself on f32, between casts.
+    """
+
+    def decompose(op: Operation, parts: Parts) -> Results:
+        if not any(_is_short(value) for value in op.results):
+            return decomposition(op, parts)
+        operands = [
+            cast(parts, f"operand{place}", value, f32) if _is_short(value) else value
+            for place, value in enumerate(op.operands)
+        ]
+        types = [TensorType(f32, shape_of(each)) if _is_short(each) else each.type for each in op.results]
+        wide = type(op).create(operands=operands, result_types=types, properties=dict(op.properties))
+        parts.add("f32", wide)
+        return [
+            cast(parts, f"rounded{place}" if place else "rounded", value, plain_type(element_of(result)))
+            for place, (value, result) in enumerate(zip(wide.results, op.results, strict=True))
+        ]
+
+    return decompose
+
+
+def _is_short(value: SSAValue) -> bool:
+    return isinstance(plain_type(element_of(value)), Float16Type | BFloat16Type)

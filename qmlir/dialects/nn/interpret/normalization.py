@@ -51,10 +51,11 @@ def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Arr
 
 
 def affine_by_channel(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: FloatAttr) -> Array:
-    """`(x - mean) / sqrt(variance + epsilon) * scale + bias`, with an element of each for a channel."""
-    with np.errstate(invalid="ignore", divide="ignore"):  # a variance below -epsilon gives NaN
+    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`, an element of each for a channel."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # a variance below -epsilon gives NaN
         factor = scale / np.sqrt(variance + number(epsilon, variance))
-    return (x - per_channel(mean, x.ndim)) * per_channel(factor, x.ndim) + per_channel(bias, x.ndim)
+        offset = bias - mean * factor
+        return x * per_channel(factor, x.ndim) + per_channel(offset, x.ndim)
 
 
 def _batch_norm(

@@ -7,6 +7,7 @@ rounding, the zero point, the limits of the storage.
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, Float16Type, Float32Type, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
@@ -25,6 +26,9 @@ from qmlir.onnx.export.emission import Outgoing, container, held_element, tensor
 
 WIDE_BITS = 32
 """The width, in bits, of values that have no QuantizeLinear."""
+
+PRECISION_OPSET = 23
+"""From this operator set on QuantizeLinear divides in the type of its scale, unless its `precision` names another."""
 
 
 def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
@@ -135,8 +139,10 @@ def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, 
 def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
     """Real values as stored integers, `saturate(rne(x / s) + z)`, or as floats of 8 bits and fewer, saturated."""
     shape, expressed, held = shape_of(value), element.expressed_type, held_element(element)
-    is_direct = _is_direct(out, element, shape)
     integers = isinstance(element, UniformQuantizedType)
+    is_short = expressed != _arithmetic(element)
+    # Limits that f16 and bf16 round may be those of other integers.
+    is_direct = _is_direct(out, element, shape) and not (integers and is_short and is_narrower(element))
     if not is_direct or (integers and container(element).width.data == WIDE_BITS):
         arithmetic = _arithmetic(element)
         reals = name if expressed == arithmetic else out.cast(name, arithmetic)
@@ -149,7 +155,8 @@ def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, ou
         name = _limited(out, name, element, shape)
     scales, zero_points = parameters(element, shape)
     inputs = [name, out.constant(scales, expressed), out.constant(zero_points, held)]
-    return out.node("QuantizeLinear", inputs, output, **_layout(element))
+    precision = TensorProto.FLOAT if is_short and out.settings.opset >= PRECISION_OPSET else None
+    return out.node("QuantizeLinear", inputs, output, precision=precision, **_layout(element))
 
 
 def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
