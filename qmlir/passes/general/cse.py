@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsolatedFromAbove
+from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.ir.builtin_types import element_of
 from qmlir.ir.effects import has_no_effect, is_terminator
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, Origin, hand_on, origins_of
 from qmlir.ir.statistics import count
@@ -23,7 +23,7 @@ def _attributes(op: Operation) -> dict[str, Attribute]:
 def _places(op: Operation) -> frozenset[Origin] | None:
     """The places of the model that a constant of floats stands for, `None` for other operations."""
     is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
-    is_float = is_constant and any(isinstance(element_of(result), AnyFloat) for result in op.results)
+    is_float = is_constant and any(isinstance(get_element_type_or_self(each), AnyFloat) for each in op.result_types)
     return frozenset(origins_of(op)) if is_float else None
 
 

@@ -37,6 +37,15 @@ func.func @constants(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor
   func.return %0, %1, %2, %3, %4, %5, %6 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<2xi64>, tensor<2xi64>
 }
 
+// Scalars, such as the condition of a loop, have no element type.
+func.func @scalars() -> (i1, i1, f32, f32) {
+  %0 = arith.constant true
+  %1 = arith.constant true
+  %2 = arith.constant {origin = "a"} 1.0 : f32
+  %3 = arith.constant {origin = "b"} 1.0 : f32
+  func.return %0, %1, %2, %3 : i1, i1, f32, f32
+}
+
 // CHECK-LABEL: @merge(
 // CHECK-SAME: [[V0:%.+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : tensor<2xf32> {origin = ["relu1", "relu2"]}
@@ -58,6 +67,10 @@ func.func @constants(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor
 // CHECK-NEXT: [[V2:%.+]] = nn.reshape [[V1]] : (tensor<2xf32>) -> tensor<1x2xf32> {origin = ["c", "d"]}
 // CHECK-NEXT: [[V3:%.+]] = nn.constant dense<0> : tensor<2xi64> {origin = ["e", "f"]}
 // CHECK-NEXT: func.return [[V1]], [[V1]], [[V1]], [[V2]], [[V2]], [[V3]], [[V3]] :
+// CHECK-LABEL: @scalars(
+// CHECK-NEXT: [[V1:%.+]] = arith.constant true
+// CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = ["a", "b"]} 1.000000e+00 : f32
+// CHECK-NEXT: func.return [[V1]], [[V1]], [[V2]], [[V2]] :
 
 // PLACES: {origin = ["relu1", "relu2"]}
 // PLACES-LABEL: @constants(
@@ -66,3 +79,8 @@ func.func @constants(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor
 // PLACES-NEXT: [[V3:%.+]] = nn.reshape [[V1]] : (tensor<2xf32>) -> tensor<1x2xf32> {origin = ["c", "d"]}
 // PLACES-NEXT: [[V4:%.+]] = nn.constant dense<0> : tensor<2xi64> {origin = ["e", "f"]}
 // PLACES-NEXT: func.return [[V1]], [[V2]], [[V1]], [[V3]], [[V3]], [[V4]], [[V4]] :
+// PLACES-LABEL: @scalars(
+// PLACES-NEXT: [[V1:%.+]] = arith.constant true
+// PLACES-NEXT: [[V2:%.+]] = arith.constant {origin = "a"} 1.000000e+00 : f32
+// PLACES-NEXT: [[V3:%.+]] = arith.constant {origin = "b"} 1.000000e+00 : f32
+// PLACES-NEXT: func.return [[V1]], [[V1]], [[V2]], [[V3]] :
