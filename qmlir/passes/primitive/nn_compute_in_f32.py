@@ -45,8 +45,8 @@ def _cast(value: SSAValue, type_: AnyTensor, point: InsertPoint) -> SSAValue:
     return cast.result
 
 
-def _gives_f32(user: Operation) -> bool:
-    return isinstance(user, CastOp) and element_of(user.result) == f32
+def _gives_f32(op: Operation) -> bool:
+    return isinstance(op, CastOp) and element_of(op.result) == f32
 
 
 def _is_leaving(op: Operation) -> bool:
@@ -57,11 +57,11 @@ def _is_leaving(op: Operation) -> bool:
 
 
 def _enter(values: Iterable[SSAValue], point: InsertPoint) -> None:
-    """Cast values of other floats for all of their users."""
+    """Cast values of other floats for their users in `nn`; a return, a call or a loop takes them as they are."""
     for value in tuple(values):
         type_ = _in_f32(value)
-        if type_ is not None and not all(_gives_f32(use.operation) for use in value.uses):
-            users = [use.operation for use in value.uses]
+        users = [use.operation for use in value.uses if isinstance(use.operation, NnOp)]
+        if type_ is not None and not all(map(_gives_f32, users)):
             cast = _cast(value, type_, point)
             value.replace_uses_with_if(cast, lambda use, users=users: use.operation in users)
 

@@ -33,6 +33,27 @@ func.func @double() -> tensor<3xf64> {
   func.return %0 : tensor<3xf64>
 }
 
+// An input that is an output, too, is handed on in its own type: its last bit included.
+// CHECK-LABEL: func.func @handed_on
+func.func @handed_on(%x: tensor<2xf64>, %c: i1) -> (tensor<2xf64>, tensor<2xf64>, tensor<2xf64>) {
+  // CHECK-SAME: ([[X:%.+]]: tensor<2xf64>, [[C:%.+]]: i1)
+  // CHECK-NEXT: [[IN:%.+]] = nn.cast [[X]] : (tensor<2xf64>) -> tensor<2xf32>
+  // CHECK-NEXT: [[R:%.+]] = nn.relu [[IN]] : tensor<2xf32>
+  %0 = nn.relu %x : tensor<2xf64>
+  // CHECK-NEXT: [[CHOSEN:%.+]] = scf.if [[C]] -> (tensor<2xf64>) {
+  %1 = scf.if %c -> (tensor<2xf64>) {
+    // CHECK-NEXT: scf.yield [[X]] : tensor<2xf64>
+    scf.yield %x : tensor<2xf64>
+  } else {
+    // CHECK: [[N:%.+]] = nn.neg [[IN]] : tensor<2xf32>
+    %2 = nn.neg %x : tensor<2xf64>
+    scf.yield %2 : tensor<2xf64>
+  }
+  // CHECK: [[OUT:%.+]] = nn.cast [[R]] : (tensor<2xf32>) -> tensor<2xf64>
+  // CHECK-NEXT: func.return [[OUT]], [[X]], [[CHOSEN]] :
+  func.return %0, %x, %1 : tensor<2xf64>, tensor<2xf64>, tensor<2xf64>
+}
+
 // A cast to a quantized type takes what it took: its real numbers are f16.
 // CHECK-LABEL: func.func @quantized
 func.func @quantized(%x: tensor<2xf16>) -> tensor<2x!quant.uniform<i8:f16, 0.5>> {
