@@ -22,11 +22,16 @@ def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowe
 
 def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue:
     """The elements of a tensor at the `indices` along each axis, which may run backwards."""
+    ascending = [each if each.step > 0 else each[::-1] for each in indices]
     sizes = [len(each) for each in indices]
-    if all(each.step > 0 for each in indices):
-        return at.slice(value, [each.start for each in indices], sizes, [each.step for each in indices])
-    places = (AffineExpr.dimension(axis) * each.step + each.start for axis, each in enumerate(indices))
-    return at.compute([Input(value, AffineMap(len(sizes), 0, tuple(places)))], sizes, element_of(value), unchanged)
+    part = at.slice(value, [each.start for each in ascending], sizes, [each.step for each in ascending])
+    if all(each.step > 0 or len(each) == 1 for each in indices):
+        return part
+    places = (
+        AffineExpr.dimension(axis) if each.step > 0 else AffineExpr.dimension(axis) * -1 + len(each) - 1
+        for axis, each in enumerate(indices)
+    )
+    return at.compute([Input(part, AffineMap(len(sizes), 0, tuple(places)))], sizes, element_of(value), unchanged)
 
 
 def _slice(op: ops.SliceOp, at: Lowering) -> Sequence[SSAValue]:

@@ -81,8 +81,8 @@ def nest_of(op: LinalgStructuredOperation) -> Nest:
         for axis, size in zip(plain_axes(access.map_), type_.get_shape(), strict=True):
             if size < 0:
                 raise op_error(op, f"works on {type_}: loops are made for known sizes only")
-            if axis is not None:
-                counts.setdefault(axis, size)
+            if axis is not None and counts.setdefault(axis, size) != size:
+                raise op_error(op, f"has {counts[axis]} steps along d{axis}, but an operand of {size}, {type_}")
     kinds = [attribute.data for attribute in op.get_iterator_types()]
     if len(counts) != len(kinds):
         raise op_error(op, "has an iterator that no operand's axis gives a number of steps")
