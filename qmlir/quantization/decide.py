@@ -58,6 +58,9 @@ _INFINITE_WEIGHT = "has an infinite weight, which no quantized type holds"
 """Why a product stays in float: a weight that saturates would give finite sums in the place of infinite ones."""
 
 
+_NOT_A_NUMBER = "has a constant with NaN, which no quantized type holds"
+
+
 def _named(value: SSAValue) -> str:
     if isinstance(value.owner, Operation):
         return f"the result of {describe(value.owner)}"
@@ -73,11 +76,23 @@ def _parameters_of(op: Operation, named: str) -> Generator[None]:
         raise op_error(op, f"finds no parameters for {named}: {error}") from error
 
 
-def _known(op: Operation, array: Array) -> Observed:
-    """What is known of a constant of `op`; its infinities saturate."""
-    if np.isnan(array).any():
-        raise op_error(op, "has a constant with an element that is not a number")
+def _known(array: Array) -> Observed:
+    """What is known of a constant without NaN; its infinities saturate."""
     return Observed.of_constant(array[np.isfinite(array)])
+
+
+def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[HandedOn], Sequence[SSAValue]]]) -> set[SSAValue]:
+    """The values that loops and choices hand on as one with a constant that has NaN."""
+
+    def has_nan(each: HandedOn) -> bool:
+        array = constant_array(each.given)
+        return array is not None and bool(np.isnan(array).any())
+
+    groups = Groups()
+    for _, given, taken in control:
+        groups.join((*taken, *(each.given for each in given if constant_array(each.given) is None)))
+    begun = [taken[0] for _, given, taken in control if any(map(has_nan, given))]
+    return {member for value in begun for member in groups.members(value)}
 
 
 # The order of decisions, and why it ends. A type depends on what a value is for (its group, its users' slots, a sum),
@@ -118,6 +133,7 @@ class _Decider:
         self.groups = Groups()
         self.quantized: set[Operation] = set()
         self.handed_on: set[SSAValue] = set()
+        self.not_numbers: set[SSAValue] = set()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
         """What a loop carries, and what it begins with where that is a constant, or several loops begin with it."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
@@ -125,6 +141,8 @@ class _Decider:
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
 
     def run(self) -> Decisions:
+        control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
+        self.not_numbers = _begun_by_nan(control)
         numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in self.masking]
         operations = [op for op in numbers if self._is_on_floats(op)]
         chosen: list[Quantizable] = []
@@ -141,7 +159,6 @@ class _Decider:
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         for state in self.states:
             self.groups.join(filter(is_f32, (state.argument, state.returned)))
-        control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
         begun = Counter(each.given for _, given, _ in control for each in given if each.user.regions)
         for _, given, taken in control:
             shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
@@ -212,13 +229,18 @@ class _Decider:
             value = op.operands[place]
             if not is_f32(value):
                 return f"has an operand of type {value.type}, only f32 is quantized"
-            if slot is Slot.WEIGHT and (array := constant_array(value)) is not None and np.isinf(array).any():
+            array = constant_array(value)
+            if value in self.not_numbers or (array is not None and np.isnan(array).any()):
+                return _NOT_A_NUMBER
+            if array is not None and slot is Slot.WEIGHT and np.isinf(array).any():
                 return _INFINITE_WEIGHT
-            if constant_array(value) is None and not self._has_range(value):
+            if array is None and not self._has_range(value):
                 return f"has an operand without a range: {_named(value)}"
             if was_infinite(value):
                 return f"has an operand that was infinite: {_named(value)}"
         for result in op.results:
+            if result in self.not_numbers:
+                return _NOT_A_NUMBER
             if is_float(result) and not self._has_range(result, op):
                 return "has a result without a range"
             if is_float(result) and was_infinite(result):
@@ -290,7 +312,9 @@ class _Decider:
         """Let `op` take a residual stream, or a part, in the type of its own slot, where that has fewer bits."""
         value, choice = op.operands[place], self._choice(op, Slot.INPUT)
         seen = observed(value)
-        if seen is not None and choice.storage.bits < self.decisions.values[value].bits:
+        if seen is None or (choice.needs_statistics and seen.statistics is None):  # of what a loop carries
+            return
+        if choice.storage.bits < self.decisions.values[value].bits:
             why = Reason(Basis.RANGE, op, Slot.INPUT, choice)
             self.decisions.operands[op, place] = self._from_ranges((op, place), [(_named(value), seen)], why)
 
@@ -345,7 +369,7 @@ class _Decider:
         movers = {op for op in makers if op.quantization_slots().shares_parameters}
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.handed_on] or sources
-        constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(op, array))]
+        constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(array))]
         fixed = {self._fixed_range(each) for each in sources}
         why = Reason(Basis.RANGE, place, slot, choice, members=tuple(members))
         given = next(filter(None, map(given_type, members)), None)
@@ -374,7 +398,7 @@ class _Decider:
         array = constant_array(value)
         if array is None or not isinstance(value.owner, Operation):
             return observed(value)
-        return _known(value.owner, array)
+        return _known(array)
 
     def _constants(self, op: Quantizable) -> Iterator[Array]:
         """The constants that `op` moves."""
@@ -441,7 +465,7 @@ class _Decider:
         if not array.any() and (state := self.steps.state_of(op, place)) is not None:
             return self._shared_type(op, place, state)
         why = Reason(Basis.RANGE, op, slot, self._choice(op, slot))
-        return self._from_ranges((op, place), [("its constant", _known(op, array))], why)
+        return self._from_ranges((op, place), [("its constant", _known(array))], why)
 
     # In 32 bits a bias has the scale s_x * s_w whatever its sum is rounded to: the device adds it before it rounds, or
     # in the same step.
@@ -459,7 +483,7 @@ class _Decider:
             if "scale" in self.recipe.asked(op, Slot.BIAS):
                 raise op_error(op, f"has a bias that {choice.storage} does not hold with the scale of its sum, {type_}")
         why = Reason(Basis.RANGE, op, Slot.BIAS, choice)
-        return self._from_ranges((op, place), [("its bias", _known(op, array))], why)
+        return self._from_ranges((op, place), [("its bias", _known(array))], why)
 
     def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
         """The type of a constant that is that of `value`."""
@@ -544,7 +568,7 @@ class _Decider:
         value, product = op.operands[place], self.accumulators.product_type(op)
         array = constant_array(value)
         if product is None:  # blocks: the bias is added in float
-            seen = observed(value) if array is None else _known(op, array)
+            seen = observed(value) if array is None else _known(array)
             assert seen is not None
             why = Reason(Basis.RANGE, op, Slot.BIAS, self._choice(op, Slot.BIAS))
             type_ = self._from_ranges((op, place), [("its bias", seen)], why)
@@ -594,6 +618,6 @@ def decide(
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
     for op, reason in decisions.left_in_float.items():
-        if reason in (_INFINITE_WEIGHT, undefined.get(op)):
+        if reason in (_INFINITE_WEIGHT, _NOT_A_NUMBER, undefined.get(op)):
             emit_warning(op, f"is left in float: it {reason}")
     return decisions
