@@ -174,6 +174,11 @@ class Statistics:
         return self.moments.count
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was observed, not even infinities."""
+        return not self.count and not any(self.infinities)
+
+    @property
     def mean(self) -> float:
         """The mean of all values, rounded once to f64. Raises `ValueError` where there are none."""
         return self._of_some(lambda: self.moments.mean)

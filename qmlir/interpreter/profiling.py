@@ -348,6 +348,10 @@ def _noting(
         yield run
 
 
+def _listed(keys: Sequence[str]) -> str:
+    return ", ".join(keys[:5]) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
+
+
 def run_profile(
     module: ModuleOp,
     data: Data,
@@ -367,7 +371,7 @@ def run_profile(
     `workers` do, to whom `faster` is sent.
     Runs that are not chosen, such as those that judge a repair, are run for errors alone.
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
-    sample. Keys that no run reached are warned of.
+    sample. A warning names the keys that no run reached, and those without elements in any sample.
     """
     for name, number in (("batch size", batch_size), ("number of processes", processes)):
         if number is not None and number < 1:
@@ -402,8 +406,11 @@ def run_profile(
             checking.run([run])
     unseen = [key for key in recorder.keys if key not in totals.statistics]
     if unseen:
-        listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
-        emit(Diagnostic(Severity.WARNING, f"no run reached {len(unseen)} of {len(recorder.keys)} values: {listed}"))
+        message = f"no run reached {len(unseen)} of {len(recorder.keys)} values: {_listed(unseen)}"
+        emit(Diagnostic(Severity.WARNING, message))
     values = dict(totals.values())
+    if empty := [key for key in recorder.keys if key in values and values[key].is_empty]:
+        message = f"no sample has elements of {len(empty)} of {len(recorder.keys)} values: {_listed(empty)}"
+        emit(Diagnostic(Severity.WARNING, message))
     recorded = {key: values[key] for key in recorder.keys if key in values}
     return Profile(model_digest(module), samples, recorded, passes, extreme_samples=totals.extreme_samples())

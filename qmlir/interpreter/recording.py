@@ -119,6 +119,9 @@ class ObservedValue:
     axis_ranges: tuple[F64, F64] | None = None
     gathered: Array | None = None
     filled: int = 0
+    is_reached: bool = False
+    """Whether a run came by, with or without elements."""
+
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, values: Array, ends: F64, repeats: int = 1) -> None:
@@ -127,6 +130,7 @@ class ObservedValue:
         What the runs have lies one after the other, `repeats` times. Raises `NotANumberError`, and `ValueError` where
         ranges along the axis do not go together.
         """
+        self.is_reached = True
         if values.size == 0:
             return
         exact = values if values.itemsize >= 4 else values.astype(np.float32)  # f16 and bf16, exactly
@@ -182,6 +186,7 @@ class ObservedValue:
             known = replace(known, axis=self.axis, axis_minima=lows, axis_maxima=highs)
         known = replace(known, kept=self.kept)
         self.statistics, self.axis_ranges, self.kept = Statistics(), None, {}
+        self.is_reached = False
         return known
 
 
@@ -294,9 +299,9 @@ class Recorder(Listener):
         return Ranges(self._keys, self._firsts, self._ends)
 
     def taken(self) -> dict[str, Statistics]:
-        """The statistics of each key that was observed since the last call."""
-        found = ((key, value.taken()) for key, value in self._values.items())
-        return {key: statistics for key, statistics in found if statistics.count or any(statistics.infinities)}
+        """The statistics of each key that was observed since the last call; of no numbers where it had no elements."""
+        found = ((key, value.is_reached, value.taken()) for key, value in self._values.items())
+        return {key: statistics for key, is_reached, statistics in found if is_reached or statistics.count}
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
         """Raises `DiagnosticError`, with key and sample, where a value is not a number."""
@@ -311,7 +316,7 @@ class Recorder(Listener):
             # What no sample changes is counted once, or its weight would be that of the number of runs.
             if self._firsts[0] == 0:
                 self._add(owner, value, array, ends[:1])
-        elif len(ends) == 1:
+        elif len(ends) == 1 or not array.size:
             self._add(owner, value, array, ends)
         elif (place := self._images[op]) is not None:
             repeats = place.repeats(array.shape)

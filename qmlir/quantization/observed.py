@@ -1,13 +1,15 @@
 """The recorded statistics of a value, or at least its observed range."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import calibrate
 from qmlir.arithmetic.schemes import Grid
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import BatchRanges, Statistics
 from qmlir.dialects.quant.types import CalibratedQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.choice import Choice
@@ -24,10 +26,12 @@ class Observed:
 
     @staticmethod
     def of_constant(array: Array) -> "Observed":
-        """What is known of a constant: everything."""
-        if not array.size:
-            return Observed(0.0, 0.0)
-        return Observed(float(array.min()), float(array.max()), Statistics.of(array))
+        """What is known of a constant: everything. Without elements it is known as a zero is."""
+        known = Statistics.of(array if array.size else np.zeros(1))
+        ends = known.minimum, known.maximum
+        # Each batch has the same range.
+        batches = BatchRanges(1.0, 1, (Fraction(ends[0]), Fraction(ends[1])), ends, ends)
+        return Observed(*ends, replace(known, batches=batches))
 
     def range(self, choice: Choice) -> tuple[float, float]:
         """The range that the calibrator of `choice` gives; that of the type where there are no statistics.

@@ -8,17 +8,19 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.given import TakesValues
+from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.statistics import count
 from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.attached import attach, attach_parts, set_ranges
+from qmlir.quantization.profiles.attached import attach, attach_parts, set_ranges, tied_statistics
 from qmlir.quantization.profiles.carried import set_ranges_before_biases
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
@@ -36,6 +38,20 @@ def _remove_observers(module: ModuleOp) -> None:
         Rewriter.erase_op(observer)
 
 
+def _fill_in_empty(module: ModuleOp, entries: dict[SSAValue, Statistics], empty: set[SSAValue]) -> None:
+    """Add entries for the values in `empty`, of no elements, whose type is that of a value in `entries`.
+
+    An operation that moves or joins values gives them one type. It is handed on forwards, then backwards: what a
+    concatenation joins is known by its result.
+    """
+    movers = [op for op in module.walk() if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters]
+    for op in (*movers, *reversed(movers)) if empty else ():
+        values = (*op.results, *op.operands)
+        known = next((entries[value] for value in values if value in entries), None)
+        if known is not None:
+            entries.update((value, known) for value in empty.intersection(values).difference(entries))
+
+
 @dataclass(frozen=True)
 class CalibApplyProfile(TakesValues):
     """Give every float value the type `!quant.calibrated` of the range that the profile saw, its statistics beside it.
@@ -45,8 +61,10 @@ class CalibApplyProfile(TakesValues):
     the profile has no entry. A profile entry that matches no value, a value without an entry and a profile of another
     model are one error that lists all of them, or with `allow_partial`, or a profile of no samples, a warning; a sum
     without an entry then has the range that follows from what it is after its bias. The batch size of the model makes
-    no difference. Values that calls hand on share the range of both. A composite that is whole until its length is
-    known has the ranges of its parts in its `components`, their statistics in `calib.parts`.
+    no difference. Values that calls hand on share the range of both. A value without elements in any sample, such as
+    the cache of a first step, has the range of the values that an operation joins it with or moves it to, if any. A
+    composite that is whole until its length is known has the ranges of its parts in its `components`, their statistics
+    in `calib.parts`.
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 
@@ -101,10 +119,12 @@ class CalibApplyProfile(TakesValues):
             for each in keyed_values(op)
             if each.key in known and not has_parameters(each.value)
         }
+        without_elements = {key for key, each in profile.values.items() if each.is_empty}
+        _fill_in_empty(op, entries, {each.value for each in keyed_values(op) if each.key in without_elements})
         _remove_observers(op)
         for composite, keys in composites.items():
             attach_parts(composite, {role: known[key] for role, key in keys.items() if key in known})
-        for value, statistics in entries.items():
+        for value, statistics in {**entries, **tied_statistics(op, entries)}.items():
             attach(value, statistics)
         set_ranges(op, {value: (each.minimum, each.maximum) for value, each in entries.items()})
         if is_partial:

@@ -205,6 +205,22 @@ def _constants_in(
             yield each.given, (float(array.min()), float(array.max()))
 
 
+def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) -> dict[SSAValue, Statistics]:
+    """The statistics of values without an entry that calls, choices and loops hand on as values with one.
+
+    No sample reached them, as in a branch that none took. Of several values with entries the one of the widest range
+    counts.
+    """
+    ties, known = _ties(module), dict[SSAValue, Statistics]()
+    for value, each in entries.items():
+        widest = known.setdefault(ties.root(value), each)
+        if each.maximum - each.minimum > widest.maximum - widest.minimum:
+            known[ties.root(value)] = each
+    results = (result for function in functions_of(module) for op in function.body.walk() for result in op.results)
+    roots = ((each, ties.root(each)) for each in results if each not in entries and constant_array(each) is None)
+    return {each: known[root] for each, root in roots if root in known}
+
+
 def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]) -> None:
     """Give each value that has an entry, and what calls, choices and loops hand on as it, the calibrated type of the
     range, which constants among them are in."""

@@ -218,8 +218,8 @@ def _check(statistics: Statistics) -> None:
     moments, histogram = statistics.moments, statistics.histogram
     if min(statistics.infinities) < 0:
         raise ValueError(f"its infinities are two counts, found {list(statistics.infinities)}")
-    if statistics == Statistics(infinities=statistics.infinities) and any(statistics.infinities):
-        return
+    if statistics == Statistics(infinities=statistics.infinities):
+        return  # infinities alone, or no elements in any sample
     if moments.count < 1:
         raise ValueError(f"its count is {moments.count}, at least 1 is accepted")
     if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):

@@ -230,7 +230,7 @@ class DecisionReader:
     def _observation(self, value: SSAValue) -> Observation | None:
         key = self.keys.get(value, "")
         seen = self.profile.values.get(key)
-        if seen is None:
+        if seen is None or not seen.count:
             return None
         mean_range = None if seen.batches is None else seen.batches.mean
         summary = seen.summary

@@ -11,11 +11,13 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from tests.support.sampled import sampled
 
 RNG = np.random.default_rng(3)
 
@@ -167,7 +169,7 @@ def test_compiled_bits_are_those_of_the_interpreter(name: str) -> None:
         np.testing.assert_array_equal(program(inputs)[output], expected)
 
 
-def _quantized(name: str, samples: int = 16) -> tuple[ModuleOp, ModuleOp]:
+def _quantized(name: str, samples: int = 16, **settings: Any) -> tuple[ModuleOp, ModuleOp]:
     """The model and its quantized form, profiled on its inputs with noise."""
     model, inputs = MODELS[name]
     module = qmlir.load(model)
@@ -179,7 +181,7 @@ def _quantized(name: str, samples: int = 16) -> tuple[ModuleOp, ModuleOp]:
         }
         for scale in noise
     ]
-    return module, qmlir.quantize(module, given).module
+    return module, qmlir.quantize(module, given, **settings).module
 
 
 @pytest.mark.parametrize("name", ["scan", "nested", "else"])
@@ -199,6 +201,22 @@ def test_quantized_inside(name: str) -> None:
         np.testing.assert_array_equal(program(inputs)[output], found[output])
         error, signal = np.square(found[output] - expected).sum(), np.square(expected).sum()
         assert error < 0.01 * signal, (output, 10 * np.log10(signal / error))
+
+
+SETTINGS: list[Mapping[str, Any]] = [
+    *({"calibrator": name} for name in calibrator_names()),
+    *({"effort": effort} for effort in (1, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("name", "setting"), sampled(["scan", "then", "both", "counted"], SETTINGS, strength=1))
+def test_every_calibrator_and_effort(name: str, setting: Mapping[str, Any]) -> None:
+    """A branch that no sample takes and a loop that begins with a constant have parameters too."""
+    quantized, inputs = _quantized(name, 6, validate=False, **setting)[1], MODELS[name][1]
+    assert not any("calib." in str(op.attributes) for op in quantized.walk())
+    program = qmlir.compile(quantized)
+    for output, expected in qmlir.interpret(quantized, inputs).items():
+        np.testing.assert_array_equal(program(inputs)[output], expected)
 
 
 @pytest.mark.parametrize(

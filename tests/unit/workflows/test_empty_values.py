@@ -9,6 +9,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.workflows.repairing import MOST, runs_to_repair
 from tests.support.nets import Net
@@ -53,6 +54,36 @@ def test_values_without_elements(shape: str, workflow: str) -> None:
         return
     with suppress(DiagnosticError):  # such as types that are asked for where nothing was observed
         WORKFLOWS[workflow](module, samples)
+
+
+def _decoder_step() -> tuple[ModuleOp, str]:
+    """A cache `x1` of any length, to which a step appends one entry, and its name afterwards."""
+    net = Net()
+    x = net.input(np.zeros((1, 1, 4), np.float32))
+    past = net.input(np.zeros((1, 0, 4), np.float32), (1, "past", 4))
+    entry = net.node("MatMul", x, net.constant(np.random.default_rng(3).standard_normal((4, 4), np.float32)))
+    present = net.node("Concat", past, entry, axis=1)
+    mean = net.node("ReduceMean", present, net.constant(np.array([1])))
+    return qmlir.load(net.model(mean, present)), present
+
+
+@pytest.mark.parametrize("is_state", [False, True])
+def test_a_cache_that_is_empty_in_all_samples(is_state: bool) -> None:
+    """It has the range of what it becomes a part of, and later steps run with a cache that is not empty."""
+    (module, present), random = _decoder_step(), np.random.default_rng(0)
+    empty = np.zeros((1, 0, 4), np.float32)
+    samples = [{"x0": random.standard_normal((1, 1, 4), np.float32), "x1": empty} for _ in range(6)]
+    states = {"x1": present} if is_state else {}
+    quantized = qmlir.quantize(module, samples, validate=False, states=states).module
+    (concat,) = (op for op in quantized.walk() if op.name == "nn.concat")
+    assert len({str(element_of(value)) for value in (*concat.operands, *concat.results)}) == 1
+    assert "!quant.uniform<i8" in str(concat.results[0].type)
+    program = qmlir.compile(quantized)
+    for length in (0, 3):
+        past = random.integers(-9, 9, (1, length, 4)).astype(np.int8 if is_state else np.float32)
+        given = {"x0": samples[0]["x0"], "x1": past}
+        for name, expected in qmlir.interpret(quantized, given).items():
+            np.testing.assert_array_equal(program(given)[name], expected)
 
 
 def test_a_repair_of_values_without_elements() -> None:

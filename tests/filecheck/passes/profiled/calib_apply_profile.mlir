@@ -31,11 +31,18 @@
 
 // What a call hands on has one range, which covers both: x of @main and of @helper.
 // CALLS: !q0 = !quant.calibrated<f32<-4.000000e+00:2.000000e+00>>
+// CALLS-NEXT: #c0 = #calib.stats<min = -4.000000e+00, max = 1.000000e+00, mean = -6.250000e-01, std = 2.042516829796024, count = 4, exact = "0x010009011A01920102080007060100020100010200">
+// CALLS-NEXT: !q1 = !quant.calibrated<f32<0.000000e+00:2.000000e+00>>
+// CALLS-NEXT: #c1 = #calib.stats<min = 0.000000e+00, max = 2.000000e+00, mean = 7.500000e-01, std = 0.82915619758885, count = 4, exact = "0x0102060006000A00080100050200010100010100">
+// CALLS-NEXT: #c2 = #calib.stats<min = -1.000000e+00, max = 2.000000e+00, mean = 3.750000e-01, std = 1.192424001771182, count = 4, exact = "0x010006011201320208010307010100020100010100">
 // CALLS-LABEL: @helper(
-// CALLS-SAME: tensor<2x!q0> {calib.stats = #c0}) -> tensor<2x!q1> {
+// CALLS-SAME: [[V0:%.+]]: tensor<2x!q0> {calib.stats = #c0}) -> tensor<2x!q1>
+// CALLS-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<2x!q0>) -> tensor<2x!q1> {origin = "r", calib.stats = #c1}
+// CALLS-NEXT: func.return [[V1]] : tensor<2x!q1>
 // CALLS-LABEL: @main(
-// CALLS-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "x", calib.stats = #c2}) -> tensor<2x!q1> {
-// CALLS-NEXT: func.call @helper([[V0]]) : (tensor<2x!q0>) -> tensor<2x!q1>
+// CALLS-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "x", calib.stats = #c2}) -> tensor<2x!q1>
+// CALLS-NEXT: [[V1:%.+]] = func.call @helper([[V0]]) {calib.stats = #c1} : (tensor<2x!q0>) -> tensor<2x!q1>
+// CALLS-NEXT: func.return [[V1]] : tensor<2x!q1>
 
 // GONE: error: cannot read '{{.*}}gone.json': No such file or directory
 // NONE: error: '{{.*}}fits.mlir' is not a profile: it is not JSON: line 1, column 1: expecting value
