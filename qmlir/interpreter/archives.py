@@ -26,7 +26,7 @@ from qmlir.text.files import mistaken_for
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""
 
-_EXPANSION = 200
+EXPANSION = 200
 """An array of so many times the bytes that it takes in the file has a budget: few bytes could fill any memory."""
 
 _NO_ARRAYS = (
@@ -64,7 +64,7 @@ class _Archived:
 
     def _check_size(self, size: int) -> None:
         """Raise `DiagnosticError` where so many bytes are asked for by far fewer."""
-        if size > budget("packed-bytes") and size > _EXPANSION * self.packed:
+        if size > budget("packed-bytes") and size > EXPANSION * self.packed:
             raise text_error(
                 f"cannot read '{self.path}': array '{self.name}' takes {self.packed} bytes in it, and in memory "
                 f"{over('packed-bytes', size)}"

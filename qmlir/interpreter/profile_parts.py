@@ -65,7 +65,7 @@ class ProfilePart:
         """What `to_bytes` made. Raises `DiagnosticError` for anything else."""
         try:
             arrays = load(content)
-            told = parse_data(arrays["told"].tobytes(), "it").value
+            told = parse_data(arrays["told"].tobytes(), "it", allow_nonfinite=True).value
             ranges = [_ranges(keys, arrays, number) for number, keys in enumerate(told["keys"])]
             statistics = {
                 each["key"]: _statistics(each, arrays, number) for number, each in enumerate(told["statistics"])

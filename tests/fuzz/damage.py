@@ -1,8 +1,13 @@
-"""Damage that knows nothing of a format: bytes flipped, cut, repeated, spliced and made extreme, words exchanged."""
+"""Damage that knows little of a format: bytes flipped, cut, repeated, spliced and made extreme, words exchanged.
 
+Of JSON the structure is known: keys go, are renamed and occur twice, values get another type, or are nested and huge.
+"""
+
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +36,53 @@ def damage_words(rng: np.random.Generator, data: bytes, others: Sequence[bytes],
         vocabulary = extremes if rng.random() < 0.5 else _words_of(tuple(others))
         data = data[:start] + vocabulary[int(rng.integers(len(vocabulary)))] + data[stop:]
     return data
+
+
+_JSON_EXTREMES = (
+    *rb'''null true false 0 -1 1 0.5 -0.0 1e999 -1e308 1e-320 NaN Infinity -Infinity 18446744073709551616 [] {} [[]]
+    [null] {"":0} "" "x" "1" "../x" "/dev/null" "a\u0000b" "\ud800" "\u202e" "\n" [1,2,3] {"name":1}'''.split(),
+    b"9" * 5000, b"-" + b"9" * 400, b"[" * 65 + b"]" * 65, b"[" * 5000 + b"]" * 5000,
+    b'{"a":' * 900 + b"1" + b"}" * 900,
+    b"[" * 200_000, b'"' + b"x" * 100_000 + b'"', b"[" + b"0," * 50_000 + b"0]",
+)  # fmt: skip
+_MARK = "\x1amark"
+
+
+def _json_places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each list or object of a value with each of its indices or keys."""
+    for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from _json_places(value[key])
+
+
+def damage_json(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
+    """One or two changes of the keys and values of JSON most of the time, else `damage_bytes`."""
+    if rng.random() < 0.25:
+        return damage_bytes(rng, data, others)
+    value = [json.loads(data)]
+    extremes: list[bytes] = []
+    twice = False
+    for _ in range(int(rng.choice([1, 1, 2]))):
+        places = list(_json_places(value))
+        holder, key = places[int(rng.integers(len(places)))]
+        other, other_key = places[int(rng.integers(len(places)))]
+        match int(rng.integers(8)):
+            case 0 if isinstance(holder, dict):
+                del holder[key]
+            case 1 if isinstance(holder, dict):
+                holder[f"{key}x"] = holder.pop(key)
+            case 2 if isinstance(holder, dict):
+                twice = True
+            case 3:
+                copy = json.loads(json.dumps(other[other_key]))
+                holder[key] = copy
+            case _:
+                holder[key] = f"{_MARK}{len(extremes)}"
+                extremes.append(_JSON_EXTREMES[int(rng.integers(len(_JSON_EXTREMES)))])
+    text = json.dumps(value[0]).encode() if value else b""
+    for place, extreme in enumerate(extremes):
+        text = text.replace(json.dumps(f"{_MARK}{place}").encode(), extreme)
+    return text.replace(b": ", b': 1, "twice": 2, "twice": ', 1) if twice else text
 
 
 def piece(rng: np.random.Generator, data: bytes, longest: int = 64) -> slice:

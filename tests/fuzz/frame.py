@@ -23,11 +23,13 @@ from zlib import crc32
 
 import numpy as np
 
-SECONDS = 20.0
+from qmlir.ir.diagnostics import DiagnosticError
+
+SECONDS = 5.0
 """A file that takes longer hangs: seconds of this process, so that other work beside it does not count."""
-_SECONDS_OF_WAITING = 6 * SECONDS
+_SECONDS_OF_WAITING = 24 * SECONDS
 """What waits for something takes no time of the process: it hangs after so many seconds of the clock."""
-GIGABYTES = 2.0
+GIGABYTES = 1.0
 """A child that has more resident memory than that has lost its bounds."""
 _FILES_OF_A_CHILD = 200
 _RAW = re.compile(r"\b(?!InputError\b)[A-Z]\w*(?:Error|Exception)\b|^Traceback|StopIteration", re.MULTILINE)
@@ -84,6 +86,16 @@ def run_tool(main: Callable[..., int], arguments: Sequence[str]) -> Outcome:
     err = io.StringIO()
     code = main(list(arguments), stdin=io.StringIO(), stdout=io.StringIO(), stderr=err)
     return Outcome(code, err.getvalue())
+
+
+def run_reader(read: Callable[[], object]) -> Outcome:
+    """A function of ours that reads a file: what it rejects is one line."""
+    try:
+        read()
+    except DiagnosticError as error:
+        message = error.diagnostic.message
+        return Outcome(1 if "\n" not in message.strip() else -1, message)
+    return Outcome(0, "")
 
 
 def judged(outcome: Outcome) -> str | None:

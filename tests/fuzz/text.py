@@ -15,8 +15,9 @@ import numpy as np
 from qmlir.pipelines import COMPILE
 from qmlir.text.splitting import split_source
 from qmlir.tools import qmlir_cli, qmlir_opt
+from qmlir.tools.lsp.document import Document
 from tests.fuzz.damage import damage_bytes
-from tests.fuzz.frame import Kind, Outcome, run_tool
+from tests.fuzz.frame import Kind, Outcome, run_reader, run_tool
 
 _FILES = Path(__file__).parents[1] / "filecheck"
 _TOP = re.compile(r"^(?=[#!]\w|\"?[a-z]\w*\.)", re.MULTILINE)
@@ -113,7 +114,7 @@ def _exchanged(rng: np.random.Generator, token: re.Match[bytes], others: tuple[b
         case 3 | 4 | 5:
             return _pick(rng, _EXTREMES.get(kind) or words[kind])
         case 6:
-            return _pick(rng, words[_pick(rng, [name.encode() for name in _KINDS]).decode()])
+            return _pick(rng, words[_pick(rng, [name.encode() for name in _KINDS]).decode()] or words[kind])
         case _:
             return _pick(rng, words[kind])
 
@@ -183,3 +184,33 @@ def _read(path: Path) -> Outcome:
 
 
 TEXT = Kind("text", ".mlir", _whole, _damage, _read)
+
+
+def _patterns() -> Mapping[str, bytes]:
+    """The functions and patterns of one file each, as text that holds both."""
+    found: dict[str, bytes] = {}
+    for path in (_FILES / "passes" / "general").glob("apply_pdl_in_module.mlir"):
+        for chunk in split_source(_COMMENT.sub("", path.read_text(encoding="utf-8"))):
+            found[f"{path.name}:{len(found)}"] = f"// apply-pdl\n{chunk.text}".encode()
+    return found
+
+
+def _read_document(path: Path) -> Outcome:
+    """As an editor sends it: diagnostics are given, and what is known of some places."""
+    source = path.read_text(encoding="utf-8", errors="replace")
+
+    def read() -> None:
+        document = Document.read(source, path)
+        for position in range(0, len(source), max(1, len(source) // 20)):
+            document.hover(position)
+            document.definition(position)
+
+    return run_reader(read)
+
+
+def _read_patterns(path: Path) -> Outcome:
+    return run_tool(qmlir_opt.main, [str(path), "-p", "apply-pdl"])
+
+
+PATTERNS = Kind("patterns", ".mlir", _patterns, _damage, _read_patterns)
+DOCUMENT = Kind("document", ".mlir", _whole, _damage, _read_document)

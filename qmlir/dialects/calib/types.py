@@ -242,7 +242,7 @@ class StatsAttr(ParametrizedAttribute):
 
     def _kept(self) -> dict[str, Any]:
         try:
-            kept = parse_data(self.kept.data or "{}", "what observers keep")
+            kept = parse_data(self.kept.data or "{}", "what observers keep", allow_nonfinite=True)
             return {name: each.value for name, each in kept.entries().items()}
         except DiagnosticError as error:
             raise ValueError(error.diagnostic.message) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
@@ -175,12 +175,11 @@ def _told(name: str, named: Sequence[Named]) -> str:
         arguments = ", ".join(str(each.type) for each in named[0].args)
         return _code(f"{name}({arguments})")
     values = [each for each in named if isinstance(each, SSAValue)]
-    owner = values[0].owner
-    if isinstance(owner, Operation):
-        number = f" {values[0].index}" if isinstance(values[0], OpResult) and len(values) < len(owner.results) else ""
-        made = f"result{number} of {describe(owner)}"
-    else:
-        above = owner.parent_op()
-        made = "" if above is None else f"argument of {describe(above)}"
+    first, made = values[0], ""  # a value that the text doesn't define has neither operation nor block
+    if isinstance(first, OpResult):
+        number = f" {first.index}" if len(values) < len(first.owner.results) else ""
+        made = f"result{number} of {describe(first.owner)}"
+    elif isinstance(first, BlockArgument) and (above := first.owner.parent_op()) is not None:
+        made = f"argument of {describe(above)}"
     types = ", ".join(str(each.type) for each in values)
     return f"{_code(f'{name} : {types}')}\n{made}"

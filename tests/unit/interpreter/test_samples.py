@@ -351,6 +351,10 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
 
     found, _ = images_of(Preprocessed(tmp_path / "images", two_channels))
     assert np.array_equal(found, pictures.transpose(0, 3, 1, 2)[:, :2])
+    image.new("1", (12_000, 12_000)).save(tmp_path / "images" / "a.png")
+    with pytest.raises(DiagnosticError, match=r"cannot read the image '.*a.png': in memory it takes .*576000000"):
+        images_of(Preprocessed(tmp_path / "images", two_channels))
+    (tmp_path / "images" / "a.png").unlink()
     (tmp_path / "images" / "a.jpg").write_bytes(b"no image")
     with pytest.raises(DiagnosticError, match=r"cannot read the image '.*a.jpg'"):
         images_of(Preprocessed(tmp_path / "images", two_channels))

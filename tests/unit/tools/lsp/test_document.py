@@ -171,6 +171,13 @@ def test_what_stands_before_a_fault_is_known() -> None:
     assert "%0 : f32" in (document.hover(position) or ("",))[0]
 
 
+def test_a_value_that_is_not_defined_has_its_type() -> None:
+    text = "func.func @main() -> f32 {\n  func.return %nowhere : f32\n}\n"
+    document = _read(text)
+    assert document.diagnostics
+    assert "%nowhere : f32" in (document.hover(text.index("%nowhere")) or ("",))[0]
+
+
 def test_a_location_in_another_file_is_no_place_of_this_one() -> None:
     text = "func.func @f(%x: tensor<2xf32>) {\n  %0 = nn.add %x, %y : tensor<2xf32>\n  func.return\n}\n".replace(
         "%y : tensor<2xf32>", '%x : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32> loc("model.onnx":70:1)'
