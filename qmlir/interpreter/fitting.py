@@ -21,9 +21,9 @@ from qmlir.interpreter.sources import array_of
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error, warn_once
-from qmlir.ir.signature import Port
+from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.inputs import shape_text
-from qmlir.specialization.padding.batch import batch_of
+from qmlir.specialization.padding.batch import BatchAxes, batch_of, proof_of
 
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
 _SEQUENCE_NAMES = frozenset({"t", "l", "s", "time", "seq", "sequence", "len", "length", "steps"})
@@ -130,9 +130,27 @@ class SampledInput:
                 self.axis = 0
                 return list(array)
             raise self.refuse(array.shape)
-        if self.axis is None:  # what is given is the whole input of a run
+        if self.axis is None or self._mixes(array.shape):  # what is given is the whole input of a run
+            self.axis = None
             return [array]
         return list(np.moveaxis(array, self.axis, 0))
+
+    def _mixes(self, shape: Sequence[int]) -> bool:
+        """Whether an operation mixes the samples along the axis that was taken for the batch because it is dynamic."""
+        module = self.function.parent_op()
+        axis = 0 if self.axis is None else self.axis
+        is_named = axis < len(self.port.dims) and "batch" in self.port.dims[axis].lower()
+        if is_named or self.shape[axis] != DYNAMIC_INDEX or not isinstance(module, ModuleOp):
+            return False
+        types = {port.name: ranked_tensor(port.type) for port in inputs_of(self.function)}
+        shapes = {name: type_.get_shape() for name, type_ in types.items() if type_ is not None}
+        shapes[self.port.name] = tuple(shape)
+        if len(shapes) < len(types) or any(DYNAMIC_INDEX in each for each in shapes.values()):
+            return False  # the sizes of another input are not known yet
+        proof = proof_of(module, shapes, self.function.sym_name.data)
+        if isinstance(proof, BatchAxes):
+            return proof.inputs.get(self.port.name) != axis
+        return not isinstance(proof.diagnostic.op, FuncOp)
 
     def _is_another_size(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape has more or fewer rows than the input, which may be samples of a batch."""

@@ -1,6 +1,8 @@
 """The checks of one model: its batch by the interpreter, sample by sample, and what is compiled of it."""
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -8,7 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.batch import BatchAxes, proven_batch
+from qmlir.specialization.padding.pad import outline
+from qmlir.targets.cpu.any_length import all_capacities, padded_modules, plan_of
+from qmlir.targets.cpu.compiler import open_port
+from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
 from tests.levels.dynamic.building import SIZES, DynamicModel
 
 Results = Mapping[str, Array]
@@ -59,6 +67,64 @@ def fault_of_proof(model: DynamicModel, module: ModuleOp) -> str:
             found = differences(one_by_one(module, inputs, batch), qmlir.interpret(module, inputs))
             if found:
                 return f"size {size}: {found}"
+    return ""
+
+
+CAPACITIES = (3, 17)
+"""Of each dynamic dimension that is padded."""
+
+
+class _Interpreted:
+    """The interpreter in the place of a compiled program of one capacity."""
+
+    batches: Any = SimpleNamespace(plan=SimpleNamespace(threads=1))
+
+    def __init__(self, module: ModuleOp) -> None:
+        function = function_of(module, "main")
+        self._module = module
+        self.inputs = [open_port(function, port) for port in inputs_of(function)]
+        self.outputs = [open_port(function, port) for port in outputs_of(function)]
+
+    def __call__(self, inputs: Results, outputs: Results | None = None) -> Results:
+        found = qmlir.interpret(self._module, inputs)
+        for name, target in (outputs or {}).items():
+            target[...] = found[name]
+        return found
+
+
+def padded(module: ModuleOp, *, pads_all: bool) -> AnyLength | None:
+    """The program with `lengths` of a model, by the interpreter; `None` if the model cannot be padded.
+
+    Without `pads_all`, dimensions that are batches are split.
+    """
+    try:
+        found = outline(module)
+        lengths = {name: CAPACITIES for name in found.sizes if pads_all or name in found.mixed}
+        modules = padded_modules(module, all_capacities(found, lengths), "main")
+    except DiagnosticError:
+        return None
+    calls: list[Any] = [_Interpreted(each.module) for each in modules]
+    pairs = zip(modules, calls, strict=True)
+    return AnyLength(plan_of(found), [Bucket(each.capacities, each.takes, call) for each, call in pairs])
+
+
+def fault_of_padding(model: DynamicModel, module: ModuleOp) -> str:
+    """What is wrong with the padded modules of a model, at each size and beyond the largest; empty if nothing is."""
+    for pads_all in (False, True):
+        program = padded(module, pads_all=pads_all)
+        if program is None:
+            continue
+        for size in (*sorted(SIZES, reverse=True), CAPACITIES[-1] + 1):  # padding is what longer runs left
+            inputs = model.inputs(size)
+            wanted = qmlir.interpret(module, inputs)
+            try:
+                found = program(inputs)
+            except qmlir.InputError as error:
+                if size in SIZES and "do not fit" not in str(error):
+                    return f"size {size}: {error}"
+                continue
+            if difference := differences(found, wanted):
+                return f"size {size}: {difference}"
     return ""
 
 

@@ -10,11 +10,16 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.padding.batch import BatchAxes, batch_of
 from tests.levels.dynamic.building import SIZES
-from tests.levels.dynamic.checking import batch_found, fault_of_proof, faults_of_program
+from tests.levels.dynamic.checking import batch_found, fault_of_padding, fault_of_proof, faults_of_program
 from tests.levels.dynamic.generator import drawn
 from tests.levels.dynamic.models import BATCHES, EVERY, MIXED, written
 
 SEEDS = (range(24), pytest.param(range(24, 400), marks=pytest.mark.sweep))
+
+SOME = [*EVERY][::9]
+"""The written models that are padded in an ordinary run."""
+
+OTHERS = [name for name in EVERY if name not in SOME]
 
 
 @pytest.mark.parametrize("name", BATCHES)
@@ -55,6 +60,20 @@ def test_random_proofs(seeds: range) -> None:
     for seed in seeds:
         model = drawn(seed)
         fault = fault_of_proof(model, model.module())
+        assert not fault, f"seed {seed}: {fault}: {model.line}"
+
+
+@pytest.mark.parametrize("name", [*SOME, *(pytest.param(name, marks=pytest.mark.sweep) for name in OTHERS)])
+def test_padding(name: str) -> None:
+    model = written(name)
+    assert not fault_of_padding(model, model.module())
+
+
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 200), marks=pytest.mark.sweep)])
+def test_random_padding(seeds: range) -> None:
+    for seed in seeds:
+        model = drawn(seed)
+        fault = fault_of_padding(model, model.module())
         assert not fault, f"seed {seed}: {fault}: {model.line}"
 
 

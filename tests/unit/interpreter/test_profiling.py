@@ -299,6 +299,18 @@ def test_a_sequence_is_one_sample(name: str, runs: int) -> None:
     assert qmlir.profile(module_of(text), items).samples == runs
 
 
+@pytest.mark.parametrize(("axis", "runs", "largest"), [(0, 2, 15.0), (1, 6, 22.0)])
+def test_rows_that_an_operation_mixes_are_one_sample(axis: int, runs: int, largest: float) -> None:
+    """The sum of each column, or of each row, of two arrays of 3 x 4."""
+    text = f"""func.func @main(%x: tensor<?x4xf32> {{nn.name = "x", nn.dims = ["frames", ""]}}) -> tensor<?xf32> {{
+      %0 = nn.reduce_sum %x {{axes = [{axis}], keep_dims = false}} : (tensor<?x4xf32>) -> tensor<?xf32> {{origin = "m"}}
+      func.return %0 : tensor<?xf32>
+    }}"""
+    rows = np.array([[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 5]], np.float32)
+    profile = qmlir.profile(module_of(text), np.stack([rows, rows]))
+    assert (profile.samples, profile.values["m"].maximum) == (runs, largest)
+
+
 def test_what_no_run_reaches_is_said() -> None:
     unused = "func.func @unused(%x: tensor<2xf32>) -> tensor<2xf32> {\n  func.return %x : tensor<2xf32>\n}"
     said: list[Diagnostic] = []
