@@ -32,10 +32,10 @@ from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.branches import branch_remarks
-from qmlir.quantization.choice import ALL_REPAIRS, Choice
+from qmlir.quantization.choice import ALL_REPAIRS, Choice, GranularityChoice
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
-from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
+from qmlir.quantization.element_types import fixed_type, type_from_range, undivided_sum, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
@@ -503,9 +503,12 @@ class _Decider:
             return self._of_weights(op, place, choice, weight_type(array, choice, 0, lambda scales: scales))
 
     def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
-        choice = self._choice(op, Slot.WEIGHT)
+        choice, slots = self._choice(op, Slot.WEIGHT), op.quantization_slots()
+        size = undivided_sum(array, choice, slots.weight_channel_axis, slots.weight_sum_axis)
+        if size is not None:
+            self.decisions.without_blocks[op] = size, choice.granularity.block
+            choice = replace(choice, granularity=GranularityChoice(is_channel=True))
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
-        slots = op.quantization_slots()
         with _parameters_of(op, "its weights"):
             fit = partial(self._with_room_for_bias, op, choice=choice)
             type_ = weight_type(array, choice, slots.weight_channel_axis, fit, slots.weight_sum_axis)
@@ -617,6 +620,8 @@ def decide(
     decisions.remarks += branch_remarks(function, decisions.quantized)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
+    for op, (size, block) in decisions.without_blocks.items():
+        emit_warning(op, f"has a weight scale for each channel: a block of {block} does not divide its sum of {size}")
     for op, reason in decisions.left_in_float.items():
         if reason in (_INFINITE_WEIGHT, _NOT_A_NUMBER, undefined.get(op)):
             emit_warning(op, f"is left in float: it {reason}")

@@ -55,6 +55,9 @@ class Decisions:
     )
     """Why each of these types is what it is: by the value, or by its user and its place there."""
 
+    without_blocks: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
+    """The operations whose weights have channels in place of blocks: the elements of a sum, and of a block."""
+
     remarks: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
     """What a reader of the recipe may not expect."""
 

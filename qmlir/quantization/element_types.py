@@ -91,6 +91,20 @@ def weight_type(
     return tensor_type(choice.storage, Parameters(fit(chosen.scales), chosen.zero_points))
 
 
+def _sum_axis(array: npt.NDArray[np.float32], axis: int) -> int:
+    return axis + 1 if axis in (0, array.ndim - 2) and axis + 1 < array.ndim else axis - 1
+
+
+def undivided_sum(
+    array: npt.NDArray[np.float32], choice: Choice, axis: int | None, sum_axis: int | None = None
+) -> int | None:
+    """The elements of a sum that the blocks of `choice` do not divide; `None` if they do, or if it has no blocks."""
+    if axis is None or not choice.granularity.block:
+        return None
+    size = array.shape[_sum_axis(array, axis) if sum_axis is None else sum_axis]
+    return size if size % choice.granularity.block else None
+
+
 def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     """The range of each row, by the calibrator."""
     if not choice.storage.has_zero and choice.calibrator != BY_BITS:
@@ -131,8 +145,7 @@ def _block_type(
 ) -> UniformQuantizedType:
     """One scale for each channel and each block along the sum."""
     block = choice.granularity.block
-    if sum_axis is None:
-        sum_axis = axis + 1 if axis in (0, array.ndim - 2) and axis + 1 < array.ndim else axis - 1
+    sum_axis = _sum_axis(array, axis) if sum_axis is None else sum_axis
     size = array.shape[sum_axis]
     if size % block:
         raise ValueError(f"a sum over {size} elements does not divide into blocks of {block}")
