@@ -248,8 +248,8 @@ def _lengths(node: Node, query: SSAValue, has_past: bool) -> _Lengths:
     """The first prompt, whose queries are as many as all keys, begins with the first key."""
     seqlens = node.cast(node.reshaped(node.input(5), [shape_of(query)[0], 1]), i64)
     total = _add(node, seqlens, node.scalar(1, seqlens))
-    zero = node.add_constant(np.zeros((1, 1), np.int64), i64)
-    past = _unless_first(node, query, has_past, zero, lambda: _before(node, total, query))
+    none = node.add(elementwise.SubOp, total, total).result
+    past = _unless_first(node, query, has_past, none, lambda: _before(node, total, query))
     return _Lengths(past, total, places(node, query, 2))
 
 

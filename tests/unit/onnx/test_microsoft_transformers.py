@@ -117,3 +117,18 @@ def test_a_loop_of_tokens_is_the_prompt() -> None:
         np.testing.assert_allclose(found["y"][:, 0], whole["y"][:, place], rtol=1e-5, atol=1e-6)
         caches = [found["k"], found["v"]]
     np.testing.assert_allclose(caches, [whole["k"], whole["v"]], rtol=1e-6)
+
+
+def test_the_prompts_of_a_batch() -> None:
+    """Sequences of a batch, the shorter one padded behind its end, give what each of them gives alone."""
+    q, k, v = (_normal(2, 4, 8) for _ in range(3))
+    caches = [np.zeros((2, 2, 0, 4), np.float32)] * 2
+    lengths = [np.array([3, 1], np.int32), np.array([4], np.int32)]
+    found = _run("GroupQueryAttention", [q, k, v, *caches, *lengths], ["y", "k", "v"], **COUNTS)
+    for place, count in enumerate((4, 2)):
+        own = [each[place : place + 1, :count] for each in (q, k, v)]
+        given = [*own, *(each[:1] for each in caches), np.array([count - 1], np.int32), np.array([count], np.int32)]
+        alone = _run("GroupQueryAttention", given, ["y", "k", "v"], **COUNTS)
+        np.testing.assert_allclose(found["y"][place, :count], alone["y"][0], rtol=1e-5, atol=1e-6)
+        for name in "kv":
+            np.testing.assert_array_equal(found[name][place, :, :count], alone[name][0])
