@@ -32,6 +32,9 @@ _SCALARS: dict[str, tuple[str, Any]] = {
 _DATA = object.__basicsize__
 """Where an array object of NumPy has the address of its data: after the head that every object has."""
 
+MOST_ARGUMENTS = 1000
+"""Arguments that ctypes passes one by one, of 1,024 at most with the address: more go in a structure."""
+
 _NUMBERS = itertools.count()
 
 
@@ -59,30 +62,60 @@ def _array(number: int, name: str) -> tuple[list[str], str]:
     return lines, f"ptr null, ptr null, i64 0, i64 {size}, ptr %data_{n}, i64 0, i64 {size}"
 
 
+def _unpacked(texts: Sequence[str]) -> list[str]:
+    """The instructions that read arguments of these types out of `%packed`; ctypes holds a Boolean in a byte."""
+    lines = list[str]()
+    for number, text in enumerate(texts):
+        lines.append(f"%at_{number} = getelementptr %arguments, ptr %packed, i64 0, i32 {number}")
+        if text == "i1":
+            lines += [f"%byte_{number} = load i8, ptr %at_{number}", f"%x{number} = trunc i8 %byte_{number} to i1"]
+        else:
+            lines.append(f"%x{number} = load {text}, ptr %at_{number}")
+    return lines
+
+
+def _packing(function: Any, kinds: Sequence[Any]) -> Callable[..., None]:
+    """What calls an entry of an address and a structure of arguments."""
+    fields = [(f"x{number}", kind) for number, kind in enumerate(kinds)]
+    packed = type("Packed", (ctypes.Structure,), {"_fields_": fields})
+
+    def call(address: int, *arguments: Any) -> None:
+        function(address, ctypes.byref(packed(*arguments)))
+
+    return call
+
+
 @cache
 def _entry(arguments: tuple[str, ...]) -> Any:
     """The entry of code that takes such arguments: a function of an address, and of them."""
-    taken, lines, given, kinds = ["ptr %code"], list[str](), ["ptr %result", "ptr %error"], list[Any]()
+    lines, given = list[str](), ["ptr %result", "ptr %error"]
+    texts, kinds = list[str](), list[Any]()
     for number, argument in enumerate(arguments):
         word, _, name = argument.rpartition(" ")
+        text, kind = _SCALARS[name] if word == "value" else ("ptr", ctypes.py_object)
         if word == "value":
-            text, kind = _SCALARS[name]
-            taken.append(f"{text} %x{number}")
             given.append(f"{text} %x{number}")
         else:
             found, values = _array(number, name)
-            kind = ctypes.py_object
-            taken.append(f"ptr %x{number}")
             lines += found
             given.append(values)
+        texts.append(text)
         kinds.append(kind)
+    is_packed = len(arguments) > MOST_ARGUMENTS
+    taken = ["ptr %code", *(f"{text} %x{number}" for number, text in enumerate(texts))]
+    if is_packed:
+        taken, lines = ["ptr %code", "ptr %packed"], [*_unpacked(texts), *lines]
     symbol = f"qmlir_entry_{next(_NUMBERS)}"
     body = ["%result = alloca ptr", "%error = alloca ptr", *lines, f"call i32 %code({', '.join(given)})", "ret void"]
-    module = llvm.parse_assembly("\n".join([f"define void @{symbol}({', '.join(taken)}) {{", *body, "}"]))
+    layout = ", ".join("i8" if text == "i1" else text for text in texts)
+    head = [f"%arguments = type {{{layout}}}"] if is_packed else []
+    module = llvm.parse_assembly("\n".join([*head, f"define void @{symbol}({', '.join(taken)}) {{", *body, "}"]))
     entry_engine().add_module(module)
     entry_engine().finalize_object()
     # Compiled code needs nothing of Python while it runs: other threads go on.
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, *kinds)(entry_engine().get_function_address(symbol))
+    types = [ctypes.c_void_p] if is_packed else kinds
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *types)(entry_engine().get_function_address(symbol))
+    return _packing(function, kinds) if is_packed else function
 
 
 def entry(address: int, arguments: Sequence[str], owner: object = None) -> Callable[..., None]:
