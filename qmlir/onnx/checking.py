@@ -9,7 +9,7 @@ constants, files beside the model here. One of its rules is not ours: an input m
 rank and its type, as in models of exporters and of ONNX Runtime's tools. `--shape` and the graph give them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.onnx.errors import model_error, node_error, reason_of
 from qmlir.onnx.functions import Functions
+from qmlir.onnx.order import nodes_within
 from qmlir.onnx.ports import type_name
 from qmlir.onnx.reading import OnnxModel, external_file
 from qmlir.onnx.signatures import UNBOUNDED, attribute_kind, declared_kind, is_added, schema_of
@@ -260,7 +261,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
     version = opsets(proto.opset_import).get("", 1)
     for scope in (light, *light.functions):
         scope.opset_import.add(domain=_PRIVATE, version=1)
-    for node in _nodes(light):
+    for node in nodes_within([*light.graph.node, *(node for function in light.functions for node in function.node)]):
         if is_added(node, version):
             node.domain = _PRIVATE  # the checker knows nothing of them
         for attribute in node.attribute:
@@ -285,14 +286,3 @@ def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
     copy.Clear()
     copy.name, copy.data_type = name, data_type
     copy.dims.append(0)
-
-
-def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    """Every node, of functions and subgraphs too."""
-    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for attribute in node.attribute:
-            waiting.extend(attribute.g.node)
-            waiting.extend(inner for graph in attribute.graphs for inner in graph.node)

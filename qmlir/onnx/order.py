@@ -1,6 +1,6 @@
 """The nodes of a graph that its outputs need. ONNX has each follow what it uses; the others are named."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from onnx import GraphProto, NodeProto
@@ -12,6 +12,15 @@ def subgraphs(node: NodeProto) -> list[GraphProto]:
     """The graphs among the attributes of a node: branches of If, bodies of Loop and Scan."""
     single = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     return [*single, *(graph for attribute in node.attribute for graph in attribute.graphs)]
+
+
+def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Yield `nodes` and those of the graphs that they hold, at any depth."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(inner for graph in subgraphs(node) for inner in graph.node)
 
 
 def captured_tensors(graph: GraphProto) -> list[str]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.onnx import export
+from qmlir.targets.peers.onnx_runtime import PACKAGE, invalidity
+from qmlir.targets.peers.packages import is_installed
 from qmlir.text.files import path_of
 from qmlir.workflows.loading import takes_model
 
@@ -49,9 +51,13 @@ def export_onnx(
     large tensors into a file beside the model; above 2 GB they are put there anyway.
 
     What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
-    `DiagnosticError`, naming the operation, for what cannot be written.
+    `DiagnosticError`, naming the operation, for what cannot be written. Every model is checked before it is returned or
+    written: by ONNX's checker and, up to 1 GiB, by ONNX Runtime, if that is installed.
     """
     model = export.export_model(module, **settings)
+    data = export.check_exported(model)
+    if data is not None and is_installed(PACKAGE) and (reason := invalidity(model, data)) is not None:
+        raise export.invalid_export(reason)
     if path is not None:
         export.save_onnx(model, path_of(path), external_data=external_data)
     return model

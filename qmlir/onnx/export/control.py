@@ -6,6 +6,7 @@ are those that an import makes of If, Loop and Scan. What only makes a bound or 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
@@ -14,7 +15,9 @@ from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from qmlir.ir.builtin_types import shape_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.control import CONTROL, known_bound
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
@@ -30,11 +33,39 @@ def is_structured(op: Operation) -> bool:
     return bool(op.regions) and isinstance(op, CONTROL)
 
 
-def read_inside(function: FuncOp) -> set[SSAValue]:
-    """The values that regions of choices and loops use, and what these hand on."""
+def of_regions(function: FuncOp) -> set[SSAValue]:
+    """The values that regions of choices and loops use, those that these hand on, and those that they return.
+
+    Graphs declare the types of such values, so each is held as its type says.
+    """
     block = function.body.block
-    users = (op for op in function.body.walk() if op.parent is not block or is_structured(op))
-    return {value for op in users for value in op.operands}
+    inside = (op for op in function.body.walk() if op.parent is not block or is_structured(op))
+    return {value for op in inside for value in (*op.operands, *op.results)}
+
+
+def sink_constants(function: FuncOp) -> None:
+    """Put a copy of each quantized constant of `function` into every region that reads it.
+
+    ONNX Runtime's optimizations look for weights in the graph that dequantizes them, and fail at those of a graph
+    around it (`TransposeDQWeightsForMatMulNBits` in core/optimizer/qdq_transformer/selectors_actions/qdq_actions.cc).
+    """
+    block = function.body.block
+    for op in list(block.ops):
+        if not isinstance(op, ConstantOp) or not isinstance(element_of(op.result), StoredType):
+            continue
+        copies: dict[Block, ConstantOp] = {}
+        for use in list(op.result.uses):
+            inner = use.operation.parent
+            assert inner is not None
+            if inner is block:
+                continue
+            if inner not in copies:
+                copies[inner] = op.clone()
+                inner.insert_op_before(copies[inner], cast(Operation, inner.first_op))
+            use.operation.operands[use.index] = copies[inner].result
+        if copies and op.result.first_use is None:
+            op.detach()
+            op.erase()
 
 
 WriteOperation = Callable[[GraphProto, Operation], Sequence[NodeProto]]

@@ -24,7 +24,7 @@ from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx.export import metadata
-from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, read_inside
+from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
     TABLE,
@@ -42,7 +42,7 @@ from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import ValueNames, hint_of, names_of
 from qmlir.onnx.export.unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
-from qmlir.onnx.order import subgraphs, used_tensors
+from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
 from qmlir.quantization.profiles.attached import STATS
 
 NEWEST_OPSET = defs.onnx_opset_version()
@@ -71,11 +71,15 @@ class _ModuleExporter:
 
     def run(self) -> ModelProto:
         function = _only_function(self.module)
+        if any(map(is_structured, function.body.block.ops)):
+            self.module = self.module.clone()
+            function = _only_function(self.module)
+            sink_constants(function)
         inputs, outputs = inputs_of(function), outputs_of(function)
         names, taken = names_of(function, inputs, outputs, nested_values(function))
         graph = GraphProto(name=_graph_name(self.module, function))
         self.packed = packed_constants(function, self.settings)
-        self.unsigned = unsigned_values(function, self.settings, self.packed) - read_inside(function)
+        self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
         places = {op: place for place, op in enumerate(function.body.block.ops)}
         node_names = ValueNames()
         self.control = ControlWriter(
@@ -203,7 +207,7 @@ class _ModuleExporter:
 
     def _model(self, graph: GraphProto) -> ModelProto:
         opsets = [helper.make_opsetid("", self.settings.opset)]
-        domains = {node.domain for node in graph.node} - {""}
+        domains = {node.domain for node in nodes_within(graph.node)} - {""}
         opsets += [helper.make_opsetid(domain, self.versions.get(domain, 1)) for domain in sorted(domains)]
         ir_version = next(ir for opset, ir in _IR_VERSIONS if self.settings.opset >= opset)
         model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)

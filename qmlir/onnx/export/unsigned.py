@@ -149,7 +149,7 @@ def means_its_storage(op: Operation) -> bool:
     return isinstance(op, StorageCastOp) or (isinstance(op, NnOp) and requantization_of(op)[0] is Mode.QLINEAR)
 
 
-def _shift(out: Outgoing, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:
+def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:
     """Integers held signed as unsigned ones, or back."""
     assert isinstance(element, StoredType)
     number = offset(element) if up else -offset(element)
@@ -215,9 +215,9 @@ class Twin:
     def before(self, out: Outgoing) -> None:
         """Write what brings the operands into the types that are needed."""
         for value in self.raised:
-            self.names[self.operands[value]] = _shift(out, out.names[value], element_of(value), up=True)
+            self.names[self.operands[value]] = shifted(out, out.names[value], element_of(value), up=True)
         for value in self.lowered:
-            self.names[value] = _shift(out, out.names[value], element_of(value), up=False)
+            self.names[value] = shifted(out, out.names[value], element_of(value), up=False)
 
     def inner_names(self, out: Outgoing, unsigned: AbstractSet[SSAValue]) -> list[str]:
         """The names that `op` gives its results."""
@@ -230,7 +230,7 @@ class Twin:
         """Write what brings the results into the types in which they are held."""
         for result, name, own in zip(self.source.results, inner, out.outputs, strict=True):
             if self._changes(result, unsigned):
-                _shift(out, name, element_of(result), up=not self.is_unsigned, output=own)
+                shifted(out, name, element_of(result), up=not self.is_unsigned, output=own)
 
     def _changes(self, result: SSAValue, unsigned: AbstractSet[SSAValue]) -> bool:
         return _has_twin(result) and (result in unsigned) != self.is_unsigned

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32, i8
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -15,6 +15,7 @@ from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, attributes_of, container, number, plain_proto
 from qmlir.onnx.export.forms.casts import uniform
+from qmlir.onnx.export.unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
 
 _BATCH_SECOND = (1, 0, 2)
@@ -145,10 +146,14 @@ def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
 
 
 def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
-    """ONNX Runtime's operator has weights `[D, terms, rows]`, and per row no zero points of signed ones."""
+    """ONNX Runtime's operator has weights `[D, terms, rows]`, and per row no zero points of signed ones.
+
+    Both weights have one type: if one is signed and the other is not, the signed one becomes unsigned.
+    """
     weights: list[str] = []
     parameters: list[str] = []
-    for weight in (op.weight, op.recurrence):
+    both = [container(uniform(out, element_of(weight))) for weight in (op.weight, op.recurrence)]
+    for weight, held in zip((op.weight, op.recurrence), both, strict=True):
         element = uniform(out, element_of(weight))
         scales, points = (_by_rows(out, weight, each) for each in (element.scales, element.zero_points))
         if scales.ndim > points.ndim:
@@ -156,9 +161,11 @@ def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
         expected = 0 if element.is_signed else points.flat[0]
         if points.ndim > scales.ndim or (points.ndim > 1 and (points != expected).any()):
             raise out.error(f"has weights of {element}: DynamicQuantizeLSTM has one zero point a direction")
-        weights.append(out.transposed(out.name(weight), 3))
+        name = out.name(weight)
+        if held == i8 and both.count(i8) == 1:
+            name, held, points = shifted(out, name, element, up=True), UNSIGNED, points + offset(element)
+        weights.append(out.transposed(name, 3))
         # Not shared: ONNX Runtime makes each unsigned under a name derived from its own, and fails if two have one.
-        held = container(element)
         parameters.append(out.constant(scales, f32))
         parameters.append(out.tensor(plain_proto(out.fresh("c"), points, held)))
     states = [out.name(value) for value in (op.initial_hidden, op.initial_cell, op.peepholes)]

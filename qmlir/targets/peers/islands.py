@@ -6,7 +6,7 @@ for it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -24,8 +24,8 @@ from qmlir.interpreter.values import check_value, value_dtype
 from qmlir.ir.builtin_types import ranked_tensor, tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.types import DATA_TYPES
-from qmlir.targets.peers.onnx_runtime import BY_BYTES, PACKAGE, OrtOptions, OrtSession
-from qmlir.targets.peers.packages import TITLES, imported, is_installed
+from qmlir.targets.peers.onnx_runtime import BY_BYTES, PACKAGE, OrtOptions, OrtSession, newest_versions
+from qmlir.targets.peers.packages import TITLES, is_installed
 
 REFERENCE = "ONNX's reference implementation"
 
@@ -227,17 +227,9 @@ def _taker(type_: Attribute) -> Callable[[Any], Any]:
     return take
 
 
-@cache
-def _runtime_operators() -> frozenset[tuple[str, str]]:
-    if not is_installed(PACKAGE):
-        return frozenset()
-    state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
-    return frozenset((each.domain, each.name) for each in state.get_all_operator_schema())
-
-
 def knows(domain: str, op_type: str) -> bool:
     """Whether a runtime may compute an operator: ONNX or ONNX Runtime declares it."""
-    return bool(defs.has(op_type, domain)) or (domain, op_type) in _runtime_operators()
+    return bool(defs.has(op_type, domain)) or (is_installed(PACKAGE) and (domain, op_type) in newest_versions())
 
 
 RUNNING: Mapping[str, Callable[..., Any]] = {

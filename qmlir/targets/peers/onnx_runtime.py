@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from ctypes import string_at
 from dataclasses import dataclass
+from functools import cache
 from inspect import isclass
 from os import PathLike, fspath
 from typing import Any, cast
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import ModelProto, TensorProto, helper
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error
+from qmlir.onnx.order import nodes_within
 from qmlir.targets.peers.packages import imported
 
 PACKAGE = "onnxruntime"
@@ -59,6 +61,45 @@ def _errors() -> tuple[type[Exception], ...]:
     state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
     classes = (each for each in cast(dict[str, Any], vars(state)).values() if isclass(each))
     return tuple(each for each in classes if issubclass(each, Exception))
+
+
+@cache
+def newest_versions() -> Mapping[tuple[str, str], int]:
+    """The newest version that ONNX Runtime declares of each operator, by domain and name."""
+    state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
+    found: dict[tuple[str, str], int] = {}
+    for each in state.get_all_operator_schema():
+        key = each.domain, each.name
+        found[key] = max(found.get(key, 0), each.since_version)
+    return found
+
+
+def invalidity(model: ModelProto, data: bytes) -> str | None:
+    """Return why ONNX Runtime takes `model`, whose bytes are `data`, for invalid.
+
+    `None` for a valid model, and for one that this version of ONNX Runtime cannot judge, because it lacks an operator,
+    a version of the operator set or a kernel. A valid model at which its optimizations fail is a warning.
+    """
+    known, functions = newest_versions(), {function.name for function in model.functions}
+    newest = max(version for (domain, _), version in known.items() if domain == "")
+    is_newer = any(each.version > newest for each in model.opset_import if each.domain == "")
+    nodes = nodes_within(model.graph.node)
+    if is_newer or any(node.op_type not in functions and (node.domain, node.op_type) not in known for node in nodes):
+        return None
+    if (fault := _fault(data, "all")) is None:
+        return None
+    if (reason := _fault(data, "none")) is None:
+        emit(Diagnostic(Severity.WARNING, f"the model is valid, but {fault}; open it without optimizations"))
+    return reason
+
+
+def _fault(data: bytes, optimization: str) -> str | None:
+    """Return why a session cannot be opened, `None` if it can, or lacks only a kernel."""
+    try:
+        OrtSession(data, OrtOptions(optimization=optimization))
+    except DiagnosticError as error:
+        return None if type(error.__cause__).__name__ == "NotImplemented" else error.diagnostic.message
+    return None
 
 
 class OrtSession:

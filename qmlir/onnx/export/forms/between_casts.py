@@ -73,7 +73,8 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         if isinstance(element, StoredType):
             known = uniform(out, element)
             names[value] = dequantize(out, out.name(value), value, known)
-            if value not in out.packed and is_hidden_factor(op, value):
+            is_refused = value not in out.packed and is_hidden_factor(op, value)
+            if is_refused or (out.settings.exact is not False and _is_requantized_inside(op, value)):
                 names[value] = _hidden(out, names[value], shape_of(value))
             elements[value] = known.expressed_type
     outputs: list[str] = []
@@ -127,6 +128,15 @@ def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
     return element.granularity is Granularity.BLOCK
 
 
+def _is_requantized_inside(op: Operation, value: SSAValue) -> bool:
+    """Return `True` for weights of which ONNX Runtime makes a MatMulNBits, which rounds the other factor to 8 bits.
+
+    It takes a product of floats after the DequantizeLinear of a constant, unless it fuses all casts around it.
+    """
+    is_product = isinstance(op, contraction.MatMulOp | contraction.FullyConnectedOp)
+    return is_product and value is op.operands[1] and not is_fused_alike(op)
+
+
 def _transposed_before(out: Outgoing, op: Operation) -> str | None:
     """The right factor, its stored integers transposed before the DequantizeLinear; `None` where it is as it is.
 
@@ -148,7 +158,8 @@ def _transposed_before(out: Outgoing, op: Operation) -> str | None:
         element = element.along(2 * rank - 3 - element.axis)
     real = dequantize(out, out.transposed(out.name(right), rank), right, element)
     *outer, row, column = shape_of(right)
-    return _hidden(out, real, [*outer, column, row]) if is_hidden_factor(op, right) else real
+    is_hidden = is_hidden_factor(op, right) or (out.settings.exact is not False and _is_requantized_inside(op, right))
+    return _hidden(out, real, [*outer, column, row]) if is_hidden else real
 
 
 def can_be_between_casts(op: Operation) -> bool:

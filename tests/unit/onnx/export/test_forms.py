@@ -247,13 +247,14 @@ func.func @main(%s: tensor<5x1x3xf32>, %w: tensor<1x8x3x!w>, %r: tensor<1x8x2x!r
 
 
 def test_weights_of_a_dynamic_lstm() -> None:
-    """One scale and one zero point for each direction, or for each row."""
+    """One scale and one zero point for each direction, or for each row; one type for both weights."""
     model = exported(DYNAMIC, signed=True)
     tensors = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
     first, second = [node for node in model.graph.node if node.op_type == "DynamicQuantizeLSTM"]
     assert [tensors[name].shape for name in first.input[8:]] == [(1, 8), (1, 8), (1,), (1,)]
     assert [tensors[name].tolist() for name in second.input[8:10]] == [[0.5, 0.25], [3, 4]]
-    assert [tensors[name].dtype for name in (first.input[9], first.input[11])] == [np.int8, np.uint8]
+    assert [tensors[name].dtype for name in (first.input[9], first.input[11])] == [np.uint8, np.uint8]
+    assert tensors[first.input[9]].tolist() == [[128] * 8]
 
 
 def test_zero_points_that_a_dynamic_lstm_does_not_take() -> None:
