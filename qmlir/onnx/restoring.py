@@ -69,6 +69,10 @@ FAULTS = (UnreadableError, VerifyException, DiagnosticError, InterpretationError
 """What metadata may lead to that says something wrong."""
 
 
+_LONGEST_PLACE = 18
+"""Digits: no graph has so many nodes."""
+
+
 class DisagreesError(Exception):
     """The graph is not what the metadata says."""
 
@@ -91,7 +95,7 @@ class NodeGroup:
 
 def _place(proto: NodeProto | TensorProto) -> int | None:
     text = metadata.entries(proto).get(metadata.PLACE, "")
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isdecimal() and len(text) <= _LONGEST_PLACE else None
 
 
 @dataclass
@@ -176,7 +180,8 @@ class Restoration:
                 raise DisagreesError(f"the type of '{name}' is none of ours")
             return cast(TypeAttribute, declared)
         found = self.reader.attribute(text)
-        if ranked_tensor(found) is not None and declared not in held_types(found):
+        is_tensor = ranked_tensor(found) is not None
+        if declared not in held_types(found) if is_tensor else info.type.HasField("tensor_type"):
             raise DisagreesError(f"'{name}' is a {declared}, which does not hold {found}")
         if not isinstance(found, TypeAttribute):
             raise UnreadableError(f"a type is expected, found {text[:80]}")

@@ -23,6 +23,9 @@ MAX_INT64 = (1 << 63) - 1
 _DEEPEST = 64
 """Lists and objects inside each other: what compares, hashes and prints them recurses."""
 
+_LARGEST = 1 << 26
+"""Bytes of a file that is read: a file with holes may have any size, and data takes 20 times its text in memory."""
+
 _SHOWN = 40
 """Characters of a value that a message shows."""
 
@@ -196,7 +199,9 @@ def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -
 def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> JsonValue:
     """The data of a JSON file. Raises `DiagnosticError` if it can't be read, or isn't a regular file of JSON."""
     try:
-        content = read_regular(path)
+        content = read_regular(path, _LARGEST + 1)
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
+    if len(content) > _LARGEST:
+        raise text_error(f"cannot read '{path}': it has more than {_LARGEST} bytes")
     return parse_data(content, f"'{path}'", allow_nonfinite=allow_nonfinite)

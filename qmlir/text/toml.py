@@ -24,6 +24,9 @@ _LEXEME = re.compile(
 )
 """What may hold dots, from left to right: comments, strings of several lines, keys that are too long, other parts."""
 
+_MOST_CHARACTERS = 1 << 22
+"""tomllib takes about two seconds for so many."""
+
 _LARGEST = 1 << 63
 """TOML has integers of 64 bits; tomllib reads longer ones, which Python may refuse to print."""
 
@@ -31,10 +34,12 @@ _LARGEST = 1 << 63
 def parse_toml(text: str, name: str) -> dict[str, Any]:
     """The tables of a TOML text, which messages call `name`.
 
-    Raises `DiagnosticError` for text that is not TOML, for a dotted key of more than 16 parts, for data that is nested
-    more than 64 levels deep, and for integers of more than 64 bits.
+    Raises `DiagnosticError` for text that is not TOML or is longer than 4 MiB, for a dotted key of more than 16 parts,
+    for data that is nested more than 64 levels deep, and for integers of more than 64 bits.
     """
     try:
+        if len(text) > _MOST_CHARACTERS:
+            raise LimitError(f"it has more than {_MOST_CHARACTERS} characters")
         if any(found["key"] for found in _LEXEME.finditer(text)):
             raise LimitError(f"a dotted key has more than {_MOST_PARTS} parts")
         content = tomllib.loads(text)

@@ -121,16 +121,26 @@ def _ports(content: bytes) -> tuple[list[list[_Port]], bytes]:
     """What `_packed` said of the arrays, and their bytes. Raises `DiagnosticError` for anything else."""
     head, _, data = content.partition(b"\n")
     told = parse_data(head, "the answer of a worker")
-    return [[_port(*row) for row in each] for each in told], data
+    ports = [[_port(row) for row in each] for each in told]
+    if sum(math.prod(shape) * dtype.itemsize for each in ports for _, dtype, shape in each) != len(data):
+        raise text_error("the answer of a worker has other arrays than it says")
+    return ports, data
 
 
-def _port(name: JsonValue, dtype: JsonValue, shape: JsonValue) -> _Port:
+def _port(row: JsonValue) -> _Port:
+    columns = list(row)
+    if len(columns) != 3:
+        row.wrong("a list of name, type and shape")
+    name, dtype, shape = columns
     if not _DTYPE.fullmatch(dtype.text()):
         dtype.wrong("the name of a type of NumPy")
     try:
-        return name.text(), np.dtype(dtype.text()), tuple(size.integer(0) for size in shape)
+        found = np.dtype(dtype.text())
     except TypeError:
         dtype.wrong("the name of a type of NumPy")
+    if found.hasobject:
+        dtype.wrong("the name of a type of numbers")
+    return name.text(), found, tuple(size.integer(0) for size in shape)
 
 
 def _unpacked(content: bytes) -> Iterator[dict[str, Array]]:
@@ -148,11 +158,7 @@ def _unpacked(content: bytes) -> Iterator[dict[str, Array]]:
 def _is_answer(task: Sequence[Feeds], content: bytes) -> bool:
     """Whether bytes may be the outputs of the samples."""
     try:
-        ports, data = _ports(content)
-    except (DiagnosticError, TypeError):  # rows of another length
+        ports, _ = _ports(content)
+    except DiagnosticError:
         return False
-    values = [value for each in ports for value in each]
-    if any(dtype.hasobject for _, dtype, _ in values):
-        return False
-    sizes = (math.prod(shape) * dtype.itemsize for _, dtype, shape in values)
-    return len(ports) == len(task) and sum(sizes) == len(data)
+    return len(ports) == len(task)

@@ -56,11 +56,9 @@ def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> b
         if chance < 0.05:
             entry.key = entries[int(rng.integers(len(entries)))].key
             continue
-        if (
-            before[:1] in (b"{", b"[")
-            and chance < 0.5
-            and entry.key in ("qmlir.export", "qmlir.operands", "qmlir.results")
-        ):
+        if chance > 0.75:
+            after = _WORDS[int(rng.integers(len(_WORDS)))]
+        elif entry.key in _JSON and chance < 0.5:
             after = damage_json(rng, before, values)
         elif chance < 0.3:
             after = damage_bytes(rng, before, values)

@@ -85,8 +85,8 @@ def _read_answer(path: Path) -> Outcome:
     content = path.read_bytes()
 
     def read() -> None:
-        if outputs._is_answer(({},), content):  # pyright: ignore[reportPrivateUsage]
-            list(outputs._unpacked(content))  # pyright: ignore[reportPrivateUsage]
+        outputs._is_answer(({},), content)  # pyright: ignore[reportPrivateUsage]
+        list(outputs._unpacked(content))  # pyright: ignore[reportPrivateUsage]
 
     return run_reader(read)
 

@@ -42,6 +42,7 @@ def test_a_rule_reads_well() -> None:
         ("x = 9223372036854775808", "more than 64 bits"),
         ("x = [{ y = 0x" + "f" * 10_000 + " }]", "more than 64 bits"),
         ("x = " + "9" * 10_000, "too many digits"),
+        ("#" * (1 << 23), "more than 4194304 characters"),
         ("x = ", "Invalid value"),
     ],
 )
