@@ -1,6 +1,7 @@
 """Arguments that several subcommands of `qmlir` share, with one name and one default, and the values that they name.
 
-A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in `qmlir.toml` it is relative to the file.
+A metavar PATH, FILE or DIR marks an option that takes a path: shells complete it, and in the file of `--config` it is
+relative to that file.
 """
 
 import argparse
@@ -41,10 +42,8 @@ FORMS = ("qdq", "qoperator", "integer")
 def add_model(
     parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
 ) -> argparse.Action:
-    """A model as a positional argument, for `load_model`. A `qmlir.toml` may lie beside the first one."""
+    """A model as a positional argument, for `load_model`."""
     told = help or "a .onnx model, a .mlir module, a folder that qmlir quantize wrote, or - for a module from stdin"
-    if parser.get_default("model_argument") is None:
-        parser.set_defaults(model_argument=name)
     return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
 

@@ -1,4 +1,4 @@
-"""`qmlir.toml`: what the options of the subcommands say, in a file.
+"""The file of `--config`: options of the subcommands, in TOML.
 
     [common]
     threads = 2
@@ -11,10 +11,7 @@ A table has the name of a subcommand, its keys are the long names of options. Wh
 before the table of the command, and that before `[common]`, which holds options that several commands share. A path is
 relative to the file that it stands in.
 
-One file is read: the one that `--config` names, otherwise that in the working directory, otherwise that beside the
-model. The last two may come from somebody else. So what the one in the working directory lets a command write lies
-inside of that folder, and replaces no file that another program wrote; and it names no cluster. The one beside a model
-says how to quantize (`BESIDE`), and names nothing outside of its folder.
+The file is the one that `--config` names; no file is read because of where it lies.
 """
 
 import argparse
@@ -22,18 +19,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.text.files import read_regular
 from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.weights import write_atomically
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
-FILE = "qmlir.toml"
 COMMON = "common"
 SHARED = ("cluster", "data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
 """What `[common]` may hold: it counts in each command that has such an option."""
@@ -42,34 +36,13 @@ DIR = "DIR"
 PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 """The metavars of options that take a path."""
 
-BESIDE = (
-    "accumulator", "activations", "assert-all-quantized", "calibration", "calibrator", "data", "exclude", "granularity",
-    "inputs", "keep", "keep-casts", "min-agreement", "min-sqnr", "no-fallback", "outputs", "profile", "recipe",
-    "scheme", "shape", "state", "strip-training", "validation", "weight-scheme", "weights",
-)  # fmt: skip
-"""What a file beside a model may hold: how to quantize it, by what data, and what it must keep of its answers."""
-
 WRITTEN = ("output", "checkpoint", "resume")
-"""The arguments of commands that say where they write."""
-
-_NOT_FOUND_BY_CHANCE: Mapping[str, str] = {
-    "cluster": "sends the model and its data to other machines, and runs what comes back",
-    "passes": "may name files to write",
-}
-"""What a file must be named for, and why."""
-
-_WRITTEN_BY_US = re.compile(
-    rb"""\{\s*"format":\ "qmlir-
-    | <!doctype\ html>\s*<html\ lang="en">\s*<head>\s*<meta\ name="generator"\ content="qmlir
-    | \x08.\x12\x05qmlir""",
-    re.VERBOSE | re.DOTALL,
-)
-"""How profiles and summaries, reports and ONNX models begin."""
+"""The arguments of commands that name what they write."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "passes", "budget")
-"""What only the command line may say: what loads code, and passes, which may name files to write."""
+_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "passes", "budget", "force")
+"""Options that only the command line may set: those that load code, and passes, which may name files to write."""
 
 Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]
 """Reads the command line with a parser: the arguments, or the exit code where that is all."""
@@ -94,107 +67,35 @@ def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
     return text.rpartition("=") if metavar.startswith("[NAME=]") else ("", "", text)
 
 
-class Trust(Enum):
-    """Who chose a file."""
-
-    NAMED = "--config"
-    WORKING_DIRECTORY = "in the working directory"
-    BESIDE_MODEL = "beside the model"
-
-
-@dataclass(frozen=True)
-class Source:
-    """The file that holds the configuration."""
-
-    path: Path
-    trust: Trust
-
-    def holds(self, path: Path) -> bool:
-        """Whether `path` lies in the folder of the file, links followed."""
-        return path.resolve().is_relative_to(self.path.parent.resolve())
-
-
 @dataclass(frozen=True)
 class SettingPlace:
     """Where a setting stands, for messages and for paths."""
 
-    source: Source
+    file: Path
     table: str
     key: str
 
     def wrong(self, message: str) -> DiagnosticError:
         """The error about this setting."""
-        return text_error(f"'{self.source.path}': {self.key} in [{self.table}] {message}")
+        return text_error(f"'{self.file}': {self.key} in [{self.table}] {message}")
 
     def check_key(self, accepted: Iterable[str]) -> None:
         """Raise `DiagnosticError` where the file may not hold this setting."""
         if self.key not in accepted:
             near = nearest_name(self.key, accepted)
             where = f"unknown key '{self.key}' in [{self.table}]{near}"
-            raise text_error(f"'{self.source.path}': {where} (accepted: {_listed(accepted)})")
-        trust = self.source.trust
-        if trust is Trust.BESIDE_MODEL and self.key not in BESIDE:
-            raise self.wrong(
-                f"is not for a file {trust.value}, which says how to quantize ({_listed(BESIDE)}): name the file with "
-                "--config if you trust it"
-            )
-        if trust is not Trust.NAMED and self.key in _NOT_FOUND_BY_CHANCE:
-            why = _NOT_FOUND_BY_CHANCE[self.key]
-            raise self.wrong(f"{why}: name the file with --config if you trust it")
+            raise text_error(f"'{self.file}': {where} (accepted: {_listed(accepted)})")
 
     def path(self, action: argparse.Action, text: str) -> str:
         """The path that `text` stands for, seen from where the tool runs. Raises `DiagnosticError`."""
         name, equals, path = _path_in(str(action.metavar), text)
-        found, trust = self.source.path.parent / path, self.source.trust
-        try:
-            self._check(found, trust, writes=action.dest in WRITTEN)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise self.wrong(f"names {path!r}: {error}") from error
-        return f"{name}{equals}{found}"
-
-    def _check(self, path: Path, trust: Trust, *, writes: bool) -> None:
-        if trust is Trust.NAMED or (trust is Trust.WORKING_DIRECTORY and not writes):
-            return
-        if not self.source.holds(path):
-            raise self.wrong(
-                f"names '{path}', outside of the folder of a file {trust.value}: say it on the command line, or name "
-                "the file with --config"
-            )
-        if trust is Trust.BESIDE_MODEL and not path.is_file() and not path.is_dir():
-            raise self.wrong(f"names '{path}', which is not a file and no folder")
-        if writes and path.exists() and not path.is_dir() and not _is_ours(path):
-            raise self.wrong(
-                f"names '{path}', which is there and is not known to be of qmlir: say it on the command line, or "
-                "remove it"
-            )
+        return f"{name}{equals}{self.file.parent / path}"
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a file begins as those begin that commands write, and say so."""
-    return path.is_file() and _WRITTEN_BY_US.match(read_regular(path, 512)) is not None
-
-
-def configuration_source(arguments: argparse.Namespace) -> Source:
-    """The file that holds the configuration, which may not be there."""
-    if arguments.config is not None:
-        return Source(Path(arguments.config), Trust.NAMED)
-    own = Source(Path(FILE), Trust.WORKING_DIRECTORY)
-    model = getattr(arguments, getattr(arguments, "model_argument", "model"), None)
-    if os.path.lexists(own.path) or not isinstance(model, str) or model == "-":
-        return own
-    beside = Path(model).parent / FILE
-    return own if beside.parent.resolve() == Path.cwd() else Source(beside, Trust.BESIDE_MODEL)
-
-
-def _read(source: Source, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
-    """The tables of a file; none where the file is missing and was not named. Raises `DiagnosticError`."""
-    path, is_named = source.path, source.trust is Trust.NAMED
+def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
+    """The tables of the file. Raises `DiagnosticError`."""
     try:
-        text = (path.read_bytes() if is_named else read_regular(path)).decode()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if is_named:
-            raise text_error(f"cannot read '{path}': {error.strerror}") from error
-        return {}
+        text = path.read_bytes().decode()
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -256,14 +157,14 @@ def _value(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
 
 
 def _settings(
-    tables: Mapping[str, Mapping[str, Any]], source: Source, command: str, parser: argparse.ArgumentParser
+    tables: Mapping[str, Mapping[str, Any]], path: Path, command: str, parser: argparse.ArgumentParser
 ) -> dict[str, Any]:
     """What the file sets for a command, by the names of arguments. Raises `DiagnosticError`."""
     options = options_of(parser)
     found: dict[str, Any] = {}
     for table, accepted in ((COMMON, SHARED), (command, tuple(options))):
         for key, value in tables.get(table, {}).items():
-            place = SettingPlace(source, table, key)
+            place = SettingPlace(path, table, key)
             place.check_key(accepted)
             if key in options:
                 action = options[key]
@@ -307,10 +208,11 @@ def configured(
     parse: Parse,
     tell: Callable[[str], object] = str,
 ) -> argparse.Namespace | int:
-    """The arguments of a command, from the command line and from the configuration, or an exit code.
+    """The arguments of a command, from the command line and from the file that `--config` names, or an exit code.
 
-    `build` makes the parser of the command, `commands` are the names of all. `tell` is called with the file that gives
-    options, unless they ask for quiet. Raises `DiagnosticError` where the configuration has unknown keys or values.
+    `build` makes the parser of the command, `commands` are the names of all. `tell` is called with a line that names
+    the file, unless the options ask for quiet. Raises `DiagnosticError` for unknown keys and values in the file, and
+    `UsageError` for `--write-config` without `--config`.
     """
     first = build()
     _relax(first, forget_defaults=True)
@@ -318,18 +220,20 @@ def configured(
     if isinstance(found, int):
         return found
     given = vars(found)
-    parser = build()
-    source = configuration_source(argparse.Namespace(**{"config": None, **given}))
     is_written = bool(given.get("write_config"))
-    is_new = is_written and not source.path.exists()
-    settings = {} if is_new else _settings(_read(source, commands), source, command, parser)
-    _apply(parser, settings, given, source.path)
+    if given.get("config") is None:
+        if is_written:
+            raise UsageError(f"{first.prog}: error: --write-config needs the file to write, --config FILE\n")
+        return parse(build())
+    path, parser = Path(given["config"]), build()
+    is_new = is_written and not os.path.lexists(path)
+    settings = {} if is_new else _settings(_read(path, commands), path, command, parser)
+    _apply(parser, settings, given, path)
     if is_written:
         _relax(parser, forget_defaults=False)
     arguments = parse(parser)
-    if settings and not isinstance(arguments, int) and not getattr(arguments, "quiet", False):
-        where = "" if source.trust is Trust.NAMED else f", {source.trust.value}"
-        tell(f"options of '{source.path}'{where}")
+    if not is_written and not isinstance(arguments, int) and not getattr(arguments, "quiet", False):
+        tell(f"using options from '{path}'")
     return arguments
 
 
@@ -360,14 +264,14 @@ def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folde
 
 
 def write_configuration(parser: argparse.ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
-    """Write what `arguments` say, complete and with comments, into the file that they name or the user's own; the path.
+    """Write what `arguments` say, complete and with comments, into the file that `--config` names; the path.
 
     Raises `UsageError` where the file exists: it is not replaced.
     """
-    path = Path(FILE if arguments.config is None else arguments.config)
-    if path.exists():
+    path = Path(arguments.config)
+    if os.path.lexists(path):
         raise UsageError(f"qmlir {command}: error: '{path}' exists: name another file with --config, or remove it\n")
-    head = f"# What qmlir {version('qmlir')} reads in this folder; the command line goes before it."
+    head = f"# Options that qmlir {version('qmlir')} reads with --config; the command line takes precedence."
     lines = [head, "", f"[{command}]"]
     lines += _lines(parser, arguments, path.parent)
     write_atomically(path, "\n".join(lines) + "\n")

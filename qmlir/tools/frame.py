@@ -1,7 +1,7 @@
 """The frame of a subcommand of `qmlir`: its command line, its configuration, and its output.
 
 A file in `qmlir/tools/commands/` gives a `Command`; the frame adds the options that every command has, reads
-`qmlir.toml`, and calls `run` with the arguments and a `Session`. What a command finds out goes through
+the file of `--config`, and calls `run` with the arguments and a `Session`. What a command finds out goes through
 `Session.emit`, as text or, with `--json`, as JSON.
 """
 
@@ -96,9 +96,9 @@ def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     add_plugins(group.add_argument)
     add_budgets(group.add_argument)
-    group.add_argument("--config", metavar="FILE", help="the file of options, instead of a qmlir.toml that is found")
+    group.add_argument("--config", metavar="FILE", help="read options from a file (TOML)")
     group.add_argument(
-        "--write-config", action="store_true", help="write these options into that file or ./qmlir.toml, and exit"
+        "--write-config", action="store_true", help="write these options into the file of --config, and exit"
     )
 
 

@@ -1,14 +1,12 @@
-"""`qmlir.toml`, named, in the working directory and beside a model: what it says is taken or refused."""
+"""The file of `--config`: a damaged one is read or rejected."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import chdir
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 
 from qmlir.tools import qmlir_cli
-from qmlir.tools.configuration import FILE
 from tests.fuzz.damage import damage_words
 from tests.fuzz.frame import Kind, Outcome, run_tool
 
@@ -53,16 +51,8 @@ def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> b
 
 def _read(path: Path) -> Outcome:
     """The model is not there, so that nothing is read or written after the options are."""
-    number = crc32(path.read_bytes())
-    command = _COMMANDS[number // 3 % len(_COMMANDS)]
-    place = number % 3
-    if place == 0:
-        return run_tool(qmlir_cli.main, [command, "gone/model.onnx", "--config", str(path)])
-    beside = path.with_name("models")
-    beside.mkdir(exist_ok=True)
-    path.replace(beside / FILE)
-    with chdir(beside if place == 1 else path.parent):
-        return run_tool(qmlir_cli.main, [command, str(beside / "model.onnx")])
+    command = _COMMANDS[crc32(path.read_bytes()) % len(_COMMANDS)]
+    return run_tool(qmlir_cli.main, [command, "gone/model.onnx", "--config", str(path)])
 
 
 CONFIGURATION = Kind("configuration", ".toml", _whole, _damage, _read)

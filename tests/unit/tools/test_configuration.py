@@ -1,4 +1,4 @@
-"""`qmlir.toml`: what counts, what wins, what is refused, and that what is written is read as it was."""
+"""The file of `--config`: which options it sets, what it rejects, and that a written file reads back unchanged."""
 
 import argparse
 import os
@@ -18,7 +18,6 @@ COMMANDS = ("quantize", "run")
 
 def build() -> ArgumentParser:
     parser = ArgumentParser(prog="qmlir quantize", allow_abbrev=False)
-    parser.set_defaults(model_argument="model")
     parser.add_argument("model")
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--data", metavar="PATH", help="samples")
@@ -34,6 +33,7 @@ def build() -> ArgumentParser:
     parser.add_argument("--strict", action="store_true", help="fail")
     parser.add_argument("--config", metavar="FILE")
     parser.add_argument("--write-config", action="store_true")
+    parser.add_argument("--force", action="store_true")
     return parser
 
 
@@ -48,7 +48,11 @@ def read(folder: Path, text: str | None, *words: str) -> argparse.Namespace:
 
 def found_from(model: Path, *words: str, told: list[str] | None = None) -> argparse.Namespace:
     found = configured(
-        build, "quantize", COMMANDS, lambda parser: parser.parse_args([str(model), *words]), (told or []).append
+        build,
+        "quantize",
+        COMMANDS,
+        lambda parser: parser.parse_args([str(model), *words]),
+        [].append if told is None else told.append,
     )
     assert not isinstance(found, int)
     return found
@@ -156,25 +160,25 @@ def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monke
         "--input",
         "q=i.npy",
     ]
-    asked = read(tmp_path, None, *words, "--write-config")
+    asked = read(tmp_path, None, *words, "--write-config", "--config", "new.toml")
     path = write_configuration(build(), "quantize", asked)
-    assert path == Path("qmlir.toml")
+    assert path == Path("new.toml")
     text = path.read_text()
     assert "# 100% of it\n" in text  # complete, with comments
     assert "# profile = " in text
-    found = read(tmp_path, None)
-    work.joinpath("qmlir.toml").rename(tmp_path / "aside.toml")
+    found = read(tmp_path, None, "--config", "new.toml")
     for name, value in vars(read(tmp_path, None, *words)).items():
         if name in ("data", "output"):
             assert os.path.abspath(getattr(found, name)) == os.path.abspath(value)
         elif name == "input":
             assert [os.path.abspath(each.removeprefix("q=")) for each in found.input] == [str(work / "i.npy")]
-        else:
+        elif name != "config":
             assert getattr(found, name) == value
-    (tmp_path / "aside.toml").rename(path)
     with pytest.raises(UsageError, match="exists: name another file with --config, or remove it"):
         write_configuration(build(), "quantize", asked)
     assert path.read_text() == text
+    with pytest.raises(UsageError, match="--write-config needs the file to write, --config FILE"):
+        read(tmp_path, None, *words, "--write-config")
 
 
 def test_nothing_has_to_be_there_to_write_it(tmp_path: Path) -> None:
@@ -183,127 +187,30 @@ def test_nothing_has_to_be_there_to_write_it(tmp_path: Path) -> None:
     assert tomllib.loads((tmp_path / "new.toml").read_text()) == {"quantize": {"threads": 1, "strict": False}}
 
 
-@pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """The working directory, and a folder of somebody else with a model."""
+def test_only_the_named_file_is_read_and_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work, models = tmp_path / "work", tmp_path / "models"
-    work.mkdir()
-    models.mkdir()
-    (models / "samples.npz").touch()
-    (models / "elsewhere").symlink_to(work)
-    (work / "outside").symlink_to(tmp_path)
-    (work / "secret.npz").touch()
+    for folder in (work, models):
+        folder.mkdir()
+        (folder / "qmlir.toml").write_text("[quantize]\nscheme = 'two'\nunknown = 1\n")
+    os.mkfifo(tmp_path / "qmlir.toml")  # opening it would wait for a writer
     monkeypatch.chdir(work)
-    return work, models
-
-
-def test_one_file_is_read_and_told(folders: tuple[Path, Path]) -> None:
-    work, models = folders
-    own, beside, named = work / "qmlir.toml", models / "qmlir.toml", work / "named.toml"
     words = ("--data", "x.npz", "-o", "out")
-    for path, scheme in ((beside, "two"), (own, "one"), (named, "two")):
-        path.write_text(f"[quantize]\nscheme = '{scheme}'\n")
-    for more, scheme, told in (
-        (["--config", str(named)], "two", f"options of '{named}'"),
-        ([], "one", "options of 'qmlir.toml', in the working directory"),
-    ):
-        said = [""]
-        assert found_from(models / "m.onnx", *words, *more, told=said).scheme == scheme
-        assert said[1:] == [told]
-    own.unlink()
-    said = [""]
-    assert found_from(models / "m.onnx", *words, told=said).scheme == "two"
-    assert said[1:] == [f"options of '{beside}', beside the model"]
-    said = [""]
-    beside.write_text("[run]\nthreads = 1")
-    assert found_from(models / "m.onnx", *words, told=said).scheme == ""
-    assert said[1:] == []  # it says nothing of this command
+    for model in (models / "m.onnx", work / "m.onnx", Path("m.onnx"), tmp_path / "m.onnx"):
+        told = [""]
+        assert found_from(model, *words, told=told).scheme == ""
+        assert told == [""]
+    named = tmp_path / "named.toml"
+    for text in ("[quantize]\nscheme = 'one'\n", "[run]\nengine = 'compiled'\n"):
+        named.write_text(text)
+        told = [""]
+        found_from(models / "m.onnx", *words, "--config", str(named), told=told)
+        assert told == ["", f"using options from '{named}'"]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("output = 'out'", "output in [quantize] is not for a file beside the model"),
-        ("threads = 9", "threads in [quantize] is not for a file beside the model"),
-        ("strict = true", "strict in [quantize] is not for a file beside the model"),
-        ("input = ['x.npy']", "input in [quantize] is not for a file beside the model"),
-        ("cluster = 'tcp://10.0.0.1:8786'", "cluster in [quantize] is not for a file beside the model"),
-        ("resume = 'parts'", "resume in [quantize] is not for a file beside the model"),
-        ("data = '../work/secret.npz'", "outside of the folder of a file beside the model"),
-        ("data = 'elsewhere/secret.npz'", "outside of the folder of a file beside the model"),
-        ("data = '/etc/passwd'", "outside of the folder of a file beside the model"),
-        ("data = 'pipe'", "which is not a file and no folder"),
-        ("scheme = 'one\\u001b[31m'", "scheme in [quantize] is one line of text"),
-    ],
-)
-def test_what_lies_beside_a_model_says_how_to_quantize_alone(
-    folders: tuple[Path, Path], text: str, reason: str
-) -> None:
-    work, models = folders
-    os.mkfifo(models / "pipe")
-    text = text.replace("'one", '"one').replace("[31m'", '[31m"')
-    (models / "qmlir.toml").write_text(f"[quantize]\n{text}\n")
-    with pytest.raises(DiagnosticError) as caught:
-        found_from(models / "m.onnx", "--profile", "p", "-o", "out")
-    assert reason in str(caught.value)
-    assert sorted(path.name for path in work.iterdir()) == ["outside", "secret.npz"]
-
-
-def test_what_lies_beside_a_model_names_what_lies_there_too(folders: tuple[Path, Path]) -> None:
-    (folders[1] / "qmlir.toml").write_text("[quantize]\ndata = 'samples.npz'\nshape = ['x=1x2']\n")
-    found = found_from(folders[1] / "m.onnx", "-o", "out")
-    assert (found.data, found.shape) == (str(folders[1] / "samples.npz"), ["x=1x2"])
-
-
-@pytest.mark.parametrize(
-    ("output", "reason"),
-    [
-        ("../victim", "outside of the folder of a file in the working directory"),
-        ("outside/victim", "outside of the folder of a file in the working directory"),
-        ("secret.npz", "which is there and is not known to be of qmlir"),
-        ("pipe", "which is there and is not known to be of qmlir"),
-        ("report.html", ""),
-        ("profile.json", ""),
-        ("new", ""),
-        (".", ""),  # the command knows which folders it wrote
-    ],
-)
-def test_what_a_file_in_the_working_directory_lets_be_written(
-    folders: tuple[Path, Path], output: str, reason: str
-) -> None:
-    work, models = folders
-    os.mkfifo(work / "pipe")
-    (work / "report.html").write_text(
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="qmlir'
-    )
-    (work / "profile.json").write_text('{\n  "format": "qmlir-profile",\n')
-    (work / "qmlir.toml").write_text(f"[quantize]\ndata = '../x.npz'\noutput = '{output}'\n")
-    if not reason:
-        assert found_from(models / "m.onnx").output == output
-        return
-    with pytest.raises(DiagnosticError) as caught:
-        found_from(models / "m.onnx")
-    assert reason in str(caught.value)
-    named = found_from(models / "m.onnx", "--config", "qmlir.toml")
-    assert (named.data, named.output) == ("../x.npz", output)
-
-
-def test_a_cluster_is_named_by_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It gets the model and its data, and what it answers is unpickled: no file that is found by chance names one."""
-    monkeypatch.chdir(tmp_path)
-    words = ("--data", "x", "-o", "out")
-    for table in ("common", "quantize"):
-        (tmp_path / "qmlir.toml").write_text(f"[{table}]\ncluster = 'tcp://10.0.0.1:8786'\n")
-        with pytest.raises(DiagnosticError, match=rf"cluster in \[{table}\] sends the model and its data to"):
-            found_from(tmp_path / "m.onnx", *words)
-        found = found_from(tmp_path / "m.onnx", *words, "--config", "qmlir.toml")
-        assert found.cluster == "tcp://10.0.0.1:8786"
-
-
-def test_nothing_waits_for_a_pipe_in_its_place(folders: tuple[Path, Path]) -> None:
-    os.mkfifo(folders[1] / "qmlir.toml")
-    with pytest.raises(DiagnosticError, match="it is not a regular file"):
-        found_from(folders[1] / "m.onnx", "--data", "x", "-o", "out")
+@pytest.mark.parametrize("option", ["force", "config", "write-config", "load-plugin", "preprocess", "budget"])
+def test_only_the_command_line_sets_what_runs_code_or_replaces_files(tmp_path: Path, option: str) -> None:
+    with pytest.raises(DiagnosticError, match=rf"unknown key '{option}' in \[quantize\]"):
+        read(tmp_path, f"[quantize]\n{option} = true\n", "--data", "x", "-o", "out")
 
 
 def test_every_option_is_classified() -> None:

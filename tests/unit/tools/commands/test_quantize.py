@@ -170,7 +170,7 @@ def test_options_of_other_tools_and_typos_are_answered(
 
 def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> None:
     (tmp_path / "qmlir.toml").write_text('[quantize]\ndata = "samples.npz"\nweights = "i4"\n')
-    assert run(model, "-o", tmp_path / "out")[0] == 0
+    assert run(model, "--config", tmp_path / "qmlir.toml", "-o", tmp_path / "out")[0] == 0
     assert "i4:f32" in (tmp_path / "out" / "net.q.mlir").read_text()
     code, _, err = run(
         model, "-o", tmp_path / "out", "--config", tmp_path / "new.toml", "--write-config", "--weights", "i8"
@@ -180,7 +180,7 @@ def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> N
     assert 'weights = "i8"\n' in text
     assert "# the storage of weights: i8, i4, ternary, binary, … (default: i8<-127:127>)\n" in text
     (tmp_path / "qmlir.toml").write_text("[quantize]\nweigths = 'i4'\n")
-    code, _, err = run(model, "-o", tmp_path / "out")
+    code, _, err = run(model, "--config", tmp_path / "qmlir.toml", "-o", tmp_path / "out")
     assert code == 1
     assert f"error: '{tmp_path / 'qmlir.toml'}': unknown key 'weigths' in [quantize], did you mean 'weights'?" in err
 
