@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from docs.generator import pages
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 from qmlir.tools.command import Streams, console, main_of
 
 _TESTS = Path(__file__).resolve().parents[2] / "tests"
@@ -33,7 +33,7 @@ def _run(arguments: argparse.Namespace, streams: Streams) -> int:
             path: Path = arguments.folder / name
             if name in generated:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, generated[name].encode())
+                write_file(path, generated[name].encode())
             else:
                 path.unlink()
         return 0

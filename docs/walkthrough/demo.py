@@ -30,7 +30,7 @@ from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.tables import bytes_text
-from qmlir.text.weights import made_folder, write_atomically
+from qmlir.text.writing import made_folder, write_file
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
 from qmlir.workflows.folder import QuantizedFolder
@@ -115,7 +115,7 @@ class _Demo:
             path = levels / f"{number}-{step.level}.mlir"
             save_module(step.module, path, PrintOptions(weights=Weights.SIDECAR))
             self._say(f"{path}  {sum(1 for _ in step.module.walk()) - 1} operations")
-        write_atomically(levels / "kernels.py", emit_module(steps[-1].module))
+        write_file(levels / "kernels.py", emit_module(steps[-1].module))
         self._say(f"{levels / 'kernels.py'}  the Python that numba compiles")
 
     def _check(self, module: ModuleOp, program: Call) -> None:

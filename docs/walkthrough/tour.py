@@ -33,7 +33,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from qmlir.text.weights import made_folder, write_atomically
+from qmlir.text.writing import made_folder, write_file
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
 from qmlir.workflows.comparison.errors import ErrorSums
@@ -69,7 +69,7 @@ class _Display:
 
     def page(self, name: str, text: str) -> None:
         """Keep the whole text of a step as a file."""
-        write_atomically(self._folder / f"{self._pages:02d}-{name}", text)
+        write_file(self._folder / f"{self._pages:02d}-{name}", text)
         self._pages += 1
 
 

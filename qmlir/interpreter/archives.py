@@ -21,6 +21,7 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.access import note_input
 from qmlir.text.files import mistaken_for
 
 _READ_BYTES = 1 << 16
@@ -136,8 +137,13 @@ def _archived(path: Path) -> Iterator[tuple[str, ArchiveRows]]:
             yield name, _Archived(path, name, shape, dtype, is_fortran, each.filename, each.compress_size)
 
 
-def arrays_of(path: Path) -> dict[str, ArchiveRows]:
-    """The arrays of an `.npz` or `.npy` file, which are read when they are iterated. Raises `DiagnosticError`."""
+def arrays_of(path: Path, *, is_input: bool = True) -> dict[str, ArchiveRows]:
+    """The arrays of an `.npz` or `.npy` file, which are read when they are iterated. Raises `DiagnosticError`.
+
+    `is_input` is False for a file that the run itself writes, a checkpoint.
+    """
+    if is_input:
+        note_input(path)
     with _told(path):
         if zipfile.is_zipfile(path):
             return dict(_archived(path))

@@ -9,6 +9,7 @@ from PIL import Image, UnidentifiedImageError
 from qmlir.interpreter.archives import EXPANSION
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.access import note_input
 
 FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "AVIF", "BMP", "DIB", "GIF", "TIFF", "PPM", "TGA", "ICO", "JPEG2000")
 """What is opened: Pillow's names of pixel formats. It has others, of which EPS runs an interpreter of PostScript."""
@@ -25,6 +26,7 @@ _DAMAGED = (
 
 def open_image(path: Path) -> Image.Image:
     """The image in a file, in RGB. Raises `DiagnosticError` for other files, and for small files of large images."""
+    note_input(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the budget decides

@@ -20,6 +20,7 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.registry.faults import one_line
 from qmlir.registry.package import module_at
 from qmlir.specialization.inputs import shape_text
+from qmlir.text.access import note_samples
 from qmlir.text.files import path_of
 
 Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
@@ -146,6 +147,7 @@ def _length(value: Any) -> int | None:
 
 
 def _folder(folder: Path) -> Opened:
+    note_samples(folder)
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _ARRAYS)
     if paths:
         files = ({name: whole(rows) for name, rows in arrays_of(path).items()} for path in paths)

@@ -17,6 +17,7 @@ from onnx import ModelProto, TensorProto, numpy_helper, parser
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.suffixes import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
+from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import mistaken_for
 
@@ -35,6 +36,7 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
     if isinstance(source, ModelProto):
         return OnnxModel(source, source.graph.name or "the model")
     try:
+        note_input(source)
         content = source.read_bytes()
     except OSError as error:
         raise model_error(f"cannot read '{source}': {error.strerror}") from error
@@ -108,6 +110,7 @@ def inlined(tensor: TensorProto, directory: Path | None) -> TensorProto:
 
 def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> bytes:
     try:
+        note_input(path)
         with path.open("rb") as file:
             file.seek(offset)
             return file.read(length)

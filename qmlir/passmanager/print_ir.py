@@ -14,7 +14,9 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
 from qmlir.passmanager.instrumentation import Instrumentation, op_title, symbol_of
 from qmlir.text.printing import PrintOptions, module_text
-from qmlir.text.weights import made_folder, write_atomically
+from qmlir.text.writing import check_generated, folder_within, write_file
+
+_START = "// -----// IR dump"
 
 EVERY_PASS = "*"
 """Matches every pass where passes are chosen by name."""
@@ -59,12 +61,14 @@ class PrintIR(Instrumentation):
     def _dump(self, when: str, step: ModulePass, op: Operation) -> None:
         shown, where = (op.get_toplevel_object(), f" ({op_title(op)})") if self.module_scope else (op, "")
         assert isinstance(shown, Operation)  # a pass runs on what is in a module
-        text = f"// -----// IR dump {when} {step}{where} //----- //\n{module_text(shown, self.options)}"
+        text = f"{_START} {when} {step}{where} //----- //\n{module_text(shown, self.options)}"
         if self.directory is None:
             self.stream.write(f"{text}\n")
             return
-        folder = made_folder(self.directory.joinpath(*reversed(list(_folders(op)))))
-        write_atomically(folder / f"{self._written:03d}_{when.replace(' ', '_')}_{step.name}.mlir", text)
+        folder = folder_within(self.directory, *reversed(list(_folders(op))))
+        path = folder / f"{self._written:03d}_{when.replace(' ', '_')}_{step.name}.mlir"
+        check_generated(path, _START.encode())
+        write_file(path, text)
         self._written += 1
 
 

@@ -12,7 +12,7 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 
 _PREFIX = "// qmlir-opt reproducer: -p "
 
@@ -44,7 +44,7 @@ class CrashReproducer(Instrumentation):
             for anchor in reversed(self._anchors):
                 nested = NestedPipeline(anchor, (nested,))
             text = module_text(original, PrintOptions(weights=Weights.INLINE))
-            write_atomically(self.path, f"{_PREFIX}{Pipeline((nested,))}\n{text}")
+            write_file(self.path, f"{_PREFIX}{Pipeline((nested,))}\n{text}")
             raise
 
 

@@ -40,21 +40,22 @@ from qmlir.targets.cpu.compiler import (
     module_bytes,
     module_of_bytes,
     open_port,
-    saved_whole,
 )
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
 from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.package import CARD
-from qmlir.targets.cpu.saved import MODULE, saved_parts, seal_parts
+from qmlir.targets.cpu.saved import MODULE, PROGRAM_FIRST, saved_parts, seal_parts
 from qmlir.targets.lowering import emitted, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.targets.parts import part_module
+from qmlir.text.access import access, note_sources
 from qmlir.text.files import is_file_name, path_of
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.tables import counted
+from qmlir.text.writing import folder_result
 
 _FILES = (MODULE, Path(MODULE).with_suffix(".safetensors").name, CARD)
 """Those of a saved program beside what targets emit and the folders of parts."""
@@ -328,14 +329,17 @@ class HybridProgram(Runs):
                 found[f"{step.name}{target.suffix}"] = emitted(target, part_module(chain.module, step.name))
         return found
 
-    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
-        """Write the program into a new folder: the module, what targets emit, and a package for each part of the CPU.
+    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
+        """Write the program into a folder: the module, what targets emit, and a package for each part of the CPU.
 
-        `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Raises
-        `DiagnosticError` where the shapes are not fixed, where `folder` exists, and where it cannot be written.
+        `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Files that
+        qmlir wrote into `folder` are replaced, others are kept; `force` replaces files that are in the way. Raises
+        `DiagnosticError` if the shapes are not fixed, if a file is in the way, and if the folder cannot be written.
         """
-        with saved_whole(path_of(folder)) as whole:
-            self.write(whole, about)
+        with access(force=force):
+            note_sources(self)
+            with folder_result(path_of(folder), PROGRAM_FIRST) as whole:
+                self.write(whole, about)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""

@@ -59,9 +59,16 @@ def _at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def read_regular(path: str | PathLike[str], limit: int = -1) -> bytes:
-    """The bytes of a regular file, at most `limit` where that is not negative. Raises `OSError` for anything else."""
-    with open(path, "rb", opener=_at_once) as file:
+def _unlinked(path: str, flags: int) -> int:
+    return _at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
+def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = True) -> bytes:
+    """The bytes of a regular file, at most `limit` if that is not negative; of a link only if `follow` is set.
+
+    Raises `OSError` for anything else.
+    """
+    with open(path, "rb", opener=_at_once if follow else _unlinked) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         return file.read(limit)
@@ -89,7 +96,11 @@ def is_file_name(name: str) -> bool:
     return is_plain and not name.startswith(".") and 0 < len(name.encode()) <= LONGEST_NAME
 
 
+INTERRUPTED = b"qmlir was interrupted while it wrote this file: "
+"""The beginning of the note that stands in the place of a file while it and the files that it names are replaced."""
+
 _OTHERS = (
+    (0, INTERRUPTED, "the note of a run that was interrupted while it wrote the file: run that command again"),
     (0, b"version https://git-lfs", "a pointer of Git LFS, in place of the file: 'git lfs pull' fetches it"),
     (0, b"<!DOCTYPE", "a page of HTML, perhaps the error of a download"),
     (0, b"<html", "a page of HTML, perhaps the error of a download"),

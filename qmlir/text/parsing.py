@@ -44,6 +44,7 @@ from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.collection import paused_collection
 from qmlir.ir.diagnostics import DiagnosticError, note, text_error, together
 from qmlir.ir.foreign import faults_from_outside
+from qmlir.text.access import note_input
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.files import mistaken_for
@@ -558,6 +559,7 @@ def load_module(ctx: Context, path: Path) -> ModuleOp:
 def read_source(path: Path) -> str:
     """The text of a file; what is in the way is a one-line `DiagnosticError`."""
     try:
+        note_input(path)
         content = path.read_bytes()
         if instead := mistaken_for(content):
             raise text_error(f"cannot read '{path}': it is {instead}")

@@ -13,7 +13,8 @@ from xdsl.printer import Printer
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_float, ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.text.elements import dense_dtype, elements_text, float_text
-from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, holds_files, write_atomically, write_together
+from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, names_weights
+from qmlir.text.writing import Derived, check_file, is_stream, write_file, write_with_derived
 
 ALIAS_LENGTH = 24
 """Dialect types and attributes with longer text are printed as an alias."""
@@ -162,22 +163,37 @@ def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:
 
 
 def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:
-    """Write a module to `path`, and its large weights to the `.safetensors` file beside it.
+    """Write a module to `path`, and its large weights to the `.safetensors` file next to it.
 
-    Neither is put in place before both are written. Where no file can stand beside `path`, because it is a device or a
-    pipe, the weights go into the text. Raises `DiagnosticError` where `path` cannot be written.
+    If `path` is a device or a pipe, the weights go into the text. Raises `DiagnosticError` if a file cannot be written,
+    or if a weights file is there that `path` does not name.
     """
-    beside = path.with_suffix(".safetensors")
-    if options.weights is not Weights.SIDECAR or not holds_files(path):
+    if options.weights is not Weights.SIDECAR or is_stream(path):
         if options.weights is Weights.SIDECAR:
             options = replace(options, weights=Weights.INLINE)
-        write_atomically(path, ModulePrinter(options).module_text(op))
+        write_file(path, ModulePrinter(options).module_text(op))
         return
-    writer = WeightsWriter(beside.name)
+    beside = _sidecar(path)
+    writer = WeightsWriter(beside.path.name)
     text = ModulePrinter(options, writer).module_text(op)
-    if writer and beside == path:
+    if not writer:
+        write_file(path, text)
+    elif beside.path == path:
         raise text_error(f"cannot write '{path}': its weights go into a file of the same name; end it in .mlir")
-    write_together(*([(beside, writer.to_bytes())] if writer else []), (path, text))
+    else:
+        write_with_derived(path, text.encode(), beside, writer.to_bytes())
+
+
+def _sidecar(path: Path) -> Derived:
+    beside = path.with_suffix(".safetensors")
+    return Derived(beside, lambda content: names_weights(content.decode(errors="replace"), beside))
+
+
+def check_module_file(path: Path) -> None:
+    """Raise `DiagnosticError` if `save_module` cannot write a module with large weights to `path`."""
+    check_file(path)
+    if not is_stream(path):
+        _sidecar(path).check(path)
 
 
 _EXCERPT_OPTIONS = PrintOptions(generic=True, aliases=False)

@@ -7,11 +7,10 @@ xDSL keeps the reference as it is. `#nn.weights<elided>` marks weights that were
 
 import hashlib
 import math
-import os
-import secrets
-import shutil
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import cast
 
@@ -28,7 +27,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import AnyDense, dense, ranked_tensor, tensor
-from qmlir.ir.diagnostics import text_error
+from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import read_regular
 
@@ -100,6 +99,28 @@ class WeightsError(ValueError):
     """Weights that the text names cannot be had; the message says why."""
 
 
+def tensors_of(content: bytes) -> dict[str, bytes]:
+    """The bytes of each tensor in the content of a safetensors file. Raises `SafetensorError`."""
+    # The types of the file are not asked for: the text gives the types, the file the bytes.
+    found = cast(list[tuple[str, dict[str, bytearray]]], deserialize(content))
+    return {key: bytes(tensor["data"]) for key, tensor in found}
+
+
+_REFERENCE = re.compile(r'nn\.weights<("(?:[^"\\\n]|\\.)*"), "([^"\n]*)", "(sha256:[0-9a-f]{64})">')
+
+
+def names_weights(text: str, path: Path) -> bool:
+    """Return True if the text of a module names the weights file at `path`, and the file has these tensors only."""
+    stream = StringIO()
+    Printer(stream).print_string_literal(path.name)
+    found = {key: digest for file, key, digest in _REFERENCE.findall(text) if file == stream.getvalue()}
+    try:
+        tensors = tensors_of(read_regular(path, follow=False))
+    except (OSError, SafetensorError):
+        return False
+    return bool(found) and {key: digest_of(data) for key, data in tensors.items()} == found
+
+
 @dataclass
 class WeightsReader:
     """Reads weights from the files in `directory`, each file and each tensor once."""
@@ -120,7 +141,9 @@ class WeightsReader:
         reference = (name, key, weights.digest.data)
         if reference not in self._checked:
             if digest_of(data) != weights.digest.data:
-                raise WeightsError(f"tensor '{key}' of weights file '{name}' was altered: its digest differs")
+                raise WeightsError(
+                    f"tensor '{key}' of weights file '{name}' was altered: its digest differs; write the module again"
+                )
             self._checked.add(reference)
         return _dense(weights, data)
 
@@ -135,9 +158,8 @@ class WeightsReader:
         if not path.is_relative_to(root):
             raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
         try:
-            # The types of the file are not asked for: the text gives the types, the file the bytes.
-            content = cast(list[tuple[str, dict[str, bytearray]]], deserialize(read_regular(path)))
-            return {key: bytes(tensor["data"]) for key, tensor in content}
+            note_input(path)
+            return tensors_of(read_regular(path))
         except OSError as error:
             raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error
         except SafetensorError as error:
@@ -181,55 +203,3 @@ class WeightsWriter:
     def to_bytes(self) -> bytes:
         """The content of the file. The text gives the types; the file holds bytes."""
         return save({key.data: np.frombuffer(data, dtype=np.uint8) for data, (key, _) in self._kept.items()})
-
-
-def holds_files(path: Path) -> bool:
-    """Whether other files can stand beside what is, or will be, at `path`: a device or a pipe has no such place."""
-    return path.is_file() or not path.exists()
-
-
-def made_folder(path: Path) -> Path:
-    """The folder `path`, made with those above it where they are not there. Raises `DiagnosticError`."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise text_error(f"cannot make the folder '{path}': {error.strerror}") from error
-    return path
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or nothing, as `write_together` does."""
-    write_together((path, content))
-
-
-def write_together(*files: tuple[Path, str | bytes]) -> None:
-    """Write some files, each whole: a reader never sees a part of one.
-
-    All are written aside before any is put in place, in their order. What a link points to is written, and keeps its
-    mode. A device or a pipe is written to as it is. Raises `DiagnosticError`.
-    """
-    staged: list[tuple[Path, Path]] = []
-    path = files[0][0]
-    try:
-        for path, content in files:
-            data = content.encode() if isinstance(content, str) else content
-            if not holds_files(path):
-                path.write_bytes(data)
-                continue
-            target = path.resolve()
-            # Not NamedTemporaryFile, whose files other users cannot read.
-            temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-            with temporary.open("xb") as file:
-                staged.append((temporary, target))
-                file.write(data)
-            if target.exists():
-                shutil.copymode(target, temporary)
-        while staged:
-            temporary, path = staged[0]
-            os.replace(temporary, path)
-            staged.pop(0)
-    except OSError as error:
-        raise text_error(f"cannot write '{path}': {error.strerror}") from error
-    finally:
-        for temporary, _ in staged:
-            temporary.unlink(missing_ok=True)

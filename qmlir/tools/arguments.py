@@ -32,7 +32,7 @@ from qmlir.specialization.padding.batch import specialize_batch
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.configuration import DIR
 from qmlir.tools.frame import Session
-from qmlir.tools.streams import ArgumentParser
+from qmlir.tools.streams import ArgumentParser, add_force
 from qmlir.workflows.loading import STRIP, load
 
 FORMS = ("qdq", "qoperator", "integer")
@@ -127,8 +127,9 @@ def add_options(parser: Any, *names: str, **changed: Any) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False, metavar: str = "PATH") -> None:
-    """`-o PATH`, `--output PATH`."""
+    """`-o PATH`, `--output PATH`, and `--force`."""
     parser.add_argument("-o", "--output", required=required, metavar=metavar, help=help)
+    add_force(parser.add_argument)
 
 
 _WITHOUT_TARGETS = {"keep": lambda: ",".join(kept_composites())}

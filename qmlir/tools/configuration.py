@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.text.access import note_input, note_samples, plan_output
 from qmlir.text.toml import parse_toml, toml_value
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
 COMMON = "common"
@@ -201,6 +202,28 @@ def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: 
             action.default = left[action.dest]
 
 
+def note_paths(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Note the files that a command line names: its outputs, and all others as inputs.
+
+    Raises `DiagnosticError` if an output is an input or lies in a folder of samples.
+    """
+    outputs: list[str] = []
+    for action in actions_of(parser):
+        value: Any = getattr(arguments, action.dest, None)
+        for text in cast(list[Any], value if isinstance(value, list) else [value]):
+            if not isinstance(text, str) or not text or (action.option_strings and action.metavar not in PATHS):
+                continue
+            path = _path_in(str(action.metavar), text)[2]
+            if action.dest in WRITTEN:
+                outputs.append(path)
+            elif action.metavar == "PATH" and os.path.isdir(path):
+                note_samples(path)
+            elif os.path.isfile(path):
+                note_input(path)
+    for path in outputs:
+        plan_output(path)
+
+
 def configured(
     build: Callable[[], ArgumentParser],
     command: str,
@@ -274,5 +297,5 @@ def write_configuration(parser: argparse.ArgumentParser, command: str, arguments
     head = f"# Options that qmlir {version('qmlir')} reads with --config; the command line takes precedence."
     lines = [head, "", f"[{command}]"]
     lines += _lines(parser, arguments, path.parent)
-    write_atomically(path, "\n".join(lines) + "\n")
+    write_file(path, "\n".join(lines) + "\n")
     return path

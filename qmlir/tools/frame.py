@@ -14,10 +14,11 @@ from typing import IO, Any
 from qmlir.environment import plugins
 from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import LINES, Diagnostic, Severity, printable, text_error
+from qmlir.text.access import access
 from qmlir.text.diagnostics import render
 from qmlir.text.plain import plain
 from qmlir.tools.command import guarded
-from qmlir.tools.configuration import configured, write_configuration
+from qmlir.tools.configuration import configured, note_paths, write_configuration
 from qmlir.tools.plugins import add_budgets, add_plugins, plugins_in
 from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments
 from qmlir.tools.subcommands import Subcommand
@@ -140,7 +141,8 @@ def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Se
         if found.write_config:
             session.say(f"wrote {write_configuration(build_parser(row), row.name, found)}")
             return 0
-        with budgets(dict(found.budget)):
+        with budgets(dict(found.budget)), access(force=getattr(found, "force", False)):
+            note_paths(build_parser(row), found)
             return command_of(row).run(found, session)
 
     return guarded(streams, run, lambda diagnostic: _shown(diagnostic, verbose=arguments.verbose))

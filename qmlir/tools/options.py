@@ -11,7 +11,7 @@ from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
 from qmlir.tools.plugins import add_budgets, add_plugins
-from qmlir.tools.streams import ArgumentParser, actions_of
+from qmlir.tools.streams import ArgumentParser, actions_of, add_force
 
 
 def _as_upstream(name: str) -> tuple[str, str]:
@@ -80,6 +80,7 @@ def _add_writing(parser: ArgumentParser) -> None:
     add(*_as_upstream("print-debuginfo"), action="store_true", help="print locations")
     add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
     add("--elide-weights", action="store_true", help="leave large weights out of the text")
+    add_force(add)
 
 
 def _add_checking(parser: ArgumentParser) -> None:

@@ -5,6 +5,7 @@ with the input, a pass failed, or diagnostics are not as expected; 2, wrong usag
 """
 
 import argparse
+import os
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,11 +38,12 @@ from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
 from qmlir.passmanager.print_ir import EVERY_PASS, PrintIR
 from qmlir.passmanager.reproducer import CrashReproducer, pipeline_of_reproducer
 from qmlir.passmanager.timing import Timing
+from qmlir.text.access import access, note_input, plan_output
 from qmlir.text.diagnostics import ExpectedDiagnostics, render
 from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
 from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 from qmlir.tools.command import guarded
 from qmlir.tools.options import build_argument_parser, parse_arguments
 from qmlir.tools.streams import Streams, console, main_with
@@ -226,7 +228,7 @@ class _Driver:
                 return
             joined = self._text(module)
         if self.output is not None:
-            write_atomically(self.output, joined)
+            write_file(self.output, joined)
         else:
             self.streams.stdout.write(joined)
 
@@ -237,7 +239,12 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     if args.help or args.version:
         streams.stdout.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
         return 0
-    with plugins(args.load_plugin), budgets(dict(args.budget)):
+    with plugins(args.load_plugin), budgets(dict(args.budget)), access(force=args.force):
+        for path in filter(os.path.isfile, (args.input, *args.pdl_file, *args.irdl_file, args.exec_inputs or "")):
+            note_input(path)
+        for path in filter(None, (args.output, args.crash_reproducer)):
+            if path != "-":
+                plan_output(path)
         return _Driver(args, streams, default_environment()).run()
 
 

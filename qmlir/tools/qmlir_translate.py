@@ -4,6 +4,7 @@ The result goes to standard output or `-o`, everything else to standard error. E
 """
 
 import argparse
+import os
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,12 +23,14 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.options import parse_shapes
 from qmlir.target import HOST, find_target
 from qmlir.targets.lowering import emit_for
+from qmlir.text.access import access, note_input, plan_output
 from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_budgets, add_plugins
+from qmlir.tools.streams import add_force
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.loading import STRIP
 
@@ -50,6 +53,7 @@ def build_argument_parser() -> argparse.ArgumentParser:
     )
     add_options(parser, *IMPORT)
     add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
+    add_force(add)
     add_plugins(add)
     add_budgets(add)
     add_export(parser)
@@ -80,7 +84,7 @@ def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
     target = find_target(arguments.emit or HOST)
     made = emit_for(target, _module(arguments, streams))
     if arguments.output:
-        write_atomically(Path(arguments.output), made.encode() if isinstance(made, str) else made)
+        write_file(Path(arguments.output), made.encode() if isinstance(made, str) else made)
     elif isinstance(made, str):
         streams.stdout.write(made)
     else:
@@ -109,7 +113,11 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
 
 
 def _run(arguments: argparse.Namespace, streams: Streams) -> int:
-    with plugins(arguments.load_plugin), budgets(dict(arguments.budget)):
+    with plugins(arguments.load_plugin), budgets(dict(arguments.budget)), access(force=arguments.force):
+        if os.path.isfile(arguments.input):
+            note_input(arguments.input)
+        if arguments.output:
+            plan_output(arguments.output)
         return _translate(arguments, streams)
 
 

@@ -107,6 +107,14 @@ def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return parser._actions  # pyright: ignore[reportPrivateUsage]
 
 
+def add_force(add: Callable[..., Any]) -> None:
+    """`--force`, of every command that writes."""
+    add(
+        "--force", action="store_true",
+        help="replace files in the way that qmlir did not write, or that were changed since; never an input",
+    )  # fmt: skip
+
+
 def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None, streams: Streams
 ) -> argparse.Namespace | int:

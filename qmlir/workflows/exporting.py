@@ -1,6 +1,7 @@
 """A module as an ONNX model, and as the file of one."""
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -8,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.onnx import export
 from qmlir.targets.peers.onnx_runtime import PACKAGE, invalidity
 from qmlir.targets.peers.packages import is_installed
+from qmlir.text.access import access
 from qmlir.text.files import path_of
 from qmlir.workflows.loading import takes_model
 
@@ -37,27 +39,38 @@ class ExportSettings(TypedDict, total=False):
     """Whether signed 8-bit integers stay signed; by default those that are multiplied are stored unsigned, plus 128."""
 
 
+def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
+    """Raise `DiagnosticError` if `export_onnx` cannot write a model to `path`."""
+    export.check_onnx_file(path, external_data=external_data)
+
+
 @takes_model
 def export_onnx(
     module: ModuleOp,
     path: "str | PathLike[str] | None" = None,
     *,
     external_data: bool | None = None,
+    force: bool = False,
     **settings: Unpack[ExportSettings],
 ) -> "ModelProto":
     """The ONNX model of a module of one function, at a level above integers; written to `path` where one is given.
 
     `settings` are those of `ExportSettings`: `form`, `opset`, `exact`, `functions`, `signed`. `external_data` puts
-    large tensors into a file beside the model; above 2 GB they are put there anyway.
+    large tensors into a file next to the model; above 2 GB they are put there anyway. `force` replaces a file there
+    that is not the one of the model at `path`.
 
     What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
-    `DiagnosticError`, naming the operation, for what cannot be written. Every model is checked before it is returned or
-    written: by ONNX's checker and, up to 1 GiB, by ONNX Runtime, if that is installed.
+    `DiagnosticError`, naming the operation, for what cannot be written, and for a `path` that is one of the files that
+    the module was made of. Every model is checked before it is returned or written: by ONNX's checker and, up to 1 GiB,
+    by ONNX Runtime, if that is installed.
     """
-    model = export.export_model(module, **settings)
-    data = export.check_exported(model)
-    if data is not None and is_installed(PACKAGE) and (reason := invalidity(model, data)) is not None:
-        raise export.invalid_export(reason)
-    if path is not None:
-        export.save_onnx(model, path_of(path), external_data=external_data)
+    with access(force=force):
+        if path is not None:
+            check_onnx_file(path_of(path), external_data=external_data)
+        model = export.export_model(module, **settings)
+        data = export.check_exported(model)
+        if data is not None and is_installed(PACKAGE) and (reason := invalidity(model, data)) is not None:
+            raise export.invalid_export(reason)
+        if path is not None:
+            export.save_onnx(model, path_of(path), external_data=external_data)
     return model

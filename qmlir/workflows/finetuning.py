@@ -35,10 +35,11 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
+from qmlir.text.access import plan_output
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import path_of
 from qmlir.text.readable import Readable
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import check_own, write_own
 from qmlir.workflows.evaluating import Labels, chosen_member, output_name
 from qmlir.workflows.loading import HoldsModule, takes_model
 from qmlir.workflows.training import Trainable, trainable
@@ -265,7 +266,7 @@ class _State:
     def restore(self, path: Path, key: str) -> None:
         """Go on from what is saved at `path`. Raises `DiagnosticError` for what is of another run, or is none."""
         try:
-            arrays = arrays_of(path)
+            arrays = arrays_of(path, is_input=False)
         except DiagnosticError as error:
             raise text_error(f"'{path}' is no checkpoint of qmlir finetune: {error.diagnostic.message}") from error
         if "about" not in arrays:
@@ -553,6 +554,10 @@ def finetune(
 
     Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
     """
+    path = None if checkpoint is None else path_of(checkpoint)
+    if path is not None:
+        check_own(path)
+        plan_output(path)
     if computes_quantized(module):
         raise text_error(
             "the model is quantized: fine-tuning takes the float model, which is what it learns from; qmlir.trainable "
@@ -593,7 +598,6 @@ def finetune(
             "the loss on the samples that are held out is not a finite number before training: the results of the "
             "float model, or of the quantized one, are infinite or NaN"
         )
-    path = None if checkpoint is None else path_of(checkpoint)
     key = "" if path is None else _key(module, trained, rows, classes, loop.scores, options)
     if path is not None and path.exists():
         state.restore(path, key)
@@ -605,7 +609,7 @@ def finetune(
             loop.epoch(state, augment, advance)
             if path is not None:
                 try:
-                    write_atomically(path, state.to_bytes(key))
+                    write_own(path, state.to_bytes(key))
                 except DiagnosticError as error:
                     if not is_told:
                         emit(replace(error.diagnostic, severity=Severity.WARNING))

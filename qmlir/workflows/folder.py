@@ -6,15 +6,12 @@
     recipe.toml                                  what was asked for, as rules
     summary.json                                 what came out, as `qmlir.workflows.summary` has it
 
-Safetensors files are there where there are large weights. A folder is whole or absent: it is written aside and moved.
+Safetensors files are there if there are large weights. `qmlir.text.writing` says which files in a folder are replaced.
 """
 
 import json
 import os
-import secrets
-import shutil
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -24,11 +21,12 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
-from qmlir.targets.cpu.emitters.card import card_paths, is_emitted
-from qmlir.targets.cpu.saved import is_program, is_saved
-from qmlir.text.files import is_file_name, path_of, read_json, reason_of
+from qmlir.targets.cpu.emitters.card import card_paths
+from qmlir.targets.cpu.saved import is_program
+from qmlir.text.access import note_input
+from qmlir.text.files import is_file_name, path_of, read_json
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import check_folder, check_whole, folder_result, write_file
 
 MODULE_SUFFIX = ".q.mlir"
 FLOAT_SUFFIX = ".float.mlir"
@@ -85,17 +83,24 @@ class QuantizedFolder:
         if not given.exists():
             raise text_error(f"cannot read '{given}': No such file or directory")
         folder = given if given.is_dir() else given.parent
+        check_whole(folder)
         found = _summary(folder)
         if found is None:
             where = f"'{given}' is not" if given.is_dir() else f"'{given}' is not in"
             raise text_error(f"{where} a folder of qmlir quantize, which has a {SUMMARY}: qmlir quantize MODEL -o DIR")
-        return QuantizedFolder(folder, str(found["stem"]))
+        stem = str(found["stem"])
+        for name in names_of(stem):
+            note_input(folder / name)  # a run that uses the folder removes nothing of it
+        return QuantizedFolder(folder, stem)
 
     @staticmethod
     def holds(path: str | os.PathLike[str]) -> bool:
-        """Whether `path` is such a folder, or the module in one. Raises `DiagnosticError` for what is no path."""
+        """Return True if `path` is such a folder, or the module in one. Raises `DiagnosticError` for what is no path,
+        and for a folder that an interrupted run left."""
         given = path_of(path)
         folder = given if given.is_dir() else given.parent
+        if given.is_dir():
+            check_whole(given)
         found = _summary(folder)
         return found is not None and (given.is_dir() or given.name == f"{found['stem']}{MODULE_SUFFIX}")
 
@@ -110,78 +115,24 @@ def _summary(folder: Path) -> dict[str, Any] | None:
     return summary if summary.get("format") == FORMAT and isinstance(stem, str) and is_file_name(stem) else None
 
 
-@dataclass(frozen=True)
-class FolderKind:
-    """A kind of folder that a command writes: a later run replaces such a folder, and nothing else."""
-
-    command: str
-    is_there: Callable[[Path], bool]
-
-
-QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
-PROGRAM = FolderKind("compile", is_saved)
-EMITTED = FolderKind("compile --emit", is_emitted)
-
-
 _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
 """Ends of names of files, which no folder should have."""
 
 
-def check_target(path: Path, kind: FolderKind = QUANTIZED) -> None:
-    """Raise `DiagnosticError` where no folder can be put at `path`: before anything takes its time."""
-    command = f"qmlir {kind.command}"
-    if path.is_dir():
-        if any(path.iterdir()) and not kind.is_there(path):
-            raise text_error(f"'{path}' exists, and {command} did not write it: name another folder, or remove it")
-    elif path.exists() or path.is_symlink():
-        raise text_error(f"'{path}' is a file, and {command} writes a folder: name another path, or remove it")
-    elif path.suffix in _FOREIGN:
-        what = f"{command} writes a folder, and '{path.suffix}' is the end of a file's name"
+def check_new_folder(path: Path, command: str, names: Iterable[str] = ()) -> None:
+    """Raise `DiagnosticError` if `path` cannot be the folder that a command writes, with the files `names` in it."""
+    if path.suffix in _FOREIGN and not path.exists():
+        what = f"qmlir {command} writes a folder, and '{path.suffix}' is the end of a file's name"
         raise text_error(f"cannot write '{path}': {what}")
-    _check_parent(path)
+    check_folder(path, names)
 
 
-def check_file(path: Path) -> None:
-    """Raise `DiagnosticError` where no file can be put at `path`: before anything takes its time."""
-    if path.is_dir():
-        raise text_error(f"cannot write '{path}': it is a folder")
-    if not path.parent.is_dir():
-        raise text_error(f"cannot write '{path}': there is no folder '{path.parent}'")
-    if not path.exists() or path.is_file():
-        _check_parent(path)
-
-
-def _check_parent(path: Path) -> None:
-    parent = next(each for each in path.absolute().parents if each.exists())
-    if not parent.is_dir():
-        raise text_error(f"cannot write '{path}': '{parent}' is not a folder")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise text_error(f"cannot write '{path}': no permission to write into '{parent}'")
-
-
-@contextmanager
-def written_whole(path: Path, kind: FolderKind = QUANTIZED) -> Generator[Path]:
-    """The path of a folder to make, which takes the place of `path` where the block ends well, and otherwise goes.
-
-    Raises `DiagnosticError` where it cannot be written, or where something else than a folder of `kind` is there.
-    """
-    check_target(path, kind)
-    target = path.resolve()
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    old = aside.with_suffix(".old")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield aside
-        if target.exists():
-            target.rename(old)
-        aside.rename(target)
-    except OSError as error:
-        raise text_error(f"cannot write '{path}': {reason_of(error)}") from error
-    finally:
-        if old.exists() and not target.exists():
-            old.rename(target)
-        for left in (aside, old):
-            shutil.rmtree(left, ignore_errors=True)
+def names_of(stem: str) -> Sequence[str]:
+    """The names of the files in a folder of quantized modules."""
+    folder = QuantizedFolder(Path(), stem)
+    modules = folder.module, folder.float_module
+    sidecars = (each.with_suffix(".safetensors") for each in modules)
+    return [each.name for each in (*modules, *sidecars, folder.profile, folder.recipe, folder.summary)]
 
 
 def save_quantized(
@@ -193,27 +144,28 @@ def save_quantized(
     recipe: str,
     summary: Mapping[str, Any],
 ) -> QuantizedFolder:
-    """Write the folder of `quantized`, which was made of `module` as `recipe` says; whole or not at all.
+    """Write the folder of `quantized`, which was made of `module` as `recipe` says.
 
-    The folder of an earlier run is replaced. Raises `DiagnosticError` where something else is there, or where it cannot
-    be written.
+    Files that an earlier run wrote there are replaced. Raises `DiagnosticError` if another file is in the way, or if
+    the folder cannot be written.
     """
     sidecar = PrintOptions(weights=Weights.SIDECAR)
-    with written_whole(path) as aside:
+    with folder_result(path, first=(SUMMARY,)) as aside:
         aside.mkdir()
         folder = QuantizedFolder(aside, stem)
         save_module(quantized, folder.module, sidecar)
         save_module(module, folder.float_module, sidecar)
         profile.save(folder.profile)
-        write_atomically(folder.recipe, recipe)
+        write_file(folder.recipe, recipe)
         content = {"format": FORMAT, "version": VERSION, "stem": stem, **summary}
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-        write_atomically(folder.summary, f"{text}\n")
+        write_file(folder.summary, f"{text}\n")
     return QuantizedFolder(path, stem)
 
 
 def model_in(folder: Path) -> Path:
     """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
+    check_whole(folder)
     if QuantizedFolder.holds(folder):
         return QuantizedFolder.open(folder).module
     if is_program(folder):

@@ -24,6 +24,7 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.batch import dynamic_axes, mark_batch, proof_of
 from qmlir.targets.cpu.compiler import CALLS
+from qmlir.text.access import access, keep_sources, note_sources
 from qmlir.text.files import path_of
 from qmlir.text.parsing import load_module
 
@@ -87,6 +88,21 @@ def load(
     statistics of each batch. `strip_training` reads it as it is at inference (the pass `strip-training`). Raises
     `DiagnosticError` where the model cannot be read or holds what cannot be imported.
     """
+    with access() as run:
+        module = _loaded(source, shapes, keep_casts, inputs, outputs, fallback, strip_training)
+        keep_sources(module, run)
+    return module
+
+
+def _loaded(
+    source: "str | PathLike[str] | ModelProto",
+    shapes: Mapping[str, Sequence[int]] | None,
+    keep_casts: bool,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    fallback: bool,
+    strip_training: bool,
+) -> ModuleOp:
     if isinstance(source, str | PathLike):
         source = path_of(source)
         if source.is_dir():
@@ -160,7 +176,9 @@ def _no_model(source: Any) -> DiagnosticError:
 
 def module_of(model: Model) -> ModuleOp:
     """The module of what functions of the API take. Raises `DiagnosticError`, as `load` does."""
+    note_sources(model)
     if isinstance(model, HoldsModule):
+        note_sources(model.module)
         return model.module
     return model if isinstance(model, ModuleOp) else load(model)
 
@@ -168,10 +186,20 @@ def module_of(model: Model) -> ModuleOp:
 def takes_model(
     function: Callable[Concatenate[ModuleOp, _Parameters], _Result],
 ) -> Callable[Concatenate[Model, _Parameters], _Result]:
-    """`function`, which takes a module first, for whatever `load` takes, and for what holds a module, too."""
+    """`function`, which takes a module first, for whatever `load` takes, and for what holds a module, too.
+
+    Each call is a run (`qmlir.text.access`): it writes none of its inputs, and its result remembers them.
+    """
 
     @wraps(function)
     def opened(module: Any, *arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-        return function(module_of(module), *arguments, **options)
+        with access() as run:
+            for each in (*arguments, *options.values()):
+                note_sources(each)
+            found = function(module_of(module), *arguments, **options)
+            keep_sources(found, run)
+            if isinstance(found, HoldsModule):
+                keep_sources(found.module, run)
+        return found
 
     return opened

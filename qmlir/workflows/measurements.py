@@ -9,18 +9,25 @@ from pathlib import Path
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.data import read_data
 from qmlir.text.files import path_of
-from qmlir.text.weights import made_folder, write_atomically
+from qmlir.text.writing import check_generated, made_folder, write_own
 
 FORMAT = "qmlir-search"
+
+_START = f'{{\n "format": "{FORMAT}"'.encode()
 
 
 class Measurements:
     """Figures by name, kept in a file where there is one."""
 
     def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
-        """The figures that `path` has under `key`; a file of another key, or that is none, is written over."""
+        """The figures that `path` has under `key`; those of another key are replaced.
+
+        Raises `DiagnosticError` if another file is there.
+        """
         self.key = key
         self.path = None if path is None else path_of(path)
+        if self.path is not None:
+            check_generated(self.path, _START)
         self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
         self.known = len(self._figures)
         """How many there were."""
@@ -44,7 +51,7 @@ class Measurements:
             self.taken += len(names)
             if self.path is not None:
                 made_folder(self.path.parent)
-                write_atomically(self.path, self.text())
+                write_own(self.path, self.text())
         return [self._figures[name] for name in names]
 
     def text(self) -> str:

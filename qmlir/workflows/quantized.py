@@ -15,11 +15,12 @@ from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.stored_floats import quantized_anew
 from qmlir.quantization.tables import stored_tables
+from qmlir.text.access import access, note_sources
 from qmlir.text.files import is_file_name, path_of
-from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.readable import Readable
 from qmlir.workflows.exporting import export_onnx
-from qmlir.workflows.folder import check_file, save_quantized
+from qmlir.workflows.folder import save_quantized
 from qmlir.workflows.loading import HoldsModule
 from qmlir.workflows.recipes import recipe_text
 from qmlir.workflows.repairing import Repair
@@ -82,24 +83,28 @@ class Quantized(HoldsModule, Readable):
             quantized_anew(self.source),
         )
 
-    def save(self, path: str | PathLike[str], *, stem: str = "model") -> None:
-        """Write the module, `name.mlir` (large weights go beside it), an ONNX model, `name.onnx`, or a folder.
+    def save(self, path: str | PathLike[str], *, stem: str = "model", force: bool = False) -> None:
+        """Write the module, `name.mlir` (large weights go next to it), an ONNX model, `name.onnx`, or a folder.
 
         A folder has all that `qmlir.explain`, `report` and `load` ask for: the module, the float one, the profile, the
-        recipe and the summary. Files in it are named after `stem`. An earlier folder is replaced. Raises
-        `DiagnosticError` where something else is there, where it cannot be written, and for a stem with a path in it.
+        recipe and the summary. Files in it are named after `stem`. Files that
+        qmlir wrote there are replaced, others are kept; `force` replaces files that are in the way. Raises
+        `DiagnosticError` if a file is in the way or is one that the module was made of, if it cannot be written, and
+        for a stem with a path in it.
         """
         output = path_of(path)
         if not is_file_name(stem):
             raise text_error(f"'{stem}' is not the stem of a file's name: one has no path, and no dot before it")
-        if output.suffix in (MODULE_SUFFIX, *ONNX_SUFFIXES):
-            check_file(output)
-        if output.suffix in ONNX_SUFFIXES:
-            export_onnx(self.module, output)
-        elif output.suffix == MODULE_SUFFIX:
-            save_module(self.module, output, PrintOptions(weights=Weights.SIDECAR))
-        else:
-            self.save_folder(output, stem, self.summary(stem))
+        with access(force=force):
+            for each in (self, self.module, self.source):
+                note_sources(each)
+            if output.suffix in ONNX_SUFFIXES:
+                export_onnx(self.module, output)
+            elif output.suffix == MODULE_SUFFIX:
+                check_module_file(output)
+                save_module(self.module, output, PrintOptions(weights=Weights.SIDECAR))
+            else:
+                self.save_folder(output, stem, self.summary(stem))
 
     def save_folder(self, path: Path, stem: str, summary: QuantizationSummary) -> None:
         """Write the folder with a summary that says more of where all came from."""

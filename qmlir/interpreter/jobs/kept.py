@@ -14,8 +14,9 @@ from typing import Any
 
 from qmlir.interpreter.jobs.job import Job, Workers, content_digest
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.access import check_output
 from qmlir.text.files import read_regular
-from qmlir.text.weights import made_folder, write_atomically
+from qmlir.text.writing import check_folder, made_folder, write_own
 
 SUFFIX = ".part"
 
@@ -28,7 +29,7 @@ _FORMAT = b"qmlir-part-2"
 def read_part(path: Path) -> bytes | None:
     """The answer in a file; `None` where it is not there, or torn."""
     try:
-        found = read_regular(path, LARGEST)
+        found = read_regular(path, LARGEST, follow=False)
     except OSError:
         return None
     head, _, content = found.partition(b"\n")
@@ -36,8 +37,8 @@ def read_part(path: Path) -> bytes | None:
 
 
 def write_part(path: Path, content: bytes) -> None:
-    """Write an answer, whole or not at all. Raises `DiagnosticError`."""
-    write_atomically(path, _head(content) + b"\n" + content)
+    """Write an answer, whole or not at all. Raises `DiagnosticError`, for a link or a pipe at `path` too."""
+    write_own(path, _head(content) + b"\n" + content)
 
 
 def _head(content: bytes) -> bytes:
@@ -48,10 +49,11 @@ class Kept:
     """Workers whose answers are kept in a folder, and are not asked for what lies there."""
 
     def __init__(self, workers: Workers, folder: Path) -> None:
-        """Raises `DiagnosticError` where the folder cannot be made."""
+        """Raises `DiagnosticError` if the folder cannot be made."""
+        check_folder(folder)
         self.made_by = workers.made_by
         self._workers = workers
-        self._folder = made_folder(folder)
+        self._folder = folder
 
     @property
     def at_once(self) -> int:
@@ -89,6 +91,8 @@ class Kept:
         for content in self._workers.map(job, missing()):
             yield from known()
             path, _ = planned.popleft()
+            check_output(self._folder)
+            made_folder(self._folder)
             write_part(path, content)
             yield content
         yield from known()

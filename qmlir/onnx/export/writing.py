@@ -1,10 +1,12 @@
 """One operation as nodes and tensors: what the exporter adds to a graph, and what an import compares one with."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from google.protobuf.message import DecodeError
 from onnx import ModelProto, NodeProto, TensorProto, printer
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -17,12 +19,15 @@ from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.onnx.export import metadata
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts
 from qmlir.onnx.export.forms.choosing import write, write_constant
 from qmlir.onnx.export.unsigned import Twin, shifted_constant
 from qmlir.onnx.suffixes import ONNX_SUFFIXES, TEXT_SUFFIXES
-from qmlir.text.weights import ExternalWeightsAttr, write_together
+from qmlir.text.files import read_regular
+from qmlir.text.weights import ExternalWeightsAttr
+from qmlir.text.writing import Derived, check_file, write_file, write_with_derived
 
 
 @dataclass(frozen=True)
@@ -129,17 +134,48 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
     if path.suffix not in ONNX_SUFFIXES:
         raise text_error(f"cannot write '{path}': the name of a model ends in {', '.join(sorted(ONNX_SUFFIXES))}")
     if path.suffix in TEXT_SUFFIXES:
-        write_together((path, printer.to_text(model)))
+        write_file(path, printer.to_text(model))
         return
     size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
     if external_data is None:
         external_data = size > MOST_BYTES
     if not external_data:
-        write_together((path, model.SerializeToString()))
+        write_file(path, model.SerializeToString())
         return
+    beside = _data_file(path)
+    lean, data = _without_data(model, beside.path.name)
+    write_with_derived(path, lean.SerializeToString(), beside, data)
+
+
+def _data_file(path: Path) -> Derived:
     beside = path.with_name(f"{path.name}.data")
-    lean, data = _without_data(model, beside.name)
-    write_together((beside, data), (path, lean.SerializeToString()))
+    return Derived(beside, lambda content: _names_data(content, beside))
+
+
+def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
+    """Raise `DiagnosticError` if `save_onnx` cannot write a model to `path`."""
+    check_file(path)
+    if external_data:
+        _data_file(path).check(path)
+
+
+def _names_data(content: bytes, data: Path) -> bool:
+    """Return True if a model is qmlir's, and says that the file `data` is as qmlir wrote it."""
+    model = ModelProto()
+    try:
+        model.ParseFromString(content)
+    except DecodeError:
+        return False
+    external = [tensor.external_data for tensor in model.graph.initializer if tensor.external_data]
+    named = [{entry.key: entry.value for entry in each} for each in external]
+    checksum = _checksum(read_regular(data, follow=False))
+    is_named = [each.get("location") == data.name and each.get("checksum") == checksum for each in named]
+    return metadata.EXPORT in metadata.entries(model) and bool(named) and all(is_named)
+
+
+def _checksum(data: bytes) -> str:
+    """What ONNX calls the checksum of a file of external data."""
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def _without_data(model: ModelProto, location: str) -> tuple[ModelProto, bytes]:
@@ -156,4 +192,8 @@ def _without_data(model: ModelProto, location: str) -> tuple[ModelProto, bytes]:
         tensor.data_location = TensorProto.EXTERNAL
         for key, value in entries.items():
             tensor.external_data.add(key=key, value=value)
+    checksum = _checksum(bytes(data))
+    for tensor in lean.graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            tensor.external_data.add(key="checksum", value=checksum)
     return lean, bytes(data)

@@ -16,12 +16,13 @@ from typing import Any, cast
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.quantization.profiles.digest import ModelDigest
+from qmlir.text.access import access, keep_sources, note_sources
 from qmlir.text.data import parse_data
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, counted
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 
 FORMAT = "qmlir-profile"
 VERSION = 1
@@ -63,14 +64,20 @@ class Profile(Readable):
     given, of which some may be held out: numbers may be larger than `samples`. It may not be known."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile, whole or not at all. Raises `DiagnosticError`."""
-        write_atomically(path_of(path), self.to_text())
+        """Write the profile, whole or not at all. Raises `DiagnosticError`, also if `path` is a file that it was made
+        of."""
+        with access():
+            note_sources(self)
+            write_file(path_of(path), self.to_text())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Profile":
         """Read and check a profile. Raises `DiagnosticError`, one line, where the file cannot be read or is none."""
         try:
-            return Profile.from_text(read_source(path_of(path)))
+            with access() as run:
+                found = Profile.from_text(read_source(path_of(path)))
+                keep_sources(found, run)
+            return found
         except ProfileError as error:
             raise text_error(f"'{path}' is not a profile: {error}") from error
 

@@ -69,15 +69,17 @@ from qmlir.targets.cpu.package import (
     write_runtime_bytecode,
 )
 from qmlir.targets.cpu.parallel import helper_count, process_limit
-from qmlir.targets.cpu.saved import LENGTHS, checked_program, copy_program, seal
+from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
+from qmlir.text.access import access, note_sources
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import path_of, reason_of
+from qmlir.text.files import path_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
+from qmlir.text.writing import folder_result
 
 NUMBA, LLVM = "numba", "llvm"
 EMITTERS = (NUMBA, LLVM)
@@ -389,17 +391,20 @@ class Program(Runs):
             call.load_emitted()
         return time_steps(call, call.first(known), rounds)
 
-    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
         """Write the program as a Python package of its own: NumPy and numba run it, or NumPy and llvmlite one of the
         emitter `llvm`; qmlir is not needed.
 
         Its card has `about`, values of JSON: where the model comes from, say.
 
-        `qmlir.load_program(folder)`, or importing the package, gives it back. Raises `DiagnosticError` where the shapes
-        are not fixed, where `folder` exists, and where it cannot be written.
+        `qmlir.load_program(folder)`, or importing the package, gives it back. Files that qmlir wrote into `folder`
+        are replaced, others are kept; `force` replaces files that are in the way. Raises `DiagnosticError` if the
+        shapes are not fixed, if a file is in the way, and if the folder cannot be written.
         """
-        with saved_whole(path_of(folder)) as whole:
-            self.write(whole, about)
+        with access(force=force):
+            note_sources(self)
+            with folder_result(path_of(folder), PROGRAM_FIRST) as whole:
+                self.write(whole, about)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
@@ -418,23 +423,6 @@ class Program(Runs):
                 "shapes of its inputs"
             )
         folder.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
-
-
-@contextmanager
-def saved_whole(target: Path) -> Generator[Path]:
-    """Where to make the folder of a program, which is moved to `target` where the block ends well, and otherwise goes.
-
-    Raises `DiagnosticError` where something is there, and where it cannot be written.
-    """
-    if os.path.lexists(target):
-        raise text_error(f"{target} exists: a program is saved into a new folder")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{target.name[:50]}-", dir=target.parent) as aside:
-            yield Path(aside) / "program"
-            (Path(aside) / "program").rename(target)
-    except OSError as error:
-        raise text_error(f"cannot write '{target}': {reason_of(error)}") from error
 
 
 def _umask() -> int:

@@ -1,17 +1,18 @@
 """Folders of saved programs and their cards: sealed when they are written, checked before anything of them is run.
 
 Nothing is read but what the card names, by its digest. A program of several has a folder for each part, with a card of
-its own, of which the card of the whole has the digest. Only what Python and numba keep in `__pycache__` may lie beside:
-it comes from who imports the package, and is not read here.
+its own, of which the card of the whole has the digest. Other files may lie there, unless Python would import them in
+place of a module of the program.
 """
 
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import (
     PYTHON_FORMS,
     ProgramCard,
@@ -22,8 +23,9 @@ from qmlir.targets.cpu.emitters.card import (
     named_form,
     read_card,
 )
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, SOURCE, read_objects, source_of
-from qmlir.targets.cpu.package import CARD, RUNTIME
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, IR, SOURCE, read_objects, source_of
+from qmlir.targets.cpu.package import CARD, INIT, RUNTIME
+from qmlir.text.writing import LIST, check_whole
 
 LENGTHS = "lengths.json"
 """What a program of any length says of itself: it is a package of several."""
@@ -33,6 +35,12 @@ MODULE = "module.mlir"
 
 _EARLIER = "parts.json"
 """What stood in the place of its card before there was one."""
+
+_OF_FORMS = SOURCE, IR, FILE, LENGTHS
+"""Files of which the form of a program depends on whether they exist."""
+
+PROGRAM_FIRST = INIT, CARD
+"""The names of the files of a program without which nothing reads the others."""
 
 _PYCACHE, _KEPT_CODE = "__pycache__", (".pyc", ".nbi", ".nbc")
 """Where Python and numba keep what they have compiled, and how the names of such files end."""
@@ -78,7 +86,11 @@ def seal_parts(folder: Path, card: ProgramCard, about: Mapping[str, Any] | None 
 def _names_in(folder: Path) -> list[str]:
     """The files in a package, but for what Python and numba keep beside it, which is not read from a saved program."""
     paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
-    return [path.as_posix() for path in paths if path.parent.name != _PYCACHE or path.suffix not in _KEPT_CODE]
+    return [
+        path.as_posix()
+        for path in paths
+        if path.name != LIST and (path.parent.name != _PYCACHE or path.suffix not in _KEPT_CODE)
+    ]
 
 
 def is_program(folder: Path) -> bool:
@@ -91,21 +103,41 @@ def is_program(folder: Path) -> bool:
 
 
 def checked_program(folder: Path) -> ProgramCard:
-    """The card of a saved program, whose files are those that were written, and no others.
+    """The card of a saved program, whose files are those that were written. Other files in the folder are not read.
 
     Those of its parts have cards of their own, which are not read here. Raises `DiagnosticError`.
     """
+    check_whole(folder)
     path = folder / CARD
     if not path.is_file():
         if is_program(folder):
             raise text_error(f"{folder} has no card, {CARD}: it was changed, or saved by an earlier qmlir")
         raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
     card = checked_card(path)
-    parts = saved_parts(card)
-    for name in _names_in(folder):
-        if name != CARD and name not in card.files and name.partition("/")[0] not in parts:
-            raise text_error(f"{folder / name} was not written with the program: its card does not name it")
+    if (found := _read_instead(folder, card)) is not None:
+        raise text_error(f"{found} was not written with the program: its card does not name it; remove it")
     return card
+
+
+def _read_instead(folder: Path, card: ProgramCard) -> Path | None:
+    """A file that the card does not name, and that might be read in place of one that it names.
+
+    In the folder itself that is a file that a program of another form has, and a module or a package that Python may
+    prefer to one of the same name. In the folders of the program it is any file.
+    """
+    parts = saved_parts(card)
+    inner = {name.partition("/")[0] for name in card.files if "/" in name} - {*parts}
+    modules = {name.partition(".")[0] for name in card.files if name.endswith(".py") and "/" not in name} | inner
+    for path in sorted(folder.iterdir()):
+        if path.name in inner:
+            names = (f"{path.name}/{name}" for name in _names_in(path))
+            if unknown := next((name for name in names if name not in card.files), None):
+                return folder / unknown
+        elif path.name not in card.files and path.name not in (CARD, *parts):
+            can_be_imported = path.name.endswith(tuple(all_suffixes())) or (path / INIT).exists()
+            if path.name in _OF_FORMS or (path.name.partition(".")[0] in modules and can_be_imported):
+                return path
+    return None
 
 
 def saved_parts(card: ProgramCard) -> list[str]:
@@ -113,19 +145,12 @@ def saved_parts(card: ProgramCard) -> list[str]:
     return [part for part in card.parts if f"{part}/{CARD}" in card.files]
 
 
-def is_saved(folder: Path) -> bool:
-    """Whether `folder` has a program that was saved, as it was written, and nothing else."""
-    try:
-        return (folder / CARD).is_file() and cards_in(folder)[0].form in PYTHON_FORMS
-    except DiagnosticError:
-        return False
-
-
 def cards_in(folder: Path) -> list[ProgramCard]:
     """The checked cards of the programs in a folder: of a saved one its own, then those of its parts.
 
     Raises `DiagnosticError` where files are not those that were written.
     """
+    check_whole(folder)
     if (folder / CARD).is_file() or is_program(folder):
         card = checked_program(folder)
         return [card, *(_checked_part(folder / part) for part in saved_parts(card))]

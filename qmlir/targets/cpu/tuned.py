@@ -20,7 +20,7 @@ from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, 
 from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_own
 
 OnTrouble = Callable[[str], None]
 """Is called with the reason why something is left out."""
@@ -75,7 +75,7 @@ def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
         path.chmod(0o600)
     except OSError as error:
         raise text_error(f"cannot keep tuned schedules in '{path.parent}': {error.strerror}") from error
-    write_atomically(path, tuning_text(kernels))
+    write_own(path, tuning_text(kernels))
 
 
 @dataclass(frozen=True)

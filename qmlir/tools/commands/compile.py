@@ -23,11 +23,12 @@ from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.emitting import emit, isa_of_text
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.package import CARD
-from qmlir.targets.cpu.saved import saved_parts
+from qmlir.targets.cpu.package import CARD, CONSTANTS
+from qmlir.targets.cpu.saved import PROGRAM_FIRST, saved_parts
 from qmlir.targets.hybrid import HybridProgram
 from qmlir.text.data import JsonValue
 from qmlir.text.tables import bytes_text, counted
+from qmlir.text.writing import folder_result
 from qmlir.tools.arguments import (
     IMPORT,
     add_model,
@@ -40,7 +41,7 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
-from qmlir.workflows.folder import EMITTED, PROGRAM, QuantizedFolder, check_target, written_whole
+from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 
 _LIMITS: Mapping[str, str] = {
     "--max-code": "machine code",
@@ -130,7 +131,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     _check_machine(arguments)
     if arguments.emit != EMIT_PROGRAM:
         return _emit(arguments, session, output)
-    check_target(output, PROGRAM)
+    check_new_folder(output, "compile", (*PROGRAM_FIRST, CONSTANTS))
     find_targets(arguments.target or HOST)  # before the model is read
     started = time.perf_counter()
     module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
@@ -145,12 +146,12 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
         progress=session.progress, tuned=not arguments.no_tuned, lengths=lengths or None, emitter=arguments.emitter,
     )  # fmt: skip
-    with written_whole(output, PROGRAM) as aside:
+    with folder_result(output, PROGRAM_FIRST) as aside:
         program.write(aside, _about(arguments.model))
         _check_sizes(arguments, read_card(aside / CARD))
+        size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
-    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     threads = counted(arguments.threads, "thread")
     result: dict[str, Any] = {
         "output": output,
@@ -207,7 +208,7 @@ def _check_emission(arguments: argparse.Namespace) -> None:
 def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     """Write a program that runs without Python."""
     _check_emission(arguments)
-    check_target(output, EMITTED)
+    check_new_folder(output, "compile", (f"{arguments.name}.json",))
     started = time.perf_counter()
     module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
     function = function_of(module, arguments.function)
@@ -219,7 +220,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
         triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
     )  # fmt: skip
     _check_sizes(arguments, emitted.card)
-    with written_whole(output, EMITTED) as aside:
+    with folder_result(output, emitted.first) as aside:
         emitted.write(aside)
     seconds = time.perf_counter() - started
     result: dict[str, Any] = {

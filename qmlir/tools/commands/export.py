@@ -15,8 +15,7 @@ from qmlir.tools.arguments import (
     load_model,
 )
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.exporting import export_onnx
-from qmlir.workflows.folder import check_file
+from qmlir.workflows.exporting import check_onnx_file, export_onnx
 
 _SHOWN = 8
 """How many operators the summary names."""
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Write a model as ONNX. Raises `DiagnosticError`."""
     output = Path(arguments.output)
-    check_file(output)
+    check_onnx_file(output, external_data=arguments.external_data)
     module = load_model(arguments.model, session, **import_settings(arguments))
     model = export_onnx(module, output, **export_settings(arguments))
     bodies = [model.graph.node, *(function.node for function in model.functions)]

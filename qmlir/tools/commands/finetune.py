@@ -11,7 +11,8 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.learned import METHODS
 from qmlir.quantization.profiles.file import Profile
-from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
+from qmlir.text.writing import check_file, check_own
 from qmlir.tools.arguments import (
     IMPORT,
     add_export,
@@ -28,9 +29,8 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-from qmlir.workflows.exporting import export_onnx
+from qmlir.workflows.exporting import check_onnx_file, export_onnx
 from qmlir.workflows.finetuning import FinetuneLoss, FinetuneOptions, HeldOutFigures, finetune
-from qmlir.workflows.folder import check_file
 
 _MODULE = ".mlir"
 
@@ -115,8 +115,13 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     is_onnx = output.suffix in ONNX_SUFFIXES
     if not is_onnx and output.suffix != _MODULE and (output.is_dir() or not output.exists()):
         raise UsageError(f"qmlir finetune: error: --output is FILE.mlir or FILE.onnx, found '{output}'\n")
-    for path in filter(None, (output, arguments.checkpoint)):
-        check_file(Path(path))  # before training takes its time
+    if is_onnx:
+        check_onnx_file(output, external_data=arguments.external_data)
+    else:
+        check_module_file(output)
+    if arguments.checkpoint:
+        check_file(Path(arguments.checkpoint))
+        check_own(Path(arguments.checkpoint))
     module = load_model(arguments.model, session, **import_settings(arguments))
     settings = quantization_settings(arguments)
     if settings.pop("processes") != 1:

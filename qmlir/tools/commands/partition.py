@@ -4,10 +4,9 @@ import argparse
 from pathlib import Path
 
 from qmlir.targets.partitioning.choices import Preferences
-from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.folder import check_file
 from qmlir.workflows.partitioning import partition
 
 
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Divide the model and print the report. Raises `DiagnosticError`."""
     output = None if arguments.output is None else Path(arguments.output)
     if output is not None:
-        check_file(output)
+        check_module_file(output)
     module = load_model(arguments.model, session, **import_settings(arguments))
     found = partition(
         module, arguments.target, setup=arguments.setup, intensity=arguments.intensity, minimum=arguments.minimum

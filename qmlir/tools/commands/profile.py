@@ -13,11 +13,11 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, QUANTIZE, quantize_lowering
-from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
+from qmlir.text.writing import check_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, data_in, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.exporting import export_onnx
-from qmlir.workflows.folder import check_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Profile a model and write its statistics. Raises `DiagnosticError`."""
-    check_file(Path(arguments.output))  # before samples take their time
     output, passes = Path(arguments.output), arguments.passes
     is_onnx = output.suffix in ONNX_SUFFIXES
+    (check_module_file if output.suffix == ".mlir" else check_file)(output)  # before samples take their time
     module = load_model(arguments.model, session, **import_settings(arguments))
     if carries := is_onnx or output.suffix == ".mlir":
         named = parse_pipeline(passes, default_environment().passes, ELEMENTS) if passes else None

@@ -10,7 +10,7 @@ from qmlir import pipelines
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
-from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.tools.arguments import (
     IMPORT,
     add_export,
@@ -26,8 +26,8 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-from qmlir.workflows.exporting import export_onnx
-from qmlir.workflows.folder import QuantizedFolder, check_file, check_target
+from qmlir.workflows.exporting import check_onnx_file, export_onnx
+from qmlir.workflows.folder import QuantizedFolder, check_new_folder, names_of
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import EFFORTS
 from qmlir.workflows.validating import ENOUGH
@@ -87,7 +87,13 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     output = Path(arguments.output)
     is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
     is_onnx = output.suffix in ONNX_SUFFIXES
-    (check_file if is_module or is_onnx else check_target)(output)  # before samples take their time
+    stem = "model" if arguments.model == "-" else Path(arguments.model).stem.removesuffix(".float")
+    if is_onnx:
+        check_onnx_file(output, external_data=arguments.external_data)
+    elif is_module:
+        check_module_file(output)
+    else:
+        check_new_folder(output, "quantize", names_of(stem))
     if arguments.model != "-" and QuantizedFolder.holds(arguments.model):
         source = QuantizedFolder.open(arguments.model).float_module
         raise text_error(f"'{arguments.model}' is quantized already: its float model is '{source}'")
@@ -116,7 +122,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     elif is_module:
         save_module(quantized.module, output, PrintOptions(weights=Weights.SIDECAR))
     else:
-        stem = "model" if arguments.model == "-" else Path(arguments.model).stem.removesuffix(".float")
         quantized.save_folder(output, stem, summary)
     session.emit({"output": output, **summary.to_dict()}, summary.text)
     return 0

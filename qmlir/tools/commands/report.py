@@ -33,13 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Make a report and write it. Raises `DiagnosticError`."""
-    output = Path(arguments.output or OUTPUT)
     model = model_or_path(arguments.model, session, arguments)
     with labels_beside_data(arguments):
         found = report(
             model,
             data_in(arguments),
-            output,
+            arguments.output,
             reference=arguments.reference,
             labels=arguments.labels,
             shapes=parse_shapes(arguments.shape) or None,
@@ -50,6 +49,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             title=arguments.title,
             progress=session.progress,
         )
+    output = Path(arguments.output or OUTPUT)
     size = output.stat().st_size
     value = {
         "output": output,

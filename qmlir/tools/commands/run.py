@@ -21,7 +21,7 @@ from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
 from qmlir.targets.cpu.saved import is_program
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
@@ -94,7 +94,7 @@ def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
     buffer = BytesIO()
     named: dict[str, Any] = dict(outputs)
     np.savez(buffer, **named)
-    write_atomically(path, buffer.getvalue())
+    write_file(path, buffer.getvalue())
 
 
 def _print_outputs(outputs: Mapping[str, Array], stdout: IO[str]) -> None:

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import load
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
     IMPORT,
     add_model,
@@ -27,18 +26,12 @@ from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.workflows.evaluating import Engine
 from qmlir.workflows.explaining import beside_the_recipe
-from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, written_whole
+from qmlir.workflows.folder import QuantizedFolder, check_new_folder, names_of
 from qmlir.workflows.searching import SearchMode, SearchResult, search
 from qmlir.workflows.widths import Width
 
 STATE = ".search.json"
 """The file of measurements, in the folder of the result."""
-
-
-SEARCHED = FolderKind(
-    "search", lambda path: QUANTIZED.is_there(path) or [each.name for each in path.iterdir()] == [STATE]
-)
-"""A folder of `qmlir quantize`, or of an interrupted search."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,8 +117,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.max_steps is not None and arguments.max_steps < 0:
         raise UsageError(f"qmlir search: error: --max-steps is 0 or more, found {arguments.max_steps}\n")
     output = Path(arguments.output)
-    check_target(output, SEARCHED)
+    check_new_folder(output, "search")
     source = _source(arguments, session)
+    check_new_folder(output, "search", names_of(source.stem))
     state = output / STATE
     if state.is_file():
         session.detail(f"continuing with the measurements in '{state}', if they are of this model, data and settings")
@@ -150,14 +144,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _save(output: Path, source: _Source, found: SearchResult, arguments: argparse.Namespace) -> None:
-    """The folder of the found model, with the measurements."""
-    state = output / STATE
-    measured = state.read_text(encoding="utf-8")
-    with written_whole(output, SEARCHED) as aside:
-        settings = {**source.settings, "recipe": RecipeText("search.toml", found.recipe)}
-        quantized = replace(found.quantized, settings=settings)
-        quantized.save_folder(aside, source.stem, quantized.summary(arguments.model, arguments.data))
-        write_atomically(aside / STATE, measured)
+    """Write the folder of the found model; the measurements lie in it."""
+    settings = {**source.settings, "recipe": RecipeText("search.toml", found.recipe)}
+    quantized = replace(found.quantized, settings=settings)
+    quantized.save_folder(output, source.stem, quantized.summary(arguments.model, arguments.data))
 
 
 def _report(found: SearchResult, output: Path) -> str:

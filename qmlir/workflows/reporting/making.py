@@ -4,7 +4,9 @@ The page is written, and what it says is given back as data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +16,9 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
+from qmlir.text.access import access, note_sources, plan_output
 from qmlir.text.files import path_of
+from qmlir.text.writing import check_file, check_generated
 from qmlir.workflows.evaluating import Labels, data_beside
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
@@ -22,7 +26,7 @@ from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.reporting.collect import SAMPLES, ReportOptions, collect
 from qmlir.workflows.reporting.model import Report
-from qmlir.workflows.reporting.render import write_page
+from qmlir.workflows.reporting.render import PAGE_START, write_page
 
 Model: TypeAlias = ModuleOp | str | PathLike[str]
 
@@ -52,7 +56,10 @@ def _opened(
     shapes: Mapping[str, Sequence[int]] | None,
     progress: IO[str] | None,
 ) -> _Subjects:
+    for each in (model, reference):
+        note_sources(each)
     if isinstance(model, Quantized):
+        note_sources(model.module)
         return _Subjects(
             model.source if reference is None else _module(reference, shapes), model.module, model.profile, "model"
         )
@@ -84,7 +91,7 @@ def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleO
 def report(
     model: Model | Quantized,
     data: Data,
-    output: str | PathLike[str] = OUTPUT,
+    output: str | PathLike[str] | None = None,
     *,
     reference: Model | None = None,
     labels: Labels | None = None,
@@ -98,6 +105,8 @@ def report(
 ) -> Report:
     """Write what quantization did to a model as one page of HTML, and give what it says.
 
+    The page is written to `output`. Without it, it is `report.html`, which replaces reports only.
+
     `model` is a folder that `qmlir quantize` wrote; a quantized module, or a path to one, with the float model that it
     was made of as `reference`; or a float model, which is quantized by `data` as `qmlir.quantize` does. `data` is what
     `qmlir.profile` takes. The interpreter runs `samples` samples for errors and histograms. With `labels`, a
@@ -107,14 +116,32 @@ def report(
 
     Raises `DiagnosticError` for a model, data or labels that do not fit.
     """
-    target = path_of(output)
+    target = path_of(OUTPUT if output is None else output)
     if target.is_dir():
         raise text_error(f"'{target}' is a folder: a report is a file, such as {target / OUTPUT}")
-    if not target.parent.is_dir():
-        raise text_error(f"cannot write '{target}': there is no folder '{target.parent}'")
+    with access():
+        check_file(target)
+        plan_output(target)
+        if output is None:
+            check_generated(target, PAGE_START)
+        return _report(
+            model, data, target, reference, labels, shapes, ReportOptions(title, samples, time, threads, isa), progress
+        )
+
+
+def _report(
+    model: Model | Quantized,
+    data: Data,
+    target: Path,
+    reference: Model | None,
+    labels: Labels | None,
+    shapes: Mapping[str, Sequence[int]] | None,
+    options: ReportOptions,
+    progress: IO[str] | None,
+) -> Report:
     data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is gone over more than once
     found = _opened(model, reference, data, shapes, progress)
-    options = ReportOptions(title or found.title, samples, time, threads, isa)
+    options = replace(options, title=options.title or found.title)
     made = collect(
         found.reference, found.quantized, data, labels=labels, profile=found.profile, options=options, progress=progress
     )

@@ -9,11 +9,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from qmlir.ir.diagnostics import printable
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 from qmlir.workflows.reporting.model import Report, as_json
 
 PAGE = "report.html.j2"
 STYLE = "style.css"
+PAGE_START = b'<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="qmlir'
+"""The beginning of every page."""
+
 SCRIPTS = ("text.js", "graph.js", "panel.js", "table.js")
 """In the order in which they run: each uses what those before it say."""
 
@@ -57,5 +60,5 @@ def page_of(report: Report) -> str:
 def write_page(report: Report, path: Path) -> int:
     """Write the page, whole or not at all; its size in bytes. Raises `DiagnosticError`."""
     content = page_of(report).encode()
-    write_atomically(path, content)
+    write_file(path, content)
     return len(content)

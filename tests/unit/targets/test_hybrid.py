@@ -96,8 +96,10 @@ def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None
         program(x=_rows(2))
     again = qmlir.load_program(folder)
     _same(again([_rows(2)]), qmlir.interpret(module, [_rows(2)]))
-    with pytest.raises(DiagnosticError, match="exists: a program is saved into a new folder"):
-        program.save(folder)
+    (folder / "notes.txt").write_text("the user's")
+    program.save(folder)
+    assert (folder / "notes.txt").read_text() == "the user's"
+    _same(qmlir.load_program(folder)([_rows(2)]), qmlir.interpret(module, [_rows(2)]))
 
 
 def test_a_program_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

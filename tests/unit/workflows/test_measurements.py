@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.workflows.measurements import Measurements
 
 
@@ -28,11 +29,13 @@ def test_a_figure_is_measured_once(tmp_path: Path) -> None:
     assert asked == ["a", "c"]
 
 
-def test_another_key_or_no_file_of_ours_begins_anew(tmp_path: Path) -> None:
+def test_another_key_begins_anew_and_another_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     Measurements("key", path).measured("a", lambda: 1.0)
     assert Measurements("other", path).known == 0
     for text in ("", "[1]", '{"format": "other", "key": "key", "figures": {"a": 1}}'):
         path.write_text(text)
-        assert Measurements("key", path).known == 0
+        with pytest.raises(DiagnosticError, match="is in the way: qmlir did not write it"):
+            Measurements("key", path)
+        assert path.read_text() == text
     assert Measurements("key").known == 0

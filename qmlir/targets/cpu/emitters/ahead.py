@@ -4,7 +4,7 @@ A form makes files of a module of loops. Those that C calls have the same header
 another; all of them have a card (`emitters/card.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -22,10 +22,11 @@ from qmlir.targets.cpu.emitters.llvm.wasm import write_wasm
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
+from qmlir.text.access import access, note_sources
 from qmlir.text.files import path_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text
-from qmlir.text.weights import made_folder, write_together
+from qmlir.text.writing import folder_result
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,21 @@ class Emitted(Readable):
         for name, contents in self.files.items():
             (folder / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write the files into a folder, which is made where it isn't there, or none of them; the card comes last.
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the files into a folder, all of them or none.
 
-        Raises `DiagnosticError`.
+        Files of these names that qmlir wrote there are replaced, others are kept, so that a folder may have several
+        programs. `force` replaces files that are in the way. Raises `DiagnosticError`.
         """
-        made = made_folder(path_of(folder))
-        write_together(*((made / name, contents) for name, contents in self.files.items()))
+        with access(force=force):
+            note_sources(self)
+            with folder_result(path_of(folder), self.first, removes=False) as made:
+                self.write(made)
+
+    @property
+    def first(self) -> Sequence[str]:
+        """The names of the files without which nothing reads the others: the card, and what C includes."""
+        return [name for name in self.files if name.endswith((".json", ".h"))]
 
 
 def emit_ahead(

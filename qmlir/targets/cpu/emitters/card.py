@@ -207,7 +207,7 @@ def _by_name(data: JsonValue) -> dict[str, str]:
 
 
 def _damaged(path: Path) -> DiagnosticError:
-    return text_error(f"{path} is damaged: it is not what was written with the program")
+    return text_error(f"{path} is damaged: it is not what was written with the program; compile the model again")
 
 
 def read_card(path: Path) -> ProgramCard:
@@ -273,23 +273,3 @@ def checked_file(path: Path, digest: str) -> bytes:
     if digest_of(data) != digest:
         raise _damaged(path)
     return data
-
-
-def is_emitted(folder: Path) -> bool:
-    """Whether `folder` has a program that was emitted ahead of time, as it was written, and nothing else.
-
-    What a user adds or changes is kept.
-    """
-    try:
-        (path,) = card_paths(folder)
-        card = checked_card(path)
-    except (ValueError, DiagnosticError):
-        return False
-    names = {path.name, *card.files}
-    return card.form not in PYTHON_FORMS and names == {
-        each.name if _is_regular(each) else "" for each in folder.iterdir()
-    }
-
-
-def _is_regular(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()

@@ -29,6 +29,7 @@ from qmlir.targets.cpu import cache, compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.key import program_key
+from qmlir.text.writing import LIST
 from tests.support.nets import Net
 from tests.unit.targets.cpu.conftest import quantized
 
@@ -266,13 +267,18 @@ def test_a_saved_program_is_no_secret(saved: Path) -> None:
     os.umask(mask)
     assert saved.stat().st_mode & 0o777 == 0o777 & ~mask
     assert sorted(path.name for path in saved.iterdir() if path.name != "__pycache__") == [
-        "__init__.py", "constants.safetensors", "kernels.py", "machine_code.bin", "program.json", "runtime",
+        LIST, "__init__.py", "constants.safetensors", "kernels.py", "machine_code.bin", "program.json", "runtime",
     ]  # fmt: skip
 
 
-def test_an_existing_folder_is_not_overwritten(saved: Path, program: Program) -> None:
-    with pytest.raises(DiagnosticError, match="exists: a program is saved into a new folder"):
-        program.save(saved)
+def test_files_of_the_user_are_not_replaced(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text("mine")
+    with pytest.raises(DiagnosticError, match=r"'.*kernels.py' is in the way: qmlir did not write it"):
+        program.save(tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+    program.save(tmp_path, force=True)
+    program.save(tmp_path)
+    assert (tmp_path / "kernels.py").read_text() != "mine"
 
 
 @pytest.mark.parametrize(

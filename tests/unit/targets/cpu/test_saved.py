@@ -23,6 +23,7 @@ from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.key import saved_key
 from qmlir.targets.cpu.package import CARD
 from qmlir.targets.cpu.saved import cards_in, seal
+from qmlir.text.writing import LIST
 from tests.support.commands import run_command
 
 DEVICES = str(Path(__file__).parents[3] / "plugins/devices/devices.py")
@@ -99,7 +100,8 @@ def test_every_file_is_bound(made: Path, tmp_path: Path, kind: str, expected: np
     folder = tmp_path / "p"
     shutil.copytree(made / kind, folder)
     names = files_in(folder)
-    assert CARD in names
+    assert {CARD, LIST} < {*names}
+    names.remove(LIST)  # a list that is damaged or missing is only a reason not to replace the files
     for name in names:
         path = folder / name
         whole = path.read_bytes()
@@ -112,12 +114,29 @@ def test_every_file_is_bound(made: Path, tmp_path: Path, kind: str, expected: np
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-@pytest.mark.parametrize("name", ["numpy.py", "__pycache__/kernels.py", "__pycache__/x/kernels.nbi", "main_npu_0.txt"])
-def test_added_files(made: Path, tmp_path: Path, kind: str, name: str) -> None:
-    shutil.copytree(made / kind, tmp_path / "p")
-    (tmp_path / "p" / name).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "p" / name).write_text("import os\n")
-    assert_refused(tmp_path / "p", f"{name} was not written with the program: its card does not name it")
+def test_added_files(made: Path, tmp_path: Path, kind: str, expected: np.ndarray) -> None:
+    """Files that nothing reads may be there; one that would be read in place of a file of the program may not."""
+    folder = tmp_path / "p"
+    shutil.copytree(made / kind, folder)
+    for name in ("numpy.py", "notes.txt", "__pycache__/x/kernels.nbi", "main_npu_0.txt", ".git/HEAD", "data/x.csv"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("raise SystemExit\n")
+    assert np.array_equal(qmlir.load_program(folder)([ROWS])["y"], expected)
+    own = {name.partition("/")[0] for name in files_in(made / kind) if "/" in name}
+    names = ["lengths.json", *(f"{each}/runtime/x.txt" for each in own if each != "runtime")]
+    if (folder / "kernels.py").exists() or (folder / "kernels.ll").exists():
+        names += ["runtime/x.txt", "runtime.so", "runtime.py", "__init__.abi3.so"]
+    if (folder / "kernels.py").exists():
+        names += ["kernels.ll", "kernels.so", "kernels.pyc", "kernels/__init__.py"]
+    for name in names:
+        if (folder / name).exists() or not (folder / name).parent.parent.exists():
+            continue
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("raise SystemExit\n")
+        assert_refused(folder, "was not written with the program: its card does not name it; remove it")
+        (folder / name).unlink()
+        if "/" in name and not any((folder / name).parent.iterdir()):
+            (folder / name).parent.rmdir()
 
 
 def test_a_program_of_several_targets(made: Path) -> None:
@@ -159,9 +178,8 @@ def test_a_program_without_python(made: Path, tmp_path: Path) -> None:
     assert compile_layer(tmp_path / "c", "numba", "--emit", "c", "--name", "program")[0] == 0
     with pytest.raises(DiagnosticError, match="holds a program of the form 'c', and Python loads 'program'"):
         qmlir.load_program(tmp_path / "c")
-    code, said = compile_layer(tmp_path / "c", "numba")
-    assert (code, said.count("\n")) == (1, 1)
-    assert "qmlir compile did not write it" in said
+    assert compile_layer(tmp_path / "c", "numba") == (0, "")
+    assert not (tmp_path / "c" / "program.c").exists()
 
 
 def test_what_a_part_is_exchanged_for(made: Path, tmp_path: Path) -> None:
@@ -188,42 +206,40 @@ def test_a_card_about_what_lies_deep(made: Path, tmp_path: Path, depth: int) -> 
     assert_refused(tmp_path / "p", r"program\.json is damaged")
 
 
-def forged(folder: Path) -> None:
-    """What another program, or a user, has written, with the words of the manifest that there once was."""
-    folder.mkdir()
-    (folder / "parts.json").write_text('{"format": "qmlir-parts", "parts": []}')
-
-
-CHANGES: Mapping[str, Callable[[Path], object]] = {
+KEPT: Mapping[str, Callable[[Path], object]] = {
     "a file more": lambda folder: (folder / "thesis.txt").write_text("years of work"),
     "one in a part": lambda folder: (folder / "main_cpu_0" / "thesis.txt").write_text("years of work"),
     "one in a folder more": lambda folder: ((folder / "x").mkdir(), (folder / "x" / "y").write_text("")),
-    "what is emitted": lambda folder: (folder / "main_npu_0.npu.txt").write_text("by hand"),
-    "no card": lambda folder: (folder / CARD).unlink(),
+}
+CHANGED: Mapping[str, Callable[[Path], object]] = {
+    "a file that is edited": lambda folder: (folder / CARD).write_text("by hand"),
     "the card of another program": lambda folder: shutil.copy(folder / "main_cpu_0" / CARD, folder),
+    "a list that is lost": lambda folder: (folder / LIST).unlink(),
 }
 
 
-@pytest.mark.parametrize("change", [*CHANGES, "words of ours"])
+@pytest.mark.parametrize("change", [*KEPT, *CHANGED])
 def test_what_is_not_replaced(made: Path, tmp_path: Path, change: str) -> None:
     folder = tmp_path / "victim"
-    if change in CHANGES:
-        shutil.copytree(made / "parts", folder)
-        CHANGES[change](folder)
-    else:
-        forged(folder)
+    shutil.copytree(made / "parts", folder)
+    names = set(files_in(folder))
+    {**KEPT, **CHANGED}[change](folder)
     before = {name: (folder / name).read_bytes() for name in files_in(folder)}
     for kind in ("parts", "numba"):
         code, said = compile_layer(folder, kind)
-        assert (code, said.count("\n")) == (1, 1)
-        assert "exists, and qmlir compile did not write it" in said
-    assert {name: (folder / name).read_bytes() for name in files_in(folder)} == before
+        if change in CHANGED:
+            assert (code, said.count("\n")) == (1, 1)
+            assert "is in the way" in said
+            assert {name: (folder / name).read_bytes() for name in files_in(folder)} == before
+        else:
+            assert (code, said) == (0, "")
+            assert all((folder / name).read_bytes() == content for name, content in before.items() if name not in names)
 
 
 def test_what_is_replaced(made: Path, tmp_path: Path) -> None:
-    """As it was, by a program of another kind, too; but by none without Python."""
+    """By a program of another kind, too."""
     shutil.copytree(made / "parts", tmp_path / "p")
-    assert "did not write it" in compile_layer(tmp_path / "p", "numba", "--emit", "c")[1]
+    assert compile_layer(tmp_path / "p", "numba", "--emit", "c")[0] == 0
     for kind in ("parts", "numba", "parts"):
         assert compile_layer(tmp_path / "p", kind)[0] == 0
     assert read_card(tmp_path / "p" / CARD).form == "parts"

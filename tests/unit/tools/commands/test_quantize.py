@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import qmlir
+from qmlir.text.writing import LIST
 from qmlir.tools import qmlir_cli
 from qmlir.workflows import folder as folder_module
 from qmlir.workflows.folder import QuantizedFolder
@@ -63,7 +64,7 @@ def test_the_folder(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     code, said, err = run(model, "--data", tmp_path / "samples.npz", "-o", out, "--json")
     assert (code, err) == (0, "")
-    assert {path.name for path in out.iterdir()} == PARTS | {"net.q.safetensors"}
+    assert {path.name for path in out.iterdir()} == PARTS | {"net.q.safetensors", LIST}
     summary = json.loads((out / "summary.json").read_text())
     # 1024 weights and 512 biases of 4 bytes; weights of 1 byte, biases in 32 bits.
     assert summary["weights"] == {"float_bytes": 1536 * 4, "quantized_bytes": 1024 + 512 * 4}
@@ -188,10 +189,10 @@ def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> N
 def test_a_second_run_over_the_first(model: Path, tmp_path: Path) -> None:
     out, data = tmp_path / "out", tmp_path / "samples.npz"
     assert run(model, "--data", data, "-o", out)[0] == 0
-    (out / "stale").write_text("of the first run")
+    (out / "notes.txt").write_text("the user's")
     assert run(model, "--data", data, "-o", out, "--weights", "i4")[0] == 0
     assert {path.name for path in out.iterdir()} >= PARTS
-    assert not (out / "stale").exists()
+    assert (out / "notes.txt").read_text() == "the user's"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.mlir", "out", "samples.npz"]
     # The output of the first as the input of the second: it is quantized already, nothing is left to do.
     code, _, err = run(out / "net.q.mlir", "--data", data, "-o", tmp_path / "twice")
@@ -205,9 +206,9 @@ def test_what_is_not_ours_stays(model: Path, tmp_path: Path) -> None:
     (mine / "thesis.txt").write_text("x")
     (mine / "summary.json").write_text("{}")
     for target, message in (
-        (mine, f"error: '{mine}' exists, and qmlir quantize did not write it: name another folder, or remove it"),
-        (tmp_path / "samples.npz", "is a file, and qmlir quantize writes a folder"),
+        (mine, f"error: '{mine / 'summary.json'}' is in the way: qmlir did not write it; move it, or use --force"),
         (tmp_path / "samples.npz" / "out", "samples.npz' is not a folder"),
+        (model, f"error: cannot write '{model}': it is an input of this run ('{model}'); name another path"),
         (tmp_path / "gone" / "q.mlir", f"there is no folder '{tmp_path / 'gone'}'"),
     ):
         code, _, err = run(model, "--data", tmp_path / "never-read.npz", "-o", target)
@@ -321,7 +322,7 @@ def test_interrupted_while_it_writes(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder_module, "write_atomically", interrupt)
+    monkeypatch.setattr(folder_module, "write_file", interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(model, "--data", data, "-o", out)
     assert (files(out) if is_there else {}) == before

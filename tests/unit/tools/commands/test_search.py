@@ -138,13 +138,15 @@ def test_wrong_words_are_told(folder: Path, words: tuple[str, ...], code: int, m
     assert not (folder / "out").exists()
 
 
-def test_a_folder_of_somebody_else_is_left_alone(folder: Path) -> None:
+def test_a_file_of_the_user_is_left_alone(folder: Path) -> None:
     (folder / "out").mkdir()
-    (folder / "out" / "mine.txt").write_text("mine")
-    code, _, err = run(folder, "--bound", "1", "-o", folder / "out")
-    assert code == 1
-    assert "exists, and qmlir search did not write it" in err
-    assert [each.name for each in (folder / "out").iterdir()] == ["mine.txt"]
+    for name in ("recipe.toml", ".search.json"):
+        (folder / "out" / name).write_text("mine")
+        code, _, err = run(folder, "--bound", "1", "-o", folder / "out")
+        assert code == 1
+        assert f"'{folder / 'out' / name}' is in the way: qmlir did not write it" in err
+        assert [(each.name, each.read_text()) for each in (folder / "out").iterdir()] == [(name, "mine")]
+        (folder / "out" / name).unlink()
 
 
 def test_verbose_says_each_step(folder: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.text.weights import write_atomically
+from qmlir.text.writing import write_file
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Picture:
         kinds = {".svg": self.svg, ".txt": self.text}
         if path.suffix not in kinds:
             raise text_error(f"cannot draw a memory plan as '{path}': accepted are names in {' and '.join(kinds)}")
-        write_atomically(path, kinds[path.suffix]())
+        write_file(path, kinds[path.suffix]())
 
 
 _MARKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -1,0 +1,477 @@
+"""Everything that is written for a user: which files may be replaced, and how a file or a folder takes its place.
+
+A file that the user names is replaced, unless it is an input of the run (`qmlir.text.access`). A file whose name is
+derived from it is replaced only if the file that the user names is qmlir's and names it. A folder keeps a list of the
+files that qmlir wrote there, with digests: only files of the list that still have their digest are replaced or removed.
+A file in the way ends the run before anything is written; `force` replaces it. New files are written under a temporary
+name next to their place and renamed. No link is followed out of a folder, and no folder is removed that the same run
+has not created.
+"""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.text.access import check_output, is_forced, is_input
+from qmlir.text.files import INTERRUPTED, read_regular, reason_of
+
+LIST = ".qmlir-files.json"
+"""The name of the list of files in a folder that qmlir writes."""
+
+_FORMAT, _VERSION = "qmlir-files", 1
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DESCRIPTOR = re.compile(r"/dev/(?P<name>stdin|stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)")
+_STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
+_TO_REPLACE = "use --force (in Python: force=True) to replace it"
+
+
+@contextmanager
+def _told(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise text_error(f"cannot write '{path}': {reason_of(error)}") from error
+
+
+# Streams
+
+
+def _descriptor(path: Path) -> int | None:
+    """The open descriptor that `path` names, `/dev/stdout` for example, through links."""
+    text = os.path.abspath(path)
+    for _ in range(40):
+        if found := _DESCRIPTOR.fullmatch(text):
+            return _STANDARD[found["name"]] if found["name"] else int(found["number"])
+        if not os.path.islink(text):
+            return None
+        text = os.path.join(os.path.dirname(text), os.readlink(text))
+    return None
+
+
+def is_stream(path: Path) -> bool:
+    """Return True for a device, a pipe or an open descriptor: it is written as it is, and has no files next to it."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _write_stream(path: Path, data: bytes) -> None:
+    number = _descriptor(path)
+    with open(path, "wb") if number is None else open(os.dup(number), "wb") as file:
+        file.write(data)
+
+
+# Checks before the work
+
+
+def check_file(path: Path) -> None:
+    """Raise `DiagnosticError` if no file can be written to `path`."""
+    check_output(path)
+    if path.is_dir():
+        raise text_error(f"cannot write '{path}': it is a folder")
+    if not path.parent.is_dir():
+        raise text_error(f"cannot write '{path}': there is no folder '{path.parent}'")
+    if not is_stream(path):
+        _check_parent(path)
+
+
+def check_folder(path: Path, names: Iterable[str] = ()) -> None:
+    """Raise `DiagnosticError` if no folder can be written to `path`, or if one of the files `names` is in the way."""
+    check_output(path)
+    if path.is_dir():
+        found = _Folder(path)
+        for name in names:
+            found.check_place(name)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise text_error(f"cannot write '{path}': no permission to write into it")
+        return
+    if os.path.lexists(path):
+        raise text_error(f"cannot write '{path}': it is not a folder; name another path")
+    _check_parent(path)
+
+
+def _check_parent(path: Path) -> None:
+    parent = next(each for each in path.absolute().parents if each.exists())
+    if not parent.is_dir():
+        raise text_error(f"cannot write '{path}': '{parent}' is not a folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise text_error(f"cannot write '{path}': no permission to write into '{parent}'")
+
+
+def _in_the_way(path: Path, why: str = "qmlir did not write it") -> DiagnosticError:
+    return text_error(f"'{path}' is in the way: {why}; move it, or {_TO_REPLACE}")
+
+
+# Single files
+
+
+def _staged(target: Path, data: bytes) -> Path:
+    """A new file next to `target` with the content `data`, and the mode of the file that it will replace."""
+    temporary = target.with_name(f".qmlir-{secrets.token_hex(8)}")
+    # Not NamedTemporaryFile, whose files other users cannot read.
+    with temporary.open("xb") as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    if _is_plain(target):
+        shutil.copymode(target, temporary)
+    return temporary
+
+
+def _is_plain(path: str | os.PathLike[str]) -> bool:
+    """Return True for a regular file that is not reached through a link."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _replace(target: Path, data: bytes) -> None:
+    temporary = _staged(target, data)
+    try:
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write the file that a user named, whole or not at all; a link there is replaced, not followed.
+
+    A device, a pipe or a descriptor is written to. Raises `DiagnosticError` if the file is an input of the run or
+    cannot be written.
+    """
+    check_output(path)
+    data = content.encode() if isinstance(content, str) else content
+    with _told(path):
+        if is_stream(path):
+            _write_stream(path, data)
+        else:
+            _replace(path, data)
+
+
+def write_own(path: Path, content: str | bytes) -> None:
+    """Write a file that only qmlir uses: a part of an interrupted run, a checkpoint. Raises `DiagnosticError` if a link
+    or anything but a regular file is there."""
+    check_own(path)
+    with _told(path):
+        _replace(path, content.encode() if isinstance(content, str) else content)
+
+
+def check_own(path: Path) -> None:
+    """Raise `DiagnosticError` if something else than a regular file is at `path`, a link for example."""
+    check_output(path)
+    if os.path.lexists(path) and not _is_plain(path):
+        raise text_error(f"cannot use '{path}': it is a link, or not a regular file; remove it")
+
+
+def check_generated(path: Path, start: bytes) -> None:
+    """Raise `DiagnosticError` if a file is at `path`, which no user named, that does not begin with `start` as those do
+    that qmlir writes there."""
+    check_output(path)
+    if not os.path.lexists(path) or is_forced():
+        return
+    try:
+        is_ours = read_regular(path, len(start), follow=False) == start
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        raise _in_the_way(path)
+
+
+def folder_within(folder: Path, *parts: str) -> Path:
+    """The folder of these names in `folder`, made if it does not exist. Raises `DiagnosticError` for a link."""
+    path = made_folder(folder)
+    for part in parts:
+        path /= part
+        if path.is_symlink():
+            raise text_error(f"cannot write into '{path}': it is a link")
+        made_folder(path)
+    return path
+
+
+def made_folder(path: Path) -> Path:
+    """The folder `path`, made with those above it if they do not exist. Raises `DiagnosticError`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise text_error(f"cannot make the folder '{path}': {error.strerror}") from error
+    return path
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A file next to the one that a user named, which names it: the weights of a module, the data of an ONNX model."""
+
+    path: Path
+    is_of: Callable[[bytes], bool]
+    """Return True if the content of the file that the user named is qmlir's, and says that the file at `path` is as
+    qmlir wrote it."""
+
+    def check(self, main: Path) -> None:
+        """Raise `DiagnosticError` if the file cannot be written, or if one is there that does not belong to `main`."""
+        check_output(self.path)
+        if not os.path.lexists(self.path):
+            return
+        if self.path.is_dir():
+            raise text_error(f"cannot write '{self.path}': it is a folder")
+        if not is_forced() and not self._belongs_to(main):
+            why = f"'{main.name}' does not name it as qmlir wrote it"
+            raise _in_the_way(self.path, why)
+
+    def _belongs_to(self, main: Path) -> bool:
+        if not _is_plain(self.path) or not _is_plain(main):
+            return False
+        try:
+            content = read_regular(main)
+            if content.startswith(INTERRUPTED):
+                known: Any = json.loads(content[len(INTERRUPTED) :])
+                return _digest(self.path) in known[self.path.name]
+        except (OSError, ValueError, RecursionError, LookupError, TypeError):
+            return False
+        return self.is_of(content)
+
+
+def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
+    """Write the file that a user named, and one derived from it. The file that the user named is renamed last.
+
+    A run that is killed between the renames leaves a note in place of a file that would name the wrong data. Raises
+    `DiagnosticError`.
+    """
+    check_file(main)
+    derived.check(main)
+    new = hashlib.sha256(data).hexdigest()
+    old = _digest(derived.path) if _is_plain(derived.path) else ""
+    staged: list[tuple[Path, Path]] = []
+    path = main
+    try:
+        if old != new:
+            if os.path.lexists(main):
+                note = INTERRUPTED + json.dumps({derived.path.name: [new, *([old] if old else [])]}).encode() + b"\n"
+                staged.append((_staged(main, note), main))
+            path = derived.path
+            staged.append((_staged(path, data), path))
+        path = main
+        staged.append((_staged(main, content), main))
+        while staged:
+            temporary, path = staged[0]
+            os.replace(temporary, path)
+            staged.pop(0)
+    except OSError as error:
+        raise text_error(f"cannot write '{path}': {reason_of(error)}") from error
+    finally:
+        for temporary, _ in staged:
+            temporary.unlink(missing_ok=True)
+
+
+# Folders
+
+
+def _digest(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _flush(path: Path) -> None:
+    """Let the system write a file to the disk, so that it survives a loss of power if its new name does."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _is_safe(name: str) -> bool:
+    """Return True for the relative path of a file that stays in its folder."""
+    return name != LIST and "\0" not in name and "\\" not in name and not {"", ".", ".."} & set(name.split("/"))
+
+
+def _is_digests(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    named = cast(dict[str, Any], value)
+    return all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in named.values()) and all(
+        map(_is_safe, named)
+    )
+
+
+@dataclass(frozen=True)
+class _List:
+    """The files that qmlir wrote into a folder, by their paths in it, with digests."""
+
+    files: Mapping[str, str]
+    replaced: Mapping[str, str] | None = None
+    """The files of the result before, as long as they are being replaced."""
+
+    def to_bytes(self) -> bytes:
+        """The content of the file."""
+        content = {"format": _FORMAT, "version": _VERSION, "files": dict(self.files)}
+        if self.replaced is not None:
+            content["replaced"] = dict(self.replaced)
+        return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+    @staticmethod
+    def read(folder: Path) -> "_List | None":
+        """The list in `folder`; `None` if there is none, or if the file is not one."""
+        path = folder / LIST
+        if not _is_plain(path):
+            return None
+        try:
+            found: Any = json.loads(read_regular(path))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(found, dict):
+            return None
+        content = cast(dict[str, Any], found)
+        files, replaced = content.get("files"), content.get("replaced")
+        is_list = content.get("format") == _FORMAT and content.get("version") == _VERSION and _is_digests(files)
+        if not is_list or not (replaced is None or _is_digests(replaced)):
+            return None
+        return _List(cast(dict[str, str], files), cast("dict[str, str] | None", replaced))
+
+
+def _matches(folder: Path, name: str, digest: str) -> bool:
+    """Return True if the file `name` in `folder`, reached without a link, has this digest."""
+    path = folder
+    *above, last = name.split("/")
+    for part in above:
+        path /= part
+        if path.is_symlink():
+            return False
+    path /= last
+    try:
+        return _is_plain(path) and _digest(path) == digest
+    except OSError:
+        return False
+
+
+def check_whole(folder: Path) -> None:
+    """Raise `DiagnosticError` if a run was interrupted while it replaced the result in `folder`, so that the folder
+    has neither the whole old result nor the whole new one."""
+    found = _List.read(folder)
+    if found is None or found.replaced is None:
+        return
+    for files in (found.files, found.replaced):
+        if files and all(_matches(folder, name, digest) for name, digest in files.items()):
+            return
+    raise text_error(f"'{folder}' has no whole result: the run that wrote it was interrupted; run that command again")
+
+
+class _Folder:
+    """A folder that exists, and the result that is to be put there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        found = _List.read(path)
+        if found is None and os.path.lexists(path / LIST) and not is_forced():
+            raise _in_the_way(path / LIST, "it is not a list of files that qmlir reads")
+        self.list = _List({}) if found is None else found
+
+    def check_place(self, name: str) -> None:
+        """Raise `DiagnosticError` if the file `name` cannot be written."""
+        path = self.path
+        *above, last = name.split("/")
+        for part in above:
+            path /= part
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                raise text_error(f"cannot write '{self.path / name}': '{path}' is not a folder; move it")
+        path /= last
+        check_output(path)
+        if not os.path.lexists(path):
+            return
+        if path.is_dir() and not path.is_symlink():
+            raise text_error(f"cannot write '{path}': it is a folder")
+        if is_forced():
+            return
+        known = {*filter(None, (each.get(name) for each in (self.list.files, self.list.replaced or {})))}
+        if not known:
+            raise _in_the_way(path)
+        if not _is_plain(path) or _digest(path) not in known:
+            raise _in_the_way(path, "it was changed since qmlir wrote it")
+
+    def _present(self) -> dict[str, str]:
+        """The files of the list, with the digests that they have or, if they are missing or changed, should have."""
+        known = {**self.list.files, **(self.list.replaced or {})}
+        older: Mapping[str, str] = {} if self.list.replaced is None else self.list.files
+        return {
+            name: older[name] if name in older and _matches(self.path, name, older[name]) else digest
+            for name, digest in known.items()
+        }
+
+    def install(self, made: Path, first: Collection[str], *, removes: bool) -> None:
+        """Replace the result before by the files in `made`.
+
+        At no time do files of both results lie in the folder: all files of the result before go first, beginning with
+        those whose names are in `first`, without which nothing reads the others. Their new ones come last.
+        """
+        paths = sorted((path for path in made.rglob("*") if not path.is_dir()), key=lambda path: path.name in first)
+        new = {path.relative_to(made).as_posix(): _digest(path) for path in paths}
+        for name in new:
+            self.check_place(name)
+        before = self._present()
+        replaced = dict(before)
+        replaced |= {name: _digest(self.path / name) for name in new if _is_plain(self.path / name)}  # some by force
+        gone = [name for name, digest in before.items() if name not in new and _matches(self.path, name, digest)]
+        kept = {name: before[name] for name in gone if not removes or is_input(self.path / name)}
+        final = _staged(made.parent / LIST, _List({**new, **kept}).to_bytes())
+        _replace(self.path / LIST, _List({**new, **kept}, replaced).to_bytes())
+        for name in new:
+            _flush(made / name)
+        same = {name for name, digest in new.items() if _matches(self.path, name, digest)}
+        old = [*gone, *(name for name in new if name not in same)]
+        for name in sorted(old, key=lambda name: name.rpartition("/")[2] not in first):
+            path = self.path / name
+            if name not in kept and os.path.lexists(path):
+                path.unlink()
+        for name in new:
+            if name not in same:
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(made / name, self.path / name)
+        os.replace(final, self.path / LIST)
+
+
+@contextmanager
+def folder_result(path: Path, first: Collection[str] = (), *, removes: bool = True) -> Generator[Path]:
+    """The path of a folder to make; when the block ends, its files take the place of the result before at `path`.
+
+    `first` are the names of the files without which nothing reads the others. `removes` is False if the folder may have
+    several results: files that the new one does not have stay. If the block raises, nothing is changed.
+    Raises `DiagnosticError` if a file is in the way, and if the folder cannot be written.
+    """
+    check_folder(path)
+    with _told(path):
+        target = path.resolve()
+        is_there = target.is_dir()
+        base = target if is_there else next(each for each in target.parents if each.is_dir())
+        aside = base / f".qmlir-{secrets.token_hex(8)}"
+        aside.mkdir(mode=0o700)
+        try:
+            made = aside / "result"
+            yield made
+            if is_there:
+                _Folder(path).install(made, first, removes=removes)
+            else:
+                check_folder(path)
+                files = {each.relative_to(made).as_posix(): _digest(each) for each in made.rglob("*") if each.is_file()}
+                _replace(made / LIST, _List(files).to_bytes())
+                target.parent.mkdir(parents=True, exist_ok=True)
+                made.rename(target)
+        finally:
+            with suppress(OSError):
+                shutil.rmtree(aside)
