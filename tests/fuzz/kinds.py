@@ -3,6 +3,7 @@
 from tests.fuzz.arrays import ARRAYS
 from tests.fuzz.configuration import CONFIGURATION
 from tests.fuzz.frame import Kind
+from tests.fuzz.hostile import HOSTILE
 from tests.fuzz.images import IMAGE
 from tests.fuzz.json_files import JSON_FILES
 from tests.fuzz.metadata import METADATA
@@ -15,5 +16,5 @@ from tests.fuzz.weights import CONSTANTS, MACHINE_CODE, WEIGHTS
 
 KINDS: tuple[Kind, ...] = (
     ARRAYS, CONFIGURATION, CONSTANTS, MACHINE_CODE, ONNX, PROFILE, RECIPE, TEXT, WEIGHTS, *JSON_FILES,
-    ANSWER, CHECKPOINT, DOCUMENT, IMAGE, METADATA, PARTS, PATTERNS,
+    ANSWER, CHECKPOINT, DOCUMENT, HOSTILE, IMAGE, METADATA, PARTS, PATTERNS,
 )  # fmt: skip

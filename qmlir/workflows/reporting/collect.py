@@ -138,6 +138,10 @@ class _Collector:
         # Types are decided after folding: the folded model has the weights that the quantized one was made of.
         self.folded = run_pipeline(reference.clone(), CLEAN)
         self.subjects = ModuleSubject(self.folded, "float"), ModuleSubject(quantized, "quantized")
+        theirs, ours = ([port.name for port in outputs_of(each.signature)] for each in self.subjects)
+        if theirs != ours:
+            named = f"{', '.join(theirs)} and {', '.join(ours)}"
+            raise text_error(f"the float and the quantized model must have the same outputs, but got {named}")
         self.names = module_names(quantized)
         self.function: FuncOp = self.subjects[1].signature
         self.graph: ReportGraph = graph_of(self.function, self.names)

@@ -112,7 +112,7 @@ def test_the_table_stays_where_nothing_is_faster(module: ModuleOp, monkeypatch: 
     _invent(monkeypatch, is_last_faster=False)
     found = tune(module, isa="generic")
     assert [each.tuned.schedule for each in found.kernels] == [None, None]
-    assert tuned_for("generic", 1, pytest.fail).option == ""
+    assert tuned_for("generic", 1, pytest.fail).path == ""
 
 
 def test_a_search_that_is_interrupted_goes_on(module: ModuleOp, monkeypatch: pytest.MonkeyPatch) -> None:

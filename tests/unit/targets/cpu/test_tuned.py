@@ -40,7 +40,7 @@ def test_what_is_kept_is_the_users_alone(path: Path) -> None:
     assert read_store(path, _no_trouble) == Tuning(KERNELS)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     found = tuned_for("generic", 1, _no_trouble)
-    assert (found.path, bool(found.digest), found.option) == (str(path), True, f' tuned="{path}"')
+    assert (found.path, bool(found.digest)) == (str(path), True)
     assert tuned_for("avx2", 1, _no_trouble) == UNTUNED
 
 
