@@ -22,7 +22,7 @@ from qmlir.dialects.nn.ops.activations import (
     SwishOp,
     TanhOp,
 )
-from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, DivOp, ErfOp, MulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, DivOp, ErfOp, LessOp, MulOp, WhereOp
 from qmlir.ir.decomposition import Parts
 
 
@@ -62,7 +62,7 @@ def _selu(op: SeluOp, parts: Parts) -> Results:
 
 
 def _celu(op: CeluOp, parts: Parts) -> Results:
-    """`alpha * elu(x / alpha)`, which is `x` from 0 up as long as `alpha` is positive."""
+    """`alpha * elu(x / alpha)` for `x` below 0, `x` from 0 up: a quotient times its divisor may be another number."""
     x, alpha = op.input, op.alpha.value.data
     if alpha <= 0:
         return None
@@ -70,7 +70,9 @@ def _celu(op: CeluOp, parts: Parts) -> Results:
         return [parts.add("elu", build(EluOp, [x])).result]
     factor = scalar(parts, "alpha", alpha, x)
     curve = parts.add("elu", build(EluOp, [parts.add("div", DivOp(x, factor)).result])).result
-    return [parts.add("mul", MulOp(curve, factor)).result]
+    scaled = parts.add("mul", MulOp(curve, factor)).result
+    is_below = parts.add("is_below", LessOp(x, scalar(parts, "zero", 0.0, x))).result
+    return [parts.add("choice", build(WhereOp, [is_below, scaled, x])).result]
 
 
 def _gelu(op: GeluOp, parts: Parts) -> Results:
