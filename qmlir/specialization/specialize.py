@@ -232,6 +232,8 @@ class _Specializer:
         types = [type_ for each in op.operand_types if (type_ := ranked_tensor(each)) is not None]
         is_same = tuple(callee.function_type.inputs) == tuple(op.operand_types)
         is_late = not self.late.isdisjoint(op.operands)
+        if is_same and is_late:  # made for such operands already: a run tells the sizes of the results, too
+            self.late.update(result for result in op.results if is_open(result.type))
         if is_same or len(types) != len(op.operands) or not (is_late or all(map(is_static, types))):
             return
         function = _own_callee(callee, op)

@@ -1,10 +1,16 @@
 """Running islands: the nodes of a model that `nn` has no operation for, in ONNX Runtime or ONNX's own evaluator.
 
 An island comes out of a model or the text of a module, and is not trusted: it may name no files, and nothing is loaded
-for it.
+for it. Some operators of ONNX Runtime end the process on inputs without elements, as a batch of 0 samples. Such inputs
+first run in a process of their own.
 """
 
+import json
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
@@ -88,11 +94,47 @@ def _session(model: ModelProto) -> OrtSession:
         return OrtSession(opened.SerializeToString(), OrtOptions())
 
 
+_PROGRAM = """
+import json, pickle, sys
+sys.path = json.loads(sys.argv[1])
+from qmlir.targets.peers.islands import run_once
+run_once(*pickle.load(sys.stdin.buffer))
+"""
+
+
+def run_once(model: bytes, values: Mapping[str, Any]) -> None:
+    """Run an island on `values` in ONNX Runtime. An error is none here: the caller gets it from a run of its own."""
+    with suppress(DiagnosticError):
+        _session(_checked_model(model))(values)
+
+
+def _ends_process(model: ModelProto, values: Mapping[str, Any]) -> bool:
+    """Whether ONNX Runtime ends a process that runs an island on `values`: a division by zero, a failed assertion."""
+    command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)]
+    sent = pickle.dumps((model.SerializeToString(), dict(values)))
+    return subprocess.run(command, input=sent, capture_output=True, check=False).returncode < 0
+
+
+def _empty_axes(value: Any) -> Any:
+    """Which axes of a value have no elements, `None` for a value with elements."""
+    sizes = np.shape(value)
+    return tuple(size == 0 for size in sizes) if 0 in sizes else None
+
+
 def _in_onnx_runtime(model: ModelProto) -> OpenIsland:
     session = _session(model)
     names = [each.name for each in model.graph.input]
+    tried: set[tuple[Any, ...]] = set()
 
     def run(values: Sequence[Any]) -> Sequence[Any]:
+        empty = tuple(None if isinstance(each, list | tuple) else _empty_axes(each) for each in values)
+        if any(each is not None for each in empty) and empty not in tried:
+            given = dict(zip(names, values, strict=True))
+            if _ends_process(model, given):
+                shapes = (f"'{name}' {list(np.shape(each))}" for name, each in given.items() if _empty_axes(each))
+                listed = ", ".join(shapes)
+                raise InterpretationError(f"{TITLES[PACKAGE]} crashes on inputs without elements: {listed}")
+            tried.add(empty)
         found = session(dict(zip(names, values, strict=True)))
         return [found[name] for name in session.output_names]
 

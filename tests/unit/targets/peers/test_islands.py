@@ -1,5 +1,6 @@
 """Islands: what ONNX Runtime gives for the whole model, interpreted, quantized, compiled, saved and exported."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -320,3 +321,50 @@ def test_bytes_that_are_no_model(data: list[int], reason: str) -> None:
         }}""")
     with pytest.raises(DiagnosticError, match=reason):
         qmlir.interpret(module, [np.zeros(2, np.float32)])
+
+
+STACKED = """
+    net (float[N, 3] x) => (float[N, 3] y) <int64 three = {3}, bool yes = {1}, int64[1] first = {0}> {
+      last, all = Loop (three, yes, x) <
+        body = step (int64 i, bool go, float[N, 3] s) => (bool goes, float[N, 3] next, float[N, 3] out) {
+          goes = Identity (go)
+          next = Tanh (s)
+          out = Identity (next)
+        }>
+      mean = ReduceMean <keepdims = 0> (all, first)
+      y = Add (last, mean)
+    }"""
+
+SCANNED = """
+    net (float[N, 5, 3] x) => (float[N, 5, 3] y) <int64[1] time = {1}> {
+      start = ReduceSum <keepdims = 0> (x, time)
+      last, sums = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
+        body = step (float[N, 3] s, float[N, 3] one) => (float[N, 3] next, float[N, 3] out) {
+          next = Add (s, one)
+          out = Identity (next)
+        }> (start, x)
+      y = Relu (sums)
+    }"""
+
+
+@pytest.mark.parametrize(("text", "sizes"), [(STACKED, (3,)), (SCANNED, (5, 3))], ids=["Loop", "Scan"])
+def test_a_dynamic_batch_through_an_island_of_control_flow(text: str, sizes: tuple[int, ...]) -> None:
+    """One program computes every batch; one of no samples is an error or empty, and never ends the process."""
+    pytest.importorskip("onnxruntime")
+    module = qmlir.load(parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> {text}'))
+    random = np.random.default_rng(0)
+    samples = [{"x": random.standard_normal((2, *sizes), np.float32)} for _ in range(4)]
+    quantized = qmlir.quantize(module, samples, validate=False).module
+    program = qmlir.compile(quantized)
+    for count in (1, 2, 5):
+        given = {"x": random.standard_normal((count, *sizes), np.float32)}
+        expected = qmlir.interpret(quantized, given)["y"]
+        np.testing.assert_array_equal(program(given)["y"], expected)
+    empty = {"x": np.zeros((0, *sizes), np.float32)}
+    for run in (partial(qmlir.interpret, module), program):
+        if text == STACKED:
+            assert run(empty)["y"].shape == (0, *sizes)
+        else:  # ONNX Runtime divides by zero
+            with pytest.raises(DiagnosticError, match="crashes on inputs without elements: 'start'") as raised:
+                run(empty)
+            assert "\n" not in str(raised.value)
