@@ -28,8 +28,8 @@ FUNCTIONS = (
     "hard_sigmoid", "hard_sigmoid {alpha = 0.3, beta = 0.25}", "hard_swish", "leaky_relu",
     "local_response_norm {size = 3}", "local_response_norm {size = 4, alpha = 0.3, beta = 0.6, bias = 1.5}", "log",
     "log_softmax", "log_softmax {axis = 1}", "lp_norm", "lp_norm {p = 1, axis = 1}", "lp_norm {epsilon = 0.3}", "mish",
-    "reciprocal", "selu", "selu {alpha = 1.3, gamma = 0.9}", "sigmoid", "softmax", "softmax {axis = 1}", "softplus", "softsign",
-    "sqrt", "swish", "swish {alpha = 1.7}", "tanh", "thresholded_relu",
+    "reciprocal", "selu", "selu {alpha = 1.3, gamma = 0.9}", "sigmoid", "softmax", "softmax {axis = 1}", "softplus",
+    "softsign", "sqrt", "swish", "swish {alpha = 1.7}", "tanh", "thresholded_relu",
 )  # fmt: skip
 """Of `%x`, with results like it."""
 
