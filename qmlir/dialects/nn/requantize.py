@@ -85,6 +85,10 @@ class Requantizing(IRDLOperation, abc.ABC):
         """What a mean divides by, as far as it is known; 1 for anything else."""
         return np.array([1])
 
+    def has_dynamic_divisor(self) -> bool:
+        """Whether a mean divides by a number that depends on dynamic sizes."""
+        return not self.divisors().size
+
     def qlinear_bound(self, values: Sequence[Affine]) -> float | None:
         """A bound of the floats that become integers in the mode `qlinear`; `None` where it has no such arithmetic.
 
@@ -220,6 +224,18 @@ def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
     except VerifyException as error:
         return str(error)
     return None
+
+
+def divides_by_dynamic_size(op: Requantizing) -> bool:
+    """Whether `op`, or a part of the composite that it is, is a mean whose divisor depends on dynamic sizes."""
+    if op.components is None:
+        return op.has_dynamic_divisor()
+    parts = Parts(op)
+    try:
+        decompose(op, parts)
+        return any(isinstance(part, Requantizing) and part.has_dynamic_divisor() for part in parts.operations)
+    finally:
+        parts.discard()
 
 
 QLINEAR = RequantizeAttr.of(Mode.QLINEAR)

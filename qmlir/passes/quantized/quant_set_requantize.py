@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.requantize import may_requantize, set_requantization
+from qmlir.dialects.nn.requantize import divides_by_dynamic_size, may_requantize, set_requantization
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description, parse_requantization
@@ -40,7 +40,7 @@ class QuantSetRequantize(ModulePass):
 
     Without `mode` and targets, and where a target has no modes of its own, the scales decide: an operation all of whose
     scales are powers of two, and whose ratios are, rescales by a shift that rounds half-way cases up, which is the
-    cheapest code. Others stay as they are.
+    cheapest code. Others stay as they are; so does a mean over a dynamic size, which may divide by any number.
 
     Before (run with `mode=shift ties=even`):
 
@@ -97,6 +97,8 @@ def _set_by_scales(op: NnOp) -> bool:
     types += [] if op.components is None else op.components.data.values()
     scales = [np.asarray(each.scales, np.float32) for each in types if isinstance(each, UniformQuantizedType)]
     if op.requantize is not None or not all(are_powers_of_two(each).all() for each in scales):
+        return False
+    if divides_by_dynamic_size(op):
         return False
     if set_requantization(op, Mode.SHIFT, Ties.UP) is None:
         return True

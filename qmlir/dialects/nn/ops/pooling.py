@@ -112,6 +112,10 @@ class AveragePoolOp(PoolOp):
         with_padding = bool(self.count_include_pad.value.data)
         return np.unique(covered_elements(self.windows, self.counts(sizes), sizes, with_padding))
 
+    def has_dynamic_divisor(self) -> bool:
+        is_partial = any(self.windows.pads) and not self.count_include_pad.value.data
+        return DYNAMIC_INDEX in shape_of(self.data)[2:] and (is_partial or bool(self.ceil_mode.value.data))
+
     def is_whole_image(self, sizes: Sequence[int]) -> bool:
         """Whether there is one window, the whole image: ONNX Runtime computes that as a global pool, by the mode `f32`.
 

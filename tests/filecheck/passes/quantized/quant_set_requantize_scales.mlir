@@ -28,3 +28,21 @@ func.func @by_scales(%x: tensor<2x!x>, %m: tensor<2x4x!x>, %w: tensor<2x4x!w>, %
   %6 = nn.relu %x {requantize = #kernel.requantize<shift, even>} : (tensor<2x!x>) -> tensor<2x!w>
   func.return %0 : tensor<2x!w>
 }
+
+// A mean over a dynamic size divides by any number; windows without padding have as many elements at any size.
+// CHECK-LABEL: @dynamic(
+// CHECK: nn.global_average_pool {{%[a-z0-9]+}} : (
+// CHECK: nn.reduce_mean {{%[a-z0-9]+}} {axes = [3]} : (
+// CHECK: nn.reduce_mean {{%[a-z0-9]+}} {axes = [1], requantize = [[UP]]} : (
+// CHECK: nn.average_pool {{%[a-z0-9]+}} {kernel = [2, 2], requantize = [[UP]]} : tensor<
+// CHECK: nn.average_pool {{%[a-z0-9]+}} {kernel = [4, 4], pads = [1, 1, 1, 1]} : tensor<
+// CHECK: nn.average_pool {{%[a-z0-9]+}} {kernel = [4, 4], pads = [1, 1, 1, 1], count_include_pad = true, requantize = [[UP]]} : tensor<
+func.func @dynamic(%i: tensor<1x2x?x?x!x>) {
+  %0 = nn.global_average_pool %i : (tensor<1x2x?x?x!x>) -> tensor<1x2x1x1x!x>
+  %1 = nn.reduce_mean %i {axes = [3]} : (tensor<1x2x?x?x!x>) -> tensor<1x2x?x1x!x>
+  %2 = nn.reduce_mean %i {axes = [1]} : (tensor<1x2x?x?x!x>) -> tensor<1x1x?x?x!x>
+  %3 = nn.average_pool %i {kernel = [2, 2]} : (tensor<1x2x?x?x!x>) -> tensor<1x2x?x?x!x>
+  %4 = nn.average_pool %i {kernel = [4, 4], pads = [1, 1, 1, 1]} : (tensor<1x2x?x?x!x>) -> tensor<1x2x?x?x!x>
+  %5 = nn.average_pool %i {kernel = [4, 4], pads = [1, 1, 1, 1], count_include_pad = true} : (tensor<1x2x?x?x!x>) -> tensor<1x2x?x?x!x>
+  func.return
+}
