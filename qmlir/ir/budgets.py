@@ -27,6 +27,7 @@ BUDGETS: Mapping[str, Budget] = {
     "affine-depth": Budget(100, "operations inside each other in an affine expression"),
     "inlined-operations": Budget(200_000, "operations that `inline` makes"),
     "arena-bytes": Budget(1 << 33, "bytes of the arena of a compiled program"),
+    "window-elements": Budget(1 << 20, "elements of one window of a convolution or a pool"),
     "value-bytes": Budget(1 << 30, "bytes of one value in the interpreter"),
     "packed-bytes": Budget(1 << 28, "bytes of an array that takes less than one in 200 of them in its file"),
     "interpreted-operations": Budget(100_000_000, "operations that one run of the interpreter takes"),

@@ -12,6 +12,7 @@ that it can be raised again (`qmlir.ir.decomposition`).
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -104,6 +105,16 @@ def tensor_names(op: Operation) -> tuple[str, ...]:
     origins = origins_of(op)
     own = [origins[0].name] if len(origins) == 1 and not origins[0].role else []
     return tuple(_padded(own, len(op.results)))
+
+
+def tensor_name(value: OpResult) -> str:
+    """The model's name of one result, without reading those of the others: an operation may have thousands."""
+    found = value.op.attributes.get(TENSOR)
+    names = cast(ArrayAttr[Attribute], found).data if isinstance(found, ArrayAttr) else ()
+    name = names[value.index] if value.index < len(names) else None
+    if isinstance(name, StringAttr):
+        return name.data
+    return tensor_names(value.op)[value.index]
 
 
 def set_tensor_names(op: Operation, names: Sequence[str]) -> None:

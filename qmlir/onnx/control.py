@@ -6,6 +6,7 @@ step, a stacked output a value that the loop carries and writes at that number (
 have to give in another type than it takes has no form here: `NoForm` says why, and the node is an island.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,6 +26,7 @@ from qmlir.dialects.nn.ops.indexing import GatherOp, ScatterNDOp
 from qmlir.dialects.nn.ops.island import RUNS, OnnxIslandOp
 from qmlir.dialects.nn.ops.logic import AndOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp
+from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError
@@ -135,6 +137,9 @@ def _as_tensor(value: SSAValue, name: str) -> SSAValue:
 
 def _zeros(type_: AnyTensor) -> ConstantOp:
     dtype = GraphBuilder.dtype_of(type_.get_element_type())
+    size = math.prod(type_.get_shape()) * dtype.itemsize
+    if size > budget("value-bytes"):
+        raise NoForm(f"collects a tensor of {type_}, whose bytes are {over('value-bytes', size)}")
     return ConstantOp.of(np.zeros(type_.get_shape(), dtype=dtype), type_)
 
 

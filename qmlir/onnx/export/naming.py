@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
-from qmlir.ir.provenance import origins_of, tensor_names
+from qmlir.analysis.symbols import first_free
+from qmlir.ir.provenance import origins_of, tensor_name
 from qmlir.ir.signature import Port
 
 
@@ -23,16 +24,14 @@ class ValueNames:
             if wish and wish not in self._taken:
                 self._taken.add(wish)
                 return wish
-        number = 1
-        while f"{first}.{number}" in self._taken:
-            number += 1
-        self._taken.add(f"{first}.{number}")
-        return f"{first}.{number}"
+        found = f"{first}.{first_free(lambda number: f'{first}.{number}' in self._taken, 1)}"
+        self._taken.add(found)
+        return found
 
 
 def _own_name(value: OpResult) -> str:
     """The model's name of a value, empty where it has none."""
-    return tensor_names(value.op)[value.index]
+    return tensor_name(value)
 
 
 def _wishes(value: SSAValue) -> list[str]:

@@ -29,6 +29,9 @@ def _places(op: Operation) -> frozenset[Origin] | None:
 
 Known = dict[Hashable, list[Operation]]
 
+Merged = dict[Operation, list[Operation]]
+"""The operations that were merged into another one, in order."""
+
 
 def _key(op: Operation) -> Hashable:
     """What equal operations have in common: all but regions and provenance, or less where that tells them apart too.
@@ -39,6 +42,16 @@ def _key(op: Operation) -> Hashable:
     if op.operands:
         return name, tuple(op.operands)
     return name, tuple(op.result_types), frozenset(op.properties.items()), frozenset(_attributes(op).items())
+
+
+_FEW = 8
+"""From so many operations of the same operands on, others of them are found by their attributes, too."""
+
+
+def _whole_key(op: Operation) -> Hashable:
+    """What equal operations have in common but regions and provenance; many may read slices of one value."""
+    properties, attributes = frozenset(op.properties.items()), frozenset(_attributes(op).items())
+    return op.name, tuple(op.operands), tuple(op.result_types), properties, attributes
 
 
 def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
@@ -56,7 +69,7 @@ def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
     )
 
 
-def _merge_in_block(block: Block, known: Known, *, keeps_places: bool) -> None:
+def _merge_in_block(block: Block, known: Known, merged: Merged, *, keeps_places: bool) -> None:
     """Merge the operations of a block with each other and with those of `known`, which it leaves as it was."""
     added: list[list[Operation]] = []
     for op in list(block.ops):
@@ -64,18 +77,22 @@ def _merge_in_block(block: Block, known: Known, *, keeps_places: bool) -> None:
             # Inside an isolated operation no outer value can be named.
             isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
             for region in op.regions:
-                _merge_in_region(region, {} if isolated else known, keeps_places=keeps_places)
+                _merge_in_region(region, {} if isolated else known, merged, keeps_places=keeps_places)
         if not op.results or is_terminator(type(op)) or not has_no_effect(op):
             continue
         candidates = known.setdefault(_key(op), [])
-        existing = next((each for each in candidates if _is_equal(op, each, keeps_places=keeps_places)), None)
+        alike = candidates
+        if len(candidates) >= _FEW:
+            candidates = known.setdefault(_whole_key(op), [])
+            alike = (*alike, *candidates)
+        existing = next((each for each in alike if _is_equal(op, each, keeps_places=keeps_places)), None)
         if existing is None:
             candidates.append(op)
             added.append(candidates)
             continue
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
-        hand_on((op,), existing)
+        merged.setdefault(existing, []).append(op)
         op.detach()
         op.erase()
         count("operations merged")
@@ -83,11 +100,11 @@ def _merge_in_block(block: Block, known: Known, *, keeps_places: bool) -> None:
         candidates.pop()
 
 
-def _merge_in_region(region: Region, known: Known, *, keeps_places: bool) -> None:
+def _merge_in_region(region: Region, known: Known, merged: Merged, *, keeps_places: bool) -> None:
     blocks = list(region.blocks)
     for block in blocks:
         # With several blocks only what the block itself holds is known to come before.
-        _merge_in_block(block, known if len(blocks) == 1 else {}, keeps_places=keeps_places)
+        _merge_in_block(block, known if len(blocks) == 1 else {}, merged, keeps_places=keeps_places)
 
 
 @dataclass(frozen=True)
@@ -124,4 +141,7 @@ class Cse(ModulePass):
     keep_places: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _merge_in_region(op.body, {}, keeps_places=self.keep_places)
+        merged: Merged = {}
+        _merge_in_region(op.body, {}, merged, keeps_places=self.keep_places)
+        for existing, others in merged.items():  # at once: one by one, each would copy all names so far
+            hand_on(others, existing)

@@ -88,7 +88,9 @@ def _function(op: CustomOp) -> Callable[..., None]:
     except Exception as error:  # whatever a module of another package does at import
         raise op_error(op, f"calls '{op.function.data}', which cannot be imported: {error}") from error
     if not hasattr(found, "py_func"):
-        raise op_error(op, f"calls '{op.function.data}', which numba does not compile: decorate it with numba.njit{at_code(found)}")
+        raise op_error(
+            op, f"calls '{op.function.data}', which numba does not compile: decorate it with numba.njit{at_code(found)}"
+        )
     return found
 
 

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
@@ -59,13 +59,12 @@ def calibrated_type(minimum: float, maximum: float, expressed: AnyFloat) -> Cali
 
 def _place(value: SSAValue) -> tuple[Operation | FuncOp, int]:
     """Who gives `value`, and at which place among its like."""
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner, owner.results.index(value)
-    function = owner.parent_op()
-    if not isinstance(function, FuncOp):
+    if isinstance(value, OpResult):
+        return value.op, value.index
+    function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(function, FuncOp) or not isinstance(value, BlockArgument):
         raise ValueError("statistics stand on results and on arguments of functions")
-    return function, owner.args.index(value)
+    return function, value.index
 
 
 def _entries(function: FuncOp) -> list[dict[str, Attribute]]:

@@ -10,11 +10,11 @@ the additions of a Sum, have no role, and are numbered: `sum1[0]`.
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.calib.ops import ObserveOp
@@ -23,7 +23,7 @@ from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import Quantizable
-from qmlir.ir.provenance import Origin, origins_of, tensor_names
+from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
 
 ENTRY = "main"
@@ -185,5 +185,5 @@ def tensor_of(keyed: KeyedValue) -> str:
     """What the model calls a value, the port for an argument; empty for a part that no tensor of the model is."""
     owner, value = keyed.owner, keyed.value
     if isinstance(owner, FuncOp):
-        return inputs_of(owner)[owner.body.blocks[0].args.index(value)].name
-    return tensor_names(owner)[owner.results.index(value)]
+        return inputs_of(owner)[cast(BlockArgument, value).index].name
+    return tensor_name(cast(OpResult, value))

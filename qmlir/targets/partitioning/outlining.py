@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
+from qmlir.analysis.symbols import unique_name
 from qmlir.ir.control import captured
-from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_names
+from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_name
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
 from qmlir.targets.partitioning.graph import CostGraph, computing, is_constant
 
@@ -27,12 +28,10 @@ class OutlinedPart:
 
 def _name(value: SSAValue, inputs: Mapping[SSAValue, str]) -> str:
     """The model's name of a value, or else the part of the node that makes it; empty where neither is known."""
-    owner = value.owner
-    if not isinstance(owner, Operation):
+    if not isinstance(value, OpResult):
         return inputs.get(value, "")
-    name = tensor_names(owner)[owner.results.index(value)]
-    origins = origins_of(owner)
-    return name or (str(origins[-1]) if origins and len(owner.results) == 1 else "")
+    origins = origins_of(value.op)
+    return tensor_name(value) or (str(origins[-1]) if origins and len(value.op.results) == 1 else "")
 
 
 def _ports(values: Sequence[SSAValue], inputs: Mapping[SSAValue, str], default: str) -> list[Port]:
@@ -41,12 +40,7 @@ def _ports(values: Sequence[SSAValue], inputs: Mapping[SSAValue, str], default: 
     names = [_name(value, inputs) for value in values]
     taken = {f"{default}{place}" for place, name in enumerate(names) if not name}
     for value, wanted in zip(values, names, strict=True):
-        name, number = wanted, 1
-        while name in taken:
-            number += 1
-            name = f"{wanted}#{number}"
-        taken.update({name} if name else ())
-        found.append(Port(name, value.type))
+        found.append(Port(unique_name(wanted, taken, "#") if wanted else "", value.type))
     return found
 
 

@@ -7,12 +7,12 @@ so that these numbers are for one sample.
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.sizes import bytes_of, shaped_type
 from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType, storage_limits
-from qmlir.ir.provenance import tensor_names
+from qmlir.ir.provenance import tensor_name
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import element_text
 
@@ -122,8 +122,7 @@ def value_info(value: SSAValue) -> ValueInfo | None:
     element, shape = found
     parameters = ParameterInfo.of(element) if isinstance(element, UniformQuantizedType) else None
     observed = (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
-    owner = value.owner
-    name = tensor_names(owner)[owner.results.index(value)] if isinstance(owner, Operation) else value.name_hint or ""
+    name = tensor_name(value) if isinstance(value, OpResult) else value.name_hint or ""
     return ValueInfo(
         name,
         element_text(element),

@@ -1,10 +1,11 @@
 """A function in two: one that returns besides what its gradient reads, and one that computes the gradient of it."""
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
@@ -104,7 +105,7 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
             if value not in own and isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike):
                 constant = value.owner.clone()
                 backward.insert_op_before(constant, op)
-                own[value] = constant.results[value.owner.results.index(value)]
+                own[value] = constant.results[cast(OpResult, value).index]
             elif value not in own:
                 crossing = value
                 if value not in known:

@@ -10,6 +10,11 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.ir.budgets import budget, over
+
+LARGEST_STEP = (1 << 31) - 1
+"""The largest size, stride, dilation and padding: places of elements are then exact in 64 bits."""
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -43,6 +48,11 @@ class Windows:
         ):
             if len(values) != count or any(value < lowest and value != DYNAMIC_INDEX for value in values):
                 raise VerifyException(f"{name} must be {count} numbers of at least {lowest}, found {list(values)}")
+            if any(value > LARGEST_STEP for value in values):
+                raise VerifyException(f"{name} must be at most {LARGEST_STEP}, found {list(values)}")
+        elements = math.prod(size for size in windows.kernel if size != DYNAMIC_INDEX)
+        if elements > budget("window-elements"):
+            raise VerifyException(f"the elements of a window are {over('window-elements', elements)}")
         return windows
 
     def padding(self, axis: int) -> tuple[int, int]:
@@ -126,7 +136,10 @@ def covered_elements(
     for axis, (count, size) in enumerate(zip(counts, sizes, strict=True)):
         begin, end = windows.padding(axis)
         starts = np.arange(count) * windows.strides[axis] - begin
-        places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
         low, high = (-begin, size + end) if with_padding else (0, size)
-        total = np.multiply.outer(total, ((places >= low) & (places < high)).sum(axis=1))
+        # Of the taps at `start + tap * dilation`, the first from `low` on, and the first from `high` on.
+        first, behind = (-((starts - limit) // windows.dilations[axis]) for limit in (low, high))
+        kernel = windows.kernel[axis]
+        covered = np.minimum(behind, kernel) - np.minimum(np.maximum(first, 0), kernel)
+        total = np.multiply.outer(total, np.maximum(covered, 0))
     return np.asarray(total)

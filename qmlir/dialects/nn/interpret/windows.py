@@ -1,13 +1,16 @@
 """Windows over the spatial axes of `[N, C, …]` arrays: as a strided view, or as a slice for each kernel element."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.windows import Windows, taps
+from qmlir.ir.budgets import budget, over
 
 
 def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: Any) -> Array:
@@ -17,6 +20,9 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
         begin, end = windows.padding(axis)
         reach = (count - 1) * windows.strides[axis] + windows.extent(axis)
         pads.append((begin, max(end, reach - begin - data.shape[axis + 2])))
+    padded_size = math.prod(size + sum(pad) for size, pad in zip(data.shape, pads, strict=True)) * data.itemsize
+    if padded_size > budget("value-bytes"):
+        raise InterpretationError(f"the bytes of the padded data are {over('value-bytes', padded_size)}")
     padded = np.pad(data, pads, constant_values=fill)
     spatial = tuple(range(2, data.ndim))
     extents = tuple(windows.extent(axis) for axis in range(len(counts)))

@@ -50,18 +50,23 @@ class _Phase:
 
 
 def _phases(windows: Windows, axis: int, size: int) -> list[_Phase]:
-    """The phases of one axis of the result, which has `size` elements."""
+    """The phases of one axis of the result, which has `size` elements, on which taps fall.
+
+    Of the `min(stride, size)` phases these are at most as many as there are taps, however large the stride is.
+    """
     stride, dilation, pad = windows.strides[axis], windows.dilations[axis], windows.pads[axis]
     found: list[_Phase] = []
-    for phase in range(stride):
+    taps_of: dict[int, list[int]] = {}
+    for tap in reversed(range(windows.kernel[axis])):
+        taps_of.setdefault(tap * dilation % stride, []).append(tap)
+    for phase, taps in sorted(taps_of.items()):
         first = (phase - pad) % stride
         if first >= size:
             continue
-        taps = tuple(tap for tap in reversed(range(windows.kernel[axis])) if tap * dilation % stride == phase)
-        start = (first + pad - taps[0] * dilation) // stride if taps else 0
+        start = (first + pad - taps[0] * dilation) // stride
         shared = math.gcd(stride, dilation)
         count = -(-(size - first) // stride)
-        found.append(_Phase(first, count, taps, start, dilation // shared, stride // shared))
+        found.append(_Phase(first, count, tuple(taps), start, dilation // shared, stride // shared))
     return found
 
 
@@ -195,7 +200,8 @@ def _conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]
         return finish(at, found, channels_first(rank), op.bias, scales)
 
     along = [_phases(windows, axis, size) for axis, size in enumerate(result[2:])]
-    if all(phase.taps for phases in along for phase in phases):
+    limits = map(min, windows.strides, result[2:])
+    if all(len(phases) == limit for phases, limit in zip(along, limits, strict=True)):
         whole = at.empty(shape, element)
     elif data.element is not None:  # where no tap falls, the products are 0
         one = (1,) * (rank - 2)
@@ -207,8 +213,6 @@ def _conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]
     else:
         whole = at.fill(shape, element, 0)
     for phases in product(*along):
-        if not all(phase.taps for phase in phases):
-            continue
         part = convolved([phase.count for phase in phases], _covered(at, data, phases), phases)
         offsets, strides = [phase.first for phase in phases], windows.strides
         whole = at.put(part, whole, (0, *offsets, 0), (1, *strides, 1))

@@ -35,7 +35,7 @@ from qmlir.ir.provenance import (
     origins_of,
     set_origins,
     set_tensor_names,
-    tensor_names,
+    tensor_name,
 )
 from qmlir.registry import decompositions
 
@@ -315,9 +315,7 @@ def _hand_on(
         # Those with a role were made of the operand: they are not its origin.
         set_origins(constant, (origin for origin in merged_origins(slices) if not origin.role))
     names = [
-        tensor_names(value.op)[value.index]
-        if isinstance(value, OpResult) and value.op in found.operations.values()
-        else ""
+        tensor_name(value) if isinstance(value, OpResult) and value.op in found.operations.values() else ""
         for value in results
     ]
     if any(names):

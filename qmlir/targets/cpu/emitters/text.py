@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from qmlir.analysis.symbols import first_free
+
 ATOM, UNARY = 2, 1
 
 
@@ -106,6 +108,9 @@ class Names:
         self._taken = {*taken, *keyword.kwlist, *keyword.softkwlist}
         self._avoids = avoids
 
+    def _is_taken(self, name: str) -> bool:
+        return name in self._taken or self._avoids(name)
+
     def new(self, hint: str) -> str:
         """An identifier as near to `hint` as there is."""
         base = _NO_IDENTIFIER.sub("_", hint[:LONGEST]).strip("_") or "v"
@@ -113,9 +118,8 @@ class Names:
             base = f"v{base}"
         if self._avoids(base) and self._avoids(f"{base}_2"):  # it is how the name begins
             base = f"of_{base}"
-        name, number = base, 1
-        while name in self._taken or self._avoids(name):
-            number += 1
-            name = f"{base}_{number}"
+        name = base
+        if self._is_taken(base):
+            name = f"{base}_{first_free(lambda number: self._is_taken(f'{base}_{number}'), 2)}"
         self._taken.add(name)
         return name
