@@ -19,10 +19,10 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.access import check_output, is_forced, is_input
+from qmlir.text.data import JsonValue, parse_data, read_data
 from qmlir.text.files import INTERRUPTED, read_regular, reason_of
 
 LIST = ".qmlir-files.json"
@@ -243,9 +243,9 @@ class Derived:
         try:
             content = read_regular(main)
             if content.startswith(INTERRUPTED):
-                known: Any = json.loads(content[len(INTERRUPTED) :])
-                return _digest(self.path) in known[self.path.name]
-        except (OSError, ValueError, RecursionError, LookupError, TypeError):
+                known = parse_data(content[len(INTERRUPTED) :], f"'{main}'")[self.path.name]
+                return _digest(self.path) in [each.text() for each in known]
+        except (OSError, DiagnosticError):
             return False
         return self.is_of(content)
 
@@ -302,13 +302,12 @@ def _is_safe(name: str) -> bool:
     return name != LIST and "\0" not in name and "\\" not in name and not {"", ".", ".."} & set(name.split("/"))
 
 
-def _is_digests(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    named = cast(dict[str, Any], value)
-    return all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in named.values()) and all(
-        map(_is_safe, named)
-    )
+def _digests(data: JsonValue) -> Mapping[str, str]:
+    """Digests by the paths of files in the folder. Raises `DiagnosticError` for anything else."""
+    found = {name: each.text() for name, each in data.entries().items()}
+    if not all(map(_is_safe, found)) or not all(map(_DIGEST.fullmatch, found.values())):
+        data.wrong("digests by the paths of files in the folder")
+    return found
 
 
 @dataclass(frozen=True)
@@ -333,17 +332,13 @@ class _List:
         if not _is_plain(path):
             return None
         try:
-            found: Any = json.loads(read_regular(path))
-        except (OSError, ValueError, RecursionError):
+            content = read_data(path)
+            content["format"].text([_FORMAT])
+            content["version"].integer(_VERSION, _VERSION)
+            replaced = content.get("replaced")
+            return _List(_digests(content["files"]), None if replaced is None else _digests(replaced))
+        except DiagnosticError:
             return None
-        if not isinstance(found, dict):
-            return None
-        content = cast(dict[str, Any], found)
-        files, replaced = content.get("files"), content.get("replaced")
-        is_list = content.get("format") == _FORMAT and content.get("version") == _VERSION and _is_digests(files)
-        if not is_list or not (replaced is None or _is_digests(replaced)):
-            return None
-        return _List(cast(dict[str, str], files), cast("dict[str, str] | None", replaced))
 
 
 def _matches(folder: Path, name: str, digest: str) -> bool:

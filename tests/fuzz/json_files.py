@@ -1,12 +1,12 @@
 """Files of JSON: keys missing, mistyped and twice, values nested deep, numbers huge and not finite.
 
 Cards of programs (of several, too), summaries of results, tuned schedules, measurements of a search, manifests of the
-cache.
+cache, lists of written files, notes of interrupted runs.
 """
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,8 @@ from qmlir.targets.cpu import cache as program_cache
 from qmlir.targets.cpu.saved import cards_in
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
 from qmlir.text.data import JsonValue
+from qmlir.text.files import INTERRUPTED
+from qmlir.text.writing import LIST, Derived, _List, check_whole  # pyright: ignore[reportPrivateUsage]
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands.compile import _about  # pyright: ignore[reportPrivateUsage]
 from qmlir.workflows.explaining import beside_the_recipe
@@ -131,6 +133,34 @@ def _read_manifest(path: Path) -> Outcome:
     return run_reader(lambda: program_cache.is_intact(folder))
 
 
+def _list() -> Mapping[str, bytes]:
+    files = {"m.q.mlir": "0" * 64, "part0/program.json": "1" * 64}
+    return {"whole": _List(files).to_bytes(), "interrupted": _List(files, {"m.q.mlir": "2" * 64}).to_bytes()}
+
+
+def _read_list(path: Path) -> Outcome:
+    folder = path.with_name("folder")
+    folder.mkdir(exist_ok=True)
+    (folder / "m.q.mlir").write_text("")
+    path.replace(folder / LIST)
+    return run_reader(lambda: check_whole(folder))
+
+
+def _note() -> Mapping[str, bytes]:
+    return {"note": INTERRUPTED + json.dumps({"m.safetensors": ["0" * 64, "1" * 64]}).encode() + b"\n"}
+
+
+def _damage_note(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
+    text = data[len(INTERRUPTED) :]
+    return INTERRUPTED + damage_json(rng, text, [text])
+
+
+def _read_note(path: Path) -> Outcome:
+    derived = path.with_name("m.safetensors")
+    derived.write_bytes(b"")
+    return run_reader(lambda: Derived(derived, lambda content: False).check(path))
+
+
 def _kind(name: str, whole: Callable[[], Mapping[str, bytes]], read: Callable[[Path], Outcome]) -> Kind:
     return Kind(name, ".json", whole, damage_json, read)
 
@@ -148,4 +178,6 @@ JSON_FILES = (
     _kind("tuned", _tuned, _read_tuned),
     _kind("measurements", _measurements, _read_measurements),
     _kind("manifest", _manifest, _read_manifest),
+    _kind("list", _list, _read_list),
+    Kind("note", ".mlir", _note, _damage_note, _read_note),
 )
