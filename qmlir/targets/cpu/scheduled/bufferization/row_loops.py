@@ -8,7 +8,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
 from qmlir.dialects.kernel.by_rows import MapsElements, RowAxes, RowStep
@@ -187,8 +187,13 @@ def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int
     """
     steps = {op: step for op in ops if (step := RowStep.of(op, rows)) is not None}
     is_threaded = any(schedule.threads for op in steps if (schedule := _schedule_of(op)) is not None)
-    loops = _Loops(rows, together, before, is_threaded=is_threaded)
     written = dict.fromkeys(step.target for step in steps.values())
+    for op in ops:
+        # The window of a pool is memory that nothing writes or reads: it has sizes alone, the same for all rows.
+        if isinstance(op, memref.AllocOp) and op.memref not in written:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(before))
+    loops = _Loops(rows, together, before, is_threaded=is_threaded)
     scratch = {value: loops.scratch(value, _rows_first(value, rows)) for value in written if value.owner in ops}
     along = {op: [_known(step.row_axes(map_)) for _, map_ in step.operands] for op, step in steps.items()}
     for op in ops:
