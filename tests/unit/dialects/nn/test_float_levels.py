@@ -1,6 +1,7 @@
 """Functions, sums and composites of floats give the same bits as `nn`, as parts, at the integer level, and compiled."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from benchmarks.emitted import BUILDS, differing_bits, run_c
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.decompose import attention, contraction, dynamic, recurrent
@@ -161,6 +163,19 @@ def test_compiled_code_agrees() -> None:
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
 def test_compiled_code_agrees_for_all(element: str, emitter: str) -> None:
     _check_compiled(CASES, element, emitter)
+
+
+@pytest.mark.sweep
+def test_c_agrees(tmp_path: Path) -> None:
+    build = next(each for each in BUILDS if each.name == "gcc -O2")
+    if not build.is_installed():
+        pytest.skip("gcc is not installed")
+    module, given = _module(COMPILED, "f32"), _inputs(0, "f32")
+    wanted = interpret(module, given)
+    inputs = {f"input{place}": array for place, array in enumerate(given)}
+    ended, found = run_c(qmlir.emit(module.clone()), build, inputs, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
 
 
 def test_every_composite_has_a_case() -> None:
