@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_shapes, parse_values
+from qmlir.specialization.padding.batch import mark_specialized
 from qmlir.specialization.specialize import specialize_function
 
 
@@ -21,7 +22,8 @@ class FixShapes(ModulePass):
     the inputs that say a size or another parameter, with their numbers (`sizes=2x-1`): they become constants, and are
     no inputs any more. What is computed from constants and shapes alone becomes constants, parameters become
     properties, and what nothing uses goes. Functions that are called get the sizes that they are called with. A size
-    that depends on the data is an error that names the operation.
+    that depends on the data is an error that names the operation. The function is marked with the batch that is proven
+    of its dynamic sizes (`nn.batch`), or with the reason why there is none.
 
     Before (run with `shapes="x=2x6"`):
 
@@ -38,7 +40,8 @@ class FixShapes(ModulePass):
     After:
 
     ```mlir
-    func.func @main(%x: tensor<2x6xf32> {nn.name = "x"}) -> tensor<2x3x2xf32> {
+    func.func @main(%x: tensor<2x6xf32> {nn.name = "x"}) -> tensor<2x3x2xf32>
+        attributes {nn.batch = {inputs = {x = 0 : i64}, outputs = {output0 = 0 : i64}}} {
       %3 = nn.reshape %x : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
       func.return %3 : tensor<2x3x2xf32>
     }
@@ -55,4 +58,6 @@ class FixShapes(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         values = parse_values(function_of(op, self.function), self.values)
+        before = op.clone()
         specialize_function(op, parse_shapes(self.shapes), values, self.function)
+        mark_specialized(before, op, self.function, has_values=bool(values))

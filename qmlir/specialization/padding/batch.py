@@ -38,7 +38,7 @@ from qmlir.specialization.padding.extents import Extent, extents
 from qmlir.specialization.padding.pad import check_function
 from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
 from qmlir.specialization.retyping import is_open
-from qmlir.specialization.specialize import specialize, specialize_function
+from qmlir.specialization.specialize import Shapes, specialize, specialize_function
 
 BATCH = "batch"
 """The dynamic size that an axis of the inputs is."""
@@ -173,14 +173,23 @@ def _check_static(function: FuncOp, inputs: Mapping[str, int]) -> None:
             raise text_error(reason.data)
 
 
-def specialize_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> ModuleOp:
+def specialize_batch(module: ModuleOp, shapes: Shapes, name: str = "main") -> ModuleOp:
     """`specialize` for `shapes`, marked with what is proven of the dynamic batch of `module`."""
     known = specialize(module, shapes, function=name)
-    function = function_of(known, name)
-    if any(is_open(port.type) for port in inputs_of(function_of(module, name))):
-        types = {port.name: _shape(function, port) for port in inputs_of(function)}
-        mark_batch(function, dynamic_axes(function_of(module, name)), proof_of(module, types, name))
+    mark_specialized(module, known, name)
     return known
+
+
+def mark_specialized(module: ModuleOp, known: ModuleOp, name: str = "main", *, has_values: bool = False) -> None:
+    """Mark `known`, which `module` became with static shapes, with what is proven of the dynamic batch of `module`.
+
+    `has_values` says that inputs became constants: then nothing is proven.
+    """
+    before, after = function_of(module, name), function_of(known, name)
+    if any(is_open(port.type) for port in inputs_of(before)):
+        types = {port.name: _shape(after, port) for port in inputs_of(after)}
+        found = op_error(before, "has inputs that became constants") if has_values else proof_of(module, types, name)
+        mark_batch(after, dynamic_axes(before), found)
 
 
 def proof_of(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes | DiagnosticError:

@@ -236,6 +236,7 @@ class Program(Runs):
         self._only = self._make({}, {}) if self._is_closed() else None
         self._lengths = lengths
         self._folders: list[Path] = []
+        self._unpadded = ""
         self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
@@ -284,7 +285,8 @@ class Program(Runs):
         except DiagnosticError as error:
             if error.diagnostic.op is None:  # about what is given, not about the model
                 raise
-            _warn(f"each new size is compiled for when it comes, as the model can't be padded: {error}")
+            self._unpadded = error.diagnostic.message
+            _warn(f"compiling each new input size at its first call, as the model cannot be padded: {self._unpadded}")
             return None
         made = [_Made(*self._entry(each.module)) for each in modules]
         self._folders = [each.folder for each in made]
@@ -406,6 +408,18 @@ class Program(Runs):
             with folder_result(path_of(folder), PROGRAM_FIRST) as whole:
                 self.write(whole, about)
 
+    def _why_unsaved(self) -> str:
+        """Why a program of dynamic sizes cannot be saved, and what to pass."""
+        advice = "pass the shapes of the inputs to load (--shape)"
+        if self._unpadded:
+            return f"cannot save a program that compiles each new input size: {self._unpadded}; {advice}"
+        proof = None
+        if self._batch is not None:
+            shapes = {port.name: [max(size, 1) for size in port.shape] for port in self._open}
+            proof = self._batch.proof(shapes)
+        reason = f": {proof.diagnostic.message}" if isinstance(proof, DiagnosticError) else ""
+        return f"cannot save a program of dynamic sizes{reason}; {advice}, or the largest sizes to compile (--length)"
+
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
         ignored = shutil.ignore_patterns("__pycache__", cache.MANIFEST)
@@ -418,10 +432,7 @@ class Program(Runs):
             shutil.copytree(made.folder, folder, ignore=ignored)
             seal(folder, about)
         else:
-            raise text_error(
-                "a program whose shapes are open can't be saved: give `compile` the largest `lengths`, or `load` the "
-                "shapes of its inputs"
-            )
+            raise text_error(self._why_unsaved())
         folder.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
 
 
