@@ -7,7 +7,6 @@ import hashlib
 import io
 import os
 import random
-import select
 import shutil
 import signal
 import sys
@@ -100,15 +99,19 @@ def run(words: list[str]) -> int:
     return qmlir_cli.main(words, stdin=io.StringIO(), stdout=io.StringIO(), stderr=io.StringIO())
 
 
-def _in_child(words: list[str], rng: random.Random, *, while_writing: bool, seconds: float) -> bool:
-    """Run a command in a child and kill it, at any time or soon after it has begun to write; True if it still ran."""
+_NEVER = 1 << 30
+
+
+def _in_child(words: list[str], changes: int = _NEVER, seconds: float = 0) -> tuple[bool, int]:
+    """Run a command in a child, and kill it when it has made so many changes in the folders of results, or after some
+    time. Return whether it was still running, and the number of its changes."""
     told, tell = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(told)
 
         def hook(event: str, arguments: tuple[object, ...]) -> None:
-            if event in ("os.mkdir", "open") and ".qmlir-" in str(arguments[0]):
+            if event in ("open", "os.mkdir", "os.rename", "os.remove") and ".qmlir-" in str(arguments[:2]):
                 os.write(tell, b"x")
 
         sys.addaudithook(hook)
@@ -118,12 +121,15 @@ def _in_child(words: list[str], rng: random.Random, *, while_writing: bool, seco
         finally:
             os._exit(code)
     os.close(tell)
-    if while_writing:
-        select.select([told], [], [], 60)
-    time.sleep(rng.random() * (0.05 if while_writing else seconds))
-    os.kill(child, signal.SIGKILL)
+    if seconds:
+        time.sleep(seconds)
+    seen = 0
+    while not seconds and seen < changes and os.read(told, 1):
+        seen += 1
+    if seconds or seen == changes:
+        os.kill(child, signal.SIGKILL)
     os.close(told)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1]), seen
 
 
 def users_files(folder: Path) -> dict[str, bytes]:
@@ -159,9 +165,9 @@ def check(name: str, folder: Path, seed: int) -> str:
         (folder / "r" / "state").unlink(missing_ok=True)
         return found
 
-    known = {}
+    known = {"new": fresh("new")}
     began = time.monotonic()
-    known["new"] = fresh("new")
+    changes = _in_child(words("new"))[1]
     seconds = time.monotonic() - began
     for path in (result, *(folder / "r").glob("out*")):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
@@ -170,7 +176,8 @@ def check(name: str, folder: Path, seed: int) -> str:
         if result.is_dir():
             (result / "notes.txt").write_text("mine")
     before = users_files(folder)
-    was_killed = _in_child(words("new"), rng, while_writing=seed % 4 < 2, seconds=seconds)
+    aimed = (rng.randrange(1, changes + 20), 0.0) if seed % 4 < 2 else (_NEVER, rng.uniform(0.001, seconds))
+    was_killed = _in_child(words("new"), *aimed)[0]
     assert users_files(folder) == before
     state = "nothing"
     if os.path.lexists(result):

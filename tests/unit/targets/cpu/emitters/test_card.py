@@ -209,7 +209,7 @@ def test_fields_of_a_card(name: str, tmp_path: Path) -> None:
         (tmp_path / "net.json").write_text(replace(card, **{name: value}).json())
         done = run_command(["qmlir", "inspect", str(tmp_path)], "")
         assert (done.code, done.stdout) == (1, "")
-        assert done.stderr == f"error: {tmp_path}/net.json is damaged: it is not what was written with the program\n"
+        assert done.stderr.startswith(f"error: {tmp_path}/net.json is damaged: it is not what was written with the ")
 
 
 def test_another_version(tmp_path: Path) -> None:
