@@ -111,6 +111,8 @@ def read_labels(labels: Labels) -> Array:
         raise text_error(f"labels are whole numbers, one for each sample; found {found.dtype} of shape {found.shape}")
     if found.ndim > 1 and found.size != len(found):
         raise text_error(f"labels are one number for each sample, found the shape {shape_text(found.shape)}")
+    if found.size and int(found.max()) > np.iinfo(np.int64).max:
+        raise text_error(f"labels must fit into 64 bits with a sign, but got {found.max()}")
     return found.reshape(-1).astype(np.int64)
 
 
@@ -140,6 +142,8 @@ def _labels_in(text: str) -> Array:
                 f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (it has: {', '.join(arrays)})"
             )
         return whole(arrays[name])
+    if not arrays:
+        raise text_error(f"cannot read labels from '{text}': the file holds no array")
     if len(arrays) != 1:
         raise text_error(f"'{text}' holds {', '.join(arrays)}: say which are the labels, as NAME={text}")
     return whole(next(iter(arrays.values())))

@@ -134,7 +134,10 @@ def test_labels_are_read_from_files(tmp_path: Path) -> None:
     assert read_labels(f"y={tmp_path / 'all.npz'}").tolist() == [2, 3]
     assert read_labels(tmp_path / "one.npz").tolist() == [4, 5]
     assert read_labels([1, 2]).tolist() == [1, 2]
+    np.savez(tmp_path / "empty.npz")
     for labels, message in (
+        (tmp_path / "empty.npz", "the file holds no array"),
+        (np.array([2**64 - 1], np.uint64), "labels must fit into 64 bits with a sign, but got 18446744073709551615"),
         (tmp_path / "all.npz", r"holds x, y: say which are the labels, as NAME="),
         (f"z={tmp_path / 'all.npz'}", r"has no array 'z'.*\(it has: x, y\)"),
         (f"x={tmp_path / 'all.npz'}", r"labels are whole numbers, one for each sample; found float32"),
