@@ -145,6 +145,8 @@ def arrays_of(path: Path, *, is_input: bool = True) -> dict[str, ArchiveRows]:
     if is_input:
         note_input(path)
     with _told(path):
+        if path.exists() and not path.is_file() and not path.is_dir():  # a device may have no end, a pipe no beginning
+            raise text_error(f"cannot read '{path}': it is not a regular file")
         if zipfile.is_zipfile(path):
             return dict(_archived(path))
         with path.open("rb") as file:

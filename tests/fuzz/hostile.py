@@ -549,7 +549,13 @@ def hostile(name: str, of: Callable[[], Sequence[Format]]) -> Hostile:
     """The cases of some formats as damaged files."""
 
     def whole() -> Mapping[str, bytes]:
-        return {name: str(len(kind.cases)).encode()}  # they are made in the parent, before it forks
+        """What is made and imported once, before the process forks. Sound files are accepted."""
+        for command in {id(each): each for format_ in of() for each in format_.commands}.values():
+            with TemporaryDirectory() as folder, chdir(folder):
+                _copied(inputs(), Path(folder))
+                outcome = command()
+                assert outcome.code == 0, outcome.said
+        return {name: str(len(kind.cases)).encode()}
 
     def read(path: Path) -> Outcome:
         return _read(kind.cases[int(path.read_bytes())], path)

@@ -59,5 +59,5 @@ def _tokens(emitted: Callable[[Path], str], name: str) -> str:
 @pytest.mark.parametrize("emitted", [_c, _ir])
 @pytest.mark.parametrize("kind", [kind for kind, text in TEXTS.items() if text])
 def test_no_name_of_a_model_enters_code(emitted: Callable[[Path], str], kind: str) -> None:
-    """The code has the tokens that it has for a name of letters. Python and HTML have such tests where they are made."""
+    """The code has the tokens that it has for a name of letters. Tests of Python and HTML are where these are made."""
     assert _tokens(emitted, TEXTS[kind][:3000]) == _tokens(emitted, "n")

@@ -1,6 +1,7 @@
 """Arrays in files: read whole and row by row however they are packed, refused in one line where they are damaged."""
 
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -108,3 +109,11 @@ def test_few_bytes_that_would_fill_memory(tmp_path: Path) -> None:
             whole(rows)
     with budgets({"packed-bytes": 1 << 19}), pytest.raises(DiagnosticError, match="in memory 1048576, more than"):
         next(iter(rows))
+
+
+@pytest.mark.parametrize("name", ["/dev/full", "pipe"])
+def test_a_device_and_a_pipe_are_rejected_at_once(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "pipe":
+        os.mkfifo(path)
+    assert "it is not a regular file" in _refused(path)
