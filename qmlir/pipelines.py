@@ -110,11 +110,11 @@ class NamedPipeline(Generic[_Options]):
         return Pipeline(tuple(self._steps(stages, options, _inserted)))
 
     def text(self, *stages: str, **options: Any) -> str:
-        """What `passes` gives, as `-p` takes it."""
+        """The text of `passes`, as `-p` takes it."""
         return ",".join(map(step_text, self.passes(*stages, **options).steps))
 
     def own_text(self, *stages: str, **options: Any) -> str:
-        """What `text` says, without what packages insert."""
+        """The text without the passes that packages insert."""
         return ",".join(map(step_text, self._steps(stages, options, lambda _: ())))
 
     def for_targets(self, targets: Iterable[Target]) -> "NamedPipeline[_Options]":
@@ -219,7 +219,7 @@ PROFILE = NamedPipeline(
 
 @dataclass(frozen=True)
 class QuantizeOptions:
-    """What the passes of `quantize` are made of."""
+    """The options of the pipeline `quantize`."""
 
     targets: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
@@ -242,7 +242,7 @@ class QuantizeOptions:
 
     @staticmethod
     def of(settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False) -> "QuantizeOptions":
-        """Those that `settings` ask for; `has_targets`: the module names some itself.
+        """The options for `settings`. `has_targets` says that the module itself names targets.
 
         Where weights get short sums, constants stay floats until the stage `repair` stores them.
 
@@ -254,7 +254,7 @@ class QuantizeOptions:
         rules = quantize_options(settings, has_targets=has_targets)
         is_strict = rules.pop("assert_all_quantized", False)
         simple_rules(**{name: str(value) for name, value in rules.items() if name in OPTIONS})  # they are checked here
-        return QuantizeOptions(
+        made = QuantizeOptions(
             tuple(each.name for each in find_targets(targets)) if targets else (),
             tuple(settings.get("keep", () if has_targets else kept_composites())),
             {name: str(value) for name, value in rules.items() if value},
@@ -264,6 +264,9 @@ class QuantizeOptions:
             is_trained or bool(shorten),
             literal_steps(f"{shorten},{STORE}") if shorten else (),
         )
+        if made.requantize:
+            _requantize(made).build(default_environment().passes)  # the pass checks it
+        return made
 
 
 def literal_steps(text: LiteralString) -> tuple[Step, ...]:
@@ -287,9 +290,9 @@ def _lower(options: QuantizeOptions) -> Sequence[PassSpec | Sequence[PassSpec]]:
     ]  # fmt: skip
 
 
-def _requantize(options: QuantizeOptions) -> Sequence[PassSpec]:
+def _requantize(options: QuantizeOptions) -> PassSpec:
     mode, _, ties = options.requantize.partition(":")
-    return [spec("quant-set-requantize", mode=mode or None, ties=ties or None)]
+    return spec("quant-set-requantize", mode=mode or None, ties=ties or None)
 
 
 QUANTIZE = NamedPipeline(
@@ -359,7 +362,7 @@ QUANTIZE = NamedPipeline(
         Stage(
             "rescale",
             "each operation requantizes in the mode of its target, or by a shift if all scales are powers of two",
-            _requantize,
+            lambda options: [_requantize(options)],
         ),
         Stage(
             "store",
@@ -401,7 +404,7 @@ GRADIENT = NamedPipeline(
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What the passes of `compile` are made of."""
+    """The options of the pipeline `compile`."""
 
     isa: str = "generic"
     threads: int = 1

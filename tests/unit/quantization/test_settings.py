@@ -111,3 +111,31 @@ def test_help_has_every_setting() -> None:
     assert str(shown["data"]) == "data: Data | None = None"
     doc = inspect.getdoc(qmlir.quantize) or ""
     assert all(f"\n    {name}: " in doc for name in QuantizeSettings.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"keep": 5}, "keep must be names, but got 5"),
+        ({"keep": ["gelu", 5]}, "keep must be names, but got ['gelu', 5]"),
+        ({"exclude": {"a": 1}}, "exclude must be names, but got {'a': 1}"),
+        ({"target": 3}, "target must be names, but got 3"),
+        ({"states": ["x"]}, "states must be names of outputs by the names of inputs, but got ['x']"),
+        ({"short_sums": "4},dce{"}, "short sums have 1, 2, 4 pairs of products, found 4},dce{"),
+        ({"calibrator": "percentil"}, "there is no calibrator 'percentil', did you mean 'percentile'?"),
+        ({"accumulator": "i32},dce{"}, "the options for slot 'accumulator': "),
+        ({"granularity": "channels"}, "'channels' is not a granularity, did you mean 'channel'?"),
+        ({"weight_scheme": "symetric"}, "'symetric' is not a scheme: "),
+        ({"requantize": "shift:up ties=even"}, "option 'ties' of pass 'quant-set-requantize' takes even, up, away"),
+        ({"target": "cpu},dce{"}, "no target 'cpu}', did you mean 'cpu'?"),
+    ],
+)
+def test_a_value_that_is_none_is_an_error_before_samples_are_run(settings: Any, message: str) -> None:
+    def samples() -> Any:
+        raise AssertionError("a sample was taken")
+        yield
+
+    with pytest.raises(DiagnosticError) as caught:
+        qmlir.quantize(qmlir.load(classifier()), samples(), **settings)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

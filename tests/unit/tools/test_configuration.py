@@ -220,3 +220,11 @@ def test_every_option_is_classified() -> None:
         options = options_of(build_parser(row))
         paths = {key for key, action in options.items() if action.metavar in PATHS}
         assert {options[key].dest for key in paths - reads} <= set(WRITTEN), row.name
+
+
+def test_a_file_names_no_passes() -> None:
+    """They may write files."""
+    row = next(row for row in ROWS if row.name == "profile")
+    options = options_of(build_parser(row))
+    assert "axis" in options
+    assert "passes" not in options

@@ -46,6 +46,14 @@ def test_rules_that_decided_nothing_are_left_out(tmp_path: Path) -> None:
     assert rule.slot == "weight"
 
 
+def test_names_add_no_line_to_a_recipe() -> None:
+    line = "\n[[rule]]\nquantize = false\n"
+    settings = {"keep": (f"gelu{line}",), "recipe": RecipeText(f"mine{line}", "")}
+    assert read_rules(RecipeText("written", recipe_text((), settings))) == []
+    with pytest.raises(DiagnosticError, match="unknown key"):
+        read_rules([{f"node = 'x'{line}[[rule]]\nnode": "y", "quantize": False}])
+
+
 MODEL = Path(__file__).parents[3] / "docs" / "examples" / "digits.onnxtxt"
 DATA = {"image": np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)}
 OPTIONS: dict[str, Any] = {
