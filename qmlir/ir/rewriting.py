@@ -22,6 +22,7 @@ from xdsl.traits import ConstantLike, HasFolder
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.worklist import Worklist
 
+from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.effects import is_dead
@@ -341,6 +342,9 @@ def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: Pa
             raise
         except DiagnosticException as error:
             raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}{in_package(error)}") from error
+        except MemoryError as error:
+            text = f"pattern '{pattern_name(pattern)}' failed: {out_of_memory(error)}"
+            raise op_error(op, f"{text}{in_package(error)}") from error
         except RAISED as error:
             if not (where := in_package(error)):
                 raise

@@ -1,5 +1,6 @@
 """`convert-nn-to-kernel`: tensors of stored integers and floats, with every zero point and multiplier in the open."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -30,7 +31,9 @@ from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, StoredType, holds_nan
-from qmlir.ir.builtin_types import as_integer
+from qmlir.interpreter.values import value_dtype
+from qmlir.ir.budgets import budget, over
+from qmlir.ir.builtin_types import as_integer, ranked_tensor
 from qmlir.ir.control import CONTROL
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts, results_given
@@ -62,6 +65,17 @@ def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
     return call.results
 
 
+def _check_size(at: Lowering, result: SSAValue) -> None:
+    """Raise `DiagnosticError` for a result that no arena holds: a few bytes may state it, before tables are made."""
+    type_ = ranked_tensor(result.type)
+    dtype = None if type_ is None else value_dtype(type_.get_element_type())
+    if type_ is None or dtype is None or not type_.has_static_shape():
+        return
+    size = math.prod(type_.get_shape()) * dtype.itemsize
+    if size > budget("arena-bytes"):
+        raise at.error(f"has a result of type {result.type}, whose bytes are {over('arena-bytes', size)}")
+
+
 @dataclass(frozen=True)
 class Lower(RewritePattern):
     """Takes an operation to the integer level by the function that its dialect, or another package, registered.
@@ -75,6 +89,8 @@ class Lower(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         lowering = registry.lowerings().get(type(op), no_lowering)
         at = Lowering(op, rewriter, self.types)
+        for result in op.results:
+            _check_size(at, result)
         values = at.without_elements() or _by_hand(op, at)
         if values is None and (given := lowering(op, at)) is not None:
             values = results_given(op, lowering, given, self._is_accepted)
