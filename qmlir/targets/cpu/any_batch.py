@@ -79,7 +79,10 @@ class OpenBatch:
             for axes in self._candidates
         )
         if key not in self._proofs:
-            self._proofs[key] = proof_of(self._module, shapes, self._function)
+            found = proof_of(self._module, shapes, self._function)
+            if isinstance(found, DiagnosticError):  # without its operation, which would keep a clone of the module
+                found = DiagnosticError(replace(found.diagnostic.for_caller(), op=None))
+            self._proofs[key] = found
         return self._proofs[key]
 
     def specialized(self, module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
@@ -93,7 +96,10 @@ class OpenBatch:
         """The shapes of one sample, if its program takes any number of them and nothing else is dynamic."""
         for axes in self._candidates:
             one = with_size(shapes, axes, 1)
-            if not any(OPEN in shape for shape in one.values()) and self._work(one) is not None:
+            if any(OPEN in shape for shape in one.values()):
+                continue
+            proof = self.proof(one)
+            if isinstance(proof, BatchAxes) and proof.inputs == axes and self._work(one) is not None:
                 return one
         return None
 
@@ -117,7 +123,7 @@ class OpenBatch:
     def _tell(self, error: DiagnosticError) -> None:
         if not self._is_told and self._candidates:
             self._is_told = True
-            said = f"compiling each new input size at its first call: {error.diagnostic.for_caller().message}"
+            said = f"compiling each new input size at its first call: {error.diagnostic.message}"
             emit(replace(error.diagnostic, severity=Severity.REMARK, message=said))
 
     def _work(self, shapes: Shapes) -> int | None:

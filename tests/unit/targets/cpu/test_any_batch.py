@@ -207,6 +207,19 @@ def test_a_dynamic_size_that_is_no_batch_is_compiled_for_each_size(name: str) ->
     assert remark == f"compiling each new input size at its first call: 'nn.{name}' op mixes the samples of a batch"
 
 
+def test_a_static_axis_does_not_make_a_mixed_size_a_batch(tmp_path: Path) -> None:
+    """The second of three axes is that of sequences, but the first is dynamic, and summed up."""
+    module = parse_module(
+        default_environment().new_context(),
+        """func.func @main(%x: tensor<?x4x3xf32> {nn.name = "x"}) -> (tensor<1x4x3xf32> {nn.name = "y"}) {
+          %y = nn.reduce_sum %x {axes = [0]} : (tensor<?x4x3xf32>) -> tensor<1x4x3xf32>
+          func.return %y : tensor<1x4x3xf32>
+        }""",
+    )
+    with pytest.raises(DiagnosticError, match="'nn.reduce_sum' op mixes the samples of a batch; pass the shapes"):
+        qmlir.compile(module, isa="generic").save(tmp_path / "saved")
+
+
 def test_an_error_on_a_thread_is_raised_once() -> None:
     def work(number: int) -> None:
         if number == 3:
