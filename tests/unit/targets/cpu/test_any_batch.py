@@ -216,7 +216,7 @@ def test_a_static_axis_does_not_make_a_mixed_size_a_batch(tmp_path: Path) -> Non
           func.return %y : tensor<1x4x3xf32>
         }""",
     )
-    with pytest.raises(DiagnosticError, match="'nn.reduce_sum' op mixes the samples of a batch; pass the shapes"):
+    with pytest.raises(DiagnosticError, match=r"'nn\.reduce_sum' op mixes the samples of a batch; pass the shapes"):
         qmlir.compile(module, isa="generic").save(tmp_path / "saved")
 
 
