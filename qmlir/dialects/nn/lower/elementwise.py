@@ -182,14 +182,16 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
     ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
     mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
     every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand has not
+    element = quantized.uniform_element(at, value)
+    # 32 bits hold what has been shifted into its headroom; what they do not hold is saturated before it is rescaled.
+    is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << places < 1 << 31
     rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, every)
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)
         wide = own.read(integers).to(i64)
         shifted = wide << places if places else wide
-        # 32 bits hold what a multiplier rescales, and so what has been shifted into its headroom.
-        return rescaled.write(shifted if mode.mode is Mode.SHIFT else shifted.to(i32), parameters)
+        return rescaled.write(shifted.to(i32) if is_short else shifted, parameters)
 
     return quantized.ScalarRead((*own.inputs, *rescaled.inputs), read)
 

@@ -22,7 +22,7 @@ from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, chan
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.quant.infer import broadcast_parameters, same_along
-from qmlir.dialects.quant.types import storage_limits
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 
 PoolOp = ops.PoolOp | ops.GlobalPoolOp
@@ -137,11 +137,11 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     to_result = AffineMap(dims, 0, tuple(AffineExpr.dimension(order.index(axis)) for axis in range(rank)))
     border, is_signed = int(zero_points.reshape(-1)[0]), element.is_signed
     if (zero_points != border).any():  # each channel has a border of its own: 0, once the integers are centred
-        last, border, is_signed = _centred(at, op, to_result), 0, True
+        last, border, is_signed = _centred(at, op, element, to_result), 0, True
     init = at.fill(found.shape, wide, 0)
 
     def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
-        integer = stored.to(i32)
+        integer = stored.to(quantized.wide_type(element))
         return so_far + (integer - border if border else integer).to(wide)
 
     inputs = found.inputs(at, found.padded(at, last, border), not is_signed)
@@ -159,15 +159,17 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     return (at.transpose(pooled, channels_first(rank)),)
 
 
-def _centred(at: Lowering, op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, from_last: AffineMap) -> SSAValue:
-    """The centred integers of the data, channels last, in i32."""
-    shape = shape_of(op.data)
+def _centred(
+    at: Lowering, op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, element: UniformQuantizedType, from_last: AffineMap
+) -> SSAValue:
+    """The centred integers of the data, channels last."""
+    shape, held = shape_of(op.data), quantized.wide_type(element)
     reading = quantized.centred(at, op.data, from_last)
 
     def body(*scalars: Scalar) -> Scalar:
-        return reading.read(scalars).to(i32)
+        return reading.read(scalars).to(held)
 
-    return at.compute(reading.inputs, [shape[axis] for axis in channels_last(len(shape))], i32, body)
+    return at.compute(reading.inputs, [shape[axis] for axis in channels_last(len(shape))], held, body)
 
 
 def _computing(element: Attribute) -> AnyFloat:
