@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from onnx import ModelProto, checker, defs, shape_inference
+from onnx import GraphProto, ModelProto, checker, defs, shape_inference
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.onnx.errors import reason_of
@@ -12,7 +12,7 @@ LARGEST_CHECKED_WHOLE = 1 << 30
 """Models with more bytes of tensors are checked without them, since the checkers copy a model."""
 
 _KEPT_BYTES = 4096
-"""Tensors of at most this size stay, for inference reads the shapes and axes that nodes take as tensors."""
+"""Tensors of at most this size stay: the checker may read them."""
 
 
 def check_exported(model: ModelProto) -> bytes | None:
@@ -48,11 +48,14 @@ def _check(data: bytes, *, is_whole: bool) -> None:
 
 
 def _without_data(model: ModelProto) -> ModelProto:
-    """A copy in which large tensors have no elements."""
-    light = ModelProto()
-    light.CopyFrom(model)
-    for tensor in light.graph.initializer:
+    """The model, in which large tensors have no elements; their data is never copied."""
+    graph = model.graph
+    light = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    light.graph.MergeFrom(GraphProto(name=graph.name, node=graph.node, input=graph.input, output=graph.output))
+    for tensor in graph.initializer:
+        copy = light.graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
         if len(tensor.raw_data) > _KEPT_BYTES:
-            tensor.ClearField("raw_data")
-            tensor.dims[:] = [0]
+            copy.dims.append(0)
+        else:
+            copy.CopyFrom(tensor)
     return light

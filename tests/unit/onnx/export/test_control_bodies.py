@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.onnx.export import check_exported
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.parsing import parse_module
 
@@ -175,3 +176,13 @@ def test_an_invalid_model_is_not_written(tmp_path: Path, monkeypatch: pytest.Mon
         qmlir.export_onnx(_drawn(0, "i8"), path)
     assert [each.name for each in tmp_path.iterdir()] == ["m.onnx"]
     assert path.read_bytes() == b"older"
+
+
+def test_large_models_are_checked_without_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qmlir.onnx.export.checking.LARGEST_CHECKED_WHOLE", 0)
+    monkeypatch.setattr("qmlir.onnx.export.checking._KEPT_BYTES", 0)
+    model = qmlir.export_onnx(_drawn(0, "i8"))
+    assert check_exported(model) is None
+    model.graph.node[0].op_type = "Reluu"
+    with pytest.raises(DiagnosticError, match="the exported model is invalid, and nothing was written"):
+        check_exported(model)
