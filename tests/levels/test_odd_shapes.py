@@ -179,7 +179,7 @@ FAMILIES: dict[str, Family] = {
     "first": Family(_sliced(lambda rank: [0], lambda axis: False, 0, 1), 1),
     "none": Family(_sliced(lambda rank: [rank - 1], lambda axis: False, 0, 0), 1),
     "Transpose": Family(
-        _moved(lambda at: at.node("Transpose", perm=_all(len(at.shape))[::-1]), lambda shape: shape[::-1])
+        _moved(lambda at: at.node("Transpose", perm=_all(len(at.shape))[::-1]), lambda shape: shape[::-1]), 1
     ),
     "Flatten": Family(_moved(_same("Flatten"), lambda shape: (shape[0], math.prod(shape[1:]))), 1),
     "Squeeze": Family(_moved(_same("Squeeze"), lambda shape: tuple(size for size in shape if size != 1))),
