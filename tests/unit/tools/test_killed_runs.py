@@ -169,6 +169,7 @@ def check(name: str, folder: Path, seed: int) -> str:
     began = time.monotonic()
     changes = _in_child(words("new"))[1]
     seconds = time.monotonic() - began
+    (folder / "r" / "state").unlink(missing_ok=True)
     for path in (result, *(folder / "r").glob("out*")):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     if seed % 2:
