@@ -1,7 +1,7 @@
 """`python -m tests.levels 0 300`: random graphs down the levels; seed, stage and reduced module of each that fails.
 
-A graph's loops are those for one instruction set, in turn, and several graphs at once are compiled for one, in turn;
-with `--singly` each graph takes each set, by itself.
+A graph's loops are those for one instruction set, in turn, and several graphs at once are compiled by each emitter for
+one, in turn; with `--singly` each graph takes each set, by itself. With `--in-turn` it takes one stage and one emitter.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from functools import partial
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
-from tests.levels.generator import case_of_one
+from tests.levels.generator import case_of_one, case_of_wide
 from tests.levels.recipes import case_by_recipe
-from tests.levels.reports import case_kept, reports_of
+from tests.levels.reports import Choice, case_kept, reports_of
 from tests.levels.stages import STAGES, Stage
 
 TOGETHER = 10
@@ -33,9 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", action="append", help="only these stages")
     parser.add_argument("--pipeline", action="append", help="these passes in place of the stages, one after the other")
     parser.add_argument("--row", action="append", default=[], help="each graph is one operation of these rows")
+    parser.add_argument("--wide", action="store_true", help="storage of 17 to 32 bits only")
     parser.add_argument("--recipes", action="store_true", help="each graph is a layer whose parts a recipe decides")
     parser.add_argument("--brief", action="store_true", help="a line for each graph that fails, and nothing reduced")
     parser.add_argument("--quick", action="store_true", help="no stage that interprets loops or compiles")
+    parser.add_argument("--in-turn", action="store_true", help="each graph takes one stage and one emitter")
     parser.add_argument("--singly", action="store_true", help="each graph by itself, for each instruction set")
     parser.add_argument(
         "--processes", type=int, default=1, help="so many at once; the order of the reports is the same"
@@ -57,8 +59,10 @@ def _failed(args: argparse.Namespace, stages: Sequence[Stage]) -> int:
     """How many graphs fail; writes their reports."""
     failed = 0
     case_at = partial(case_of_one, names=tuple(args.row)) if args.row else case_kept
+    case_at = partial(case_of_wide, names=tuple(args.row)) if args.wide else case_at
     case_at = case_by_recipe if args.recipes else case_at
-    run = partial(reports_of, stages=stages, is_brief=args.brief, is_singly=args.singly, case_at=case_at)
+    choice = Choice.SINGLY if args.singly else Choice.IN_TURN if args.in_turn else Choice.TOGETHER
+    run = partial(reports_of, stages=stages, is_brief=args.brief, choice=choice, case_at=case_at)
     chunks = [range(first, min(first + TOGETHER, args.last)) for first in range(args.first, args.last, TOGETHER)]
     block = PROGRAMS_OF_A_PROCESS * args.processes
     for first in range(0, len(chunks), block):

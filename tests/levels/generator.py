@@ -16,12 +16,15 @@ from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
-from tests.levels.graph import Graph, RejectedError, Value
+from tests.levels.graph import BITS, UP_TO_16, WIDE, Graph, RejectedError, Value
 from tests.levels.oracle import knows
 from tests.levels.row import Row
-from tests.levels.rows import ROWS, rows_named
+from tests.levels.rows import PLAIN, ROWS, rows_named
 
 MOST_OPERATIONS = 12
+FEW = 0.28
+"""The parameter of the geometric distribution of the number of operations: 4 or 5 on average."""
+
 ATTEMPTS = 200
 """So many draws are made for a graph before it is taken as it is."""
 
@@ -61,9 +64,11 @@ def _draw(graph: Graph) -> Value:
     return usable[-min(place, len(usable))]
 
 
-def graph_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = None) -> Graph:
-    """The graph of a seed, made of `rows`; of so many `operations`, or of any number."""
-    graph = Graph(seed)
+def graph_of(
+    seed: int, rows: tuple[Row, ...] = PLAIN, operations: int | None = None, bits: Sequence[int] = UP_TO_16
+) -> Graph:
+    """The graph of a seed, made of `rows`; of so many `operations`, or of any number, in storage of `bits`."""
+    graph = Graph(seed, bits=bits)
     _input(graph)
     weights = np.array([row.weight for row in rows])
     wanted, made = operations or graph.integer(2, MOST_OPERATIONS), 0
@@ -80,9 +85,11 @@ def graph_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = N
     return graph
 
 
-def case_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = None) -> Case:
+def case_of(
+    seed: int, rows: tuple[Row, ...] = PLAIN, operations: int | None = None, bits: Sequence[int] = UP_TO_16
+) -> Case:
     """The graph of a seed with inputs: ends of ranges and zero points are among them."""
-    graph = graph_of(seed, rows, operations)
+    graph = graph_of(seed, rows, operations, bits)
     module = graph.module()
     verify(module)
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
@@ -92,6 +99,21 @@ def case_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = No
             interpret(module, inputs)
             return Case(seed, module, inputs)
     return Case(seed, module, graph.sample())
+
+
+def _few(seed: int) -> int:
+    """How many operations the graph of a seed has where there are many graphs."""
+    return min(1 + int(np.random.default_rng(seed).geometric(FEW)), MOST_OPERATIONS)
+
+
+def case_of_any(seed: int) -> Case:
+    """A graph of operations, spelled composites and control flow, in storage of 1 to 32 bits."""
+    return case_of(seed, ROWS, _few(seed), BITS)
+
+
+def case_of_wide(seed: int, names: Sequence[str] = ()) -> Case:
+    """A graph in storage of more than 16 bits, of one operation of one of these rows, or of any."""
+    return case_of(seed, rows_named(names), 1, WIDE) if names else case_of(seed, ROWS, _few(seed), WIDE)
 
 
 def case_of_one(seed: int, names: Sequence[str]) -> Case:

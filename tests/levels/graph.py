@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from qmlir import registry
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
@@ -33,22 +34,34 @@ from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.ops.elementwise import MulOp
 from qmlir.dialects.nn.ops.recurrent import RecurrentOp
-from qmlir.dialects.nn.requantize import may_requantize, verify_requantization
+from qmlir.dialects.nn.requantize import decompose, may_requantize, verify_requantization
 from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.interpreter.random_inputs import random_array
+from qmlir.interpreter.run import interpret
 from qmlir.interpreter.values import check_value
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control import captured
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import Port, set_ports
 from tests.levels.parts import Role, has_parts, roles_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-BITS = (1, *range(1, 17), 8, 8, 8, 8, 8, 8)
+BITS = (1, *range(1, 33), 32, *(8,) * 11)
 """Storage widths of activations and weights, most often 8."""
+
+UP_TO_16 = (1, *range(1, 17), *(8,) * 6)
+"""Those that most models have; their narrow limits are those of models, too."""
+
+WIDE = (*range(17, 33), 31, 31, 32, 32, 32, 32)
+"""Widths beyond 16 bits, most often those at which 32 bits do not hold a difference."""
 
 ACCUMULATOR_BITS = (32, 32, 32, 24, 20)
 """Widths of sums that are kept; those that do not hold them saturate below 32 bits."""
@@ -65,11 +78,18 @@ WITH_PARTS = 0.6
 OTHER_SCALE = 0.3
 """How often a scale is not what the range asks for: most of the result then saturates, or a few steps hold it all."""
 
+OTHER_ZERO_POINT = 0.3
+"""How often narrow limits exclude the zero point, or have it at their end."""
+
 MOST_ELEMENTS = 600
 """No value is larger: the loops of the lowest level are interpreted one by one."""
 
 MOST_PRODUCTS = 6000
 """No contraction adds up more products."""
+
+
+MOST_BITS = 62
+"""Sums of products have no more bits, the sign not among them."""
 
 
 class RejectedError(Exception):
@@ -99,10 +119,10 @@ class Value:
         return self.element if isinstance(self.element, UniformQuantizedType) else None
 
     @property
-    def is_narrow(self) -> bool:
-        """Whether it is a quantized value that contractions take: one scale, 16 bits at most."""
+    def has_one_scale(self) -> bool:
+        """Whether it is a quantized value that contractions take: one scale for all elements."""
         found = self.uniform
-        return found is not None and found.bits <= 16 and found.granularity is Granularity.TENSOR
+        return found is not None and found.granularity is Granularity.TENSOR
 
     def real(self) -> Array:
         """The real values of the sample."""
@@ -112,7 +132,8 @@ class Value:
 class Graph:
     """The graph: a block that grows, the values that can be used, and the inputs."""
 
-    def __init__(self, seed: int, scheme: Scheme | None = None) -> None:
+    def __init__(self, seed: int, scheme: Scheme | None = None, bits: Sequence[int] = UP_TO_16) -> None:
+        self.bits = bits
         self.random = np.random.default_rng(seed)
         schemes = [Scheme.parse(name) for name in scheme_names()]
         self.scheme = scheme or schemes[int(self.random.integers(len(schemes)))]
@@ -120,8 +141,9 @@ class Graph:
         if self.chance(0.4):
             modes = [each for each in Mode if each is not Mode.QLINEAR]  # that one is for some operations alone
             self.mode = self.pick([each for each in modes if each is not Mode.SHIFT or self.scheme.is_power_of_two])
-        self.block = Block()
+        self.block = self.entry = Block()
         self.values: list[Value] = []
+        self._inputs: list[Value] = []
         self._names = 0
 
     # --- Drawing ------------------------------------------------------------------------------------------------------
@@ -149,10 +171,14 @@ class Graph:
 
     def storage(self, bits: int | None = None) -> Storage:
         """Stored integers, sometimes with narrower limits."""
-        chosen = bits or self.pick(BITS)
+        chosen = bits or self.pick(self.bits)
         storage = Storage(chosen, self.chance(0.6))
         if chosen > 2 and self.chance(0.15):
-            return Storage(chosen, storage.is_signed, (storage.minimum + 1, storage.maximum))
+            low, high = storage.minimum, storage.maximum
+            if self.bits is UP_TO_16:
+                return Storage(chosen, storage.is_signed, (low + 1, high))
+            narrow = [(low + 1, high), (low, high - 1), (low + 2, high - self.integer(0, (high - low) // 4))]
+            return Storage(chosen, storage.is_signed, self.pick(narrow))
         return storage
 
     def shape(self, rank: int, most: int = 5) -> tuple[int, ...]:
@@ -168,11 +194,17 @@ class Graph:
             low, high = np.multiply(low, factor), np.multiply(high, factor)
         chosen = parameters(np.float64(low), np.float64(high), Grid(storage, self.scheme))
         integer = IntegerType(storage.bits, Signedness.SIGNED if storage.is_signed else Signedness.UNSIGNED)
-        limits = (storage.minimum, storage.maximum)
+        limits, zero_points = (storage.minimum, storage.maximum), chosen.zero_points
+        if self._excludes_zero_points(storage) and self.chance(OTHER_ZERO_POINT):
+            widest = Storage(storage.bits, storage.is_signed)  # narrow limits may exclude the zero point
+            zero_points = np.full_like(zero_points, self.pick([widest.minimum, widest.maximum]))
         if axis is None:
-            scale, zero_point = float(chosen.scales), int(chosen.zero_points)
-            return UniformQuantizedType.per_tensor(integer, f32, scale, zero_point, limits)
-        return UniformQuantizedType.per_axis(integer, f32, axis, chosen.scales, chosen.zero_points, limits)
+            return UniformQuantizedType.per_tensor(integer, f32, float(chosen.scales), int(zero_points), limits)
+        return UniformQuantizedType.per_axis(integer, f32, axis, chosen.scales, zero_points, limits)
+
+    def _excludes_zero_points(self, storage: Storage) -> bool:
+        """Whether a type of `storage` may have a zero point outside of its limits."""
+        return storage.limits is not None and self.bits is not UP_TO_16 and not self.scheme.is_symmetric
 
     def symmetric(self, reach: float, bits: int) -> UniformQuantizedType:
         """A type with zero point 0 for numbers up to `reach`."""
@@ -231,9 +263,71 @@ class Graph:
     def input(self, element: Attribute, shape: Sequence[int], array: Array | None = None) -> Value:
         """A new input: anything that its type holds, unless it is given."""
         array = random_array(self.random, element, shape, None) if array is None else array
-        value = Value(self.block.insert_arg(TensorType(element, shape), len(self.block.args)), array)
+        value = Value(self.entry.insert_arg(TensorType(element, shape), len(self.entry.args)), array)
+        self._inputs.append(value)
         self.values.append(value)
         return value
+
+    def carried(self, arguments: Sequence[SSAValue], arrays: Sequence[Array]) -> list[Value]:
+        """The arguments of the region that is built, with what they are on the sample in the first step."""
+        found = [Value(argument, array) for argument, array in zip(arguments, arrays, strict=True)]
+        self.values += found
+        return found
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Block]:
+        """Build in `block`, the one of a region: its values end with it, and inputs are those of the function.
+
+        Where its operations are rejected, so is the operation that has the region.
+        """
+        outside, known = self.block, list(self.values)
+        self.block = block
+        try:
+            yield block
+        except RejectedError:
+            for op in reversed(list(block.ops)):
+                op.drop_all_references()
+            raise
+        finally:
+            self.block = outside
+            self.values = [*known, *(each for each in self._inputs if each not in known)]
+
+    def keep_region(self, op: Operation, result: int = 0) -> Value:
+        """Insert an operation with regions, computed by the interpreter; its result of this number."""
+        arrays = {value.ssa: value.array for value in self.values}
+        block, mapping, given = Block(), dict[SSAValue, SSAValue](), dict[str, Array]()
+
+        def take(value: SSAValue) -> None:
+            if value in mapping:
+                return
+            if value in arrays:
+                given[f"x{len(given)}"] = arrays[value]
+                mapping[value] = block.insert_arg(value.type, len(block.args))
+                return
+            owner = value.owner
+            assert isinstance(owner, Operation)
+            for operand in owner.operands:
+                take(operand)
+            block.add_op(owner.clone(mapping))
+
+        for value in captured(op):
+            take(value)
+        copy = op.clone(mapping)
+        block.add_ops([copy, ReturnOp(*copy.results)])
+        types = FunctionType.from_lists(block.arg_types, list(op.result_types))
+        function = FuncOp("main", types, Region(block))
+        set_ports(
+            function,
+            [Port(name, value.type) for name, value in zip(given, block.args, strict=True)],
+            [Port(f"y{place}", type_) for place, type_ in enumerate(op.result_types)],
+        )
+        try:
+            found = interpret(ModuleOp([function]), given)
+        except DiagnosticError as error:
+            for each in reversed([*op.walk()]):
+                each.drop_all_references()
+            raise RejectedError(error.diagnostic.message) from error
+        return self.keep(op, list(found.values()))[result]
 
     def constant(self, element: Attribute, shape: Sequence[int], array: Array | None = None) -> Value:
         """A constant: stored integers over the whole range of the type, unless they are given."""
@@ -309,6 +403,8 @@ class Graph:
             self._choose_parts(op, operands, properties, results)
             self._choose_requantization(op)
             op.verify_()
+            if _has_wide_products(op):
+                raise RejectedError("products that 64 bits do not hold")
             arrays = [value.array for operand in operands for value in _flat(operand)]
             with np.errstate(all="ignore"):
                 found = evaluate(op, arrays)
@@ -422,8 +518,7 @@ class Graph:
 
     def sample(self) -> dict[str, Array]:
         """The inputs that the graph was built on, by the names that they have in the module."""
-        arrays = {value.ssa: value.array for value in self.values}
-        return {f"x{place}": arrays[argument] for place, argument in enumerate(self.block.args)}
+        return {f"x{place}": value.array for place, value in enumerate(self._inputs)}
 
     def module(self) -> ModuleOp:
         """The function: it returns every value that nothing uses, some of them as floats."""
@@ -461,6 +556,22 @@ def _refusal(op: NnOp) -> VerifyException | None:
     except VerifyException as error:
         return error
     return None
+
+
+def _has_wide_products(op: Operation) -> bool:
+    """Whether sums of products of `op`, or of one of its parts, may exceed 64 bits: levels below reject it."""
+    parts = Parts(op)
+    try:
+        if type(op) in registry.decompositions() and decompose(op, parts) is not None:
+            return any(map(_has_wide_products, parts.operations))
+    finally:
+        parts.discard()
+    if not isinstance(op, MulOp | MatMulOp):
+        return False
+    elements = [element_of(value) for value in op.operands]
+    terms = shape_of(op.operands[0])[-1] if isinstance(op, MatMulOp) else 1
+    bits = [each.bits for each in elements if isinstance(each, UniformQuantizedType)]
+    return len(bits) == len(elements) and sum(bits) + (terms - 1).bit_length() > MOST_BITS
 
 
 def _built(kind: type[NnOp], operands: Sequence[Any], properties: Any, results: int, types: Any = None) -> NnOp:

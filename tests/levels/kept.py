@@ -40,7 +40,7 @@ def _norm(kind: type[NnOp], *ranges: tuple[float, float], **properties: Any) -> 
     """A normalization with parameters for each channel; those that folding takes away may be left out."""
 
     def make(graph: Graph, x: Value) -> Value:
-        need(x.is_narrow and len(x.shape) >= 3, "a narrow image")
+        need(x.has_one_scale and len(x.shape) >= 3, "an image with one scale")
         if "groups" in kind.get_irdl_definition().properties:
             properties["groups"] = graph.pick([each for each in range(1, x.shape[1] + 1) if x.shape[1] % each == 0])
         parameter = _float_parameter if issubclass(kind, normalization.RowNormOp) and graph.chance(0.5) else _parameter
@@ -56,7 +56,7 @@ def _trailing_norm(kind: type[NnOp], *ranges: tuple[float, float]) -> Make:
     """A normalization over the last axes; its last parameter may be left out."""
 
     def make(graph: Graph, x: Value) -> Value:
-        need(x.is_narrow and bool(x.shape), "a narrow row")
+        need(x.has_one_scale and bool(x.shape), "a row with one scale")
         axis = graph.integer(0, len(x.shape) - 1)
         given = _float_parameter if graph.chance(0.5) else _parameter
         parameters: list[Value | None] = [given(graph, x.shape[axis:], *each) for each in ranges]
@@ -68,18 +68,18 @@ def _trailing_norm(kind: type[NnOp], *ranges: tuple[float, float]) -> Make:
 
 
 def _lp_norm(graph: Graph, x: Value) -> Value:
-    need(x.is_narrow and bool(x.shape), "a narrow row")
+    need(x.has_one_scale and bool(x.shape), "a row with one scale")
     bounded = _epsilon(graph) if graph.chance(0.5) else {}
     return graph.add(normalization.LpNormOp, [x], {"axis": graph.axis(x), "p": graph.integer(1, 2)} | bounded)
 
 
 def _log_softmax(graph: Graph, x: Value) -> Value:
-    need(x.is_narrow and bool(x.shape), "a narrow row")
+    need(x.has_one_scale and bool(x.shape), "a row with one scale")
     return graph.add(softmax.LogSoftmaxOp, [x], {"axis": graph.axis(x)})
 
 
 def _attention(graph: Graph, x: Value) -> Value:
-    need(x.is_narrow and len(x.shape) == 4, "narrow heads")
+    need(x.has_one_scale and len(x.shape) == 4, "heads with one scale")
     batch, heads, queries, size = x.shape
     keys, width = graph.integer(1, 4), graph.integer(1, 4)
     need(batch * heads * queries * keys * max(size, width) <= MOST_ELEMENTS, "too many products")

@@ -19,7 +19,7 @@ PEEPHOLES = 3
 
 def _sequence(graph: Graph, x: Value) -> Value:
     """`x` where it is a small sequence, or an input that is one."""
-    if x.is_narrow and len(x.shape) == 3 and x.shape[0] <= MOST_STEPS and x.shape[1] * x.shape[2] <= 16:
+    if x.has_one_scale and len(x.shape) == 3 and x.shape[0] <= MOST_STEPS and x.shape[1] * x.shape[2] <= 16:
         return x
     if not graph.chance(0.5):
         raise RejectedError("no small sequence")

@@ -7,13 +7,14 @@ value which differs depends on. The first that fails at the same stage is the re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.run import interpret
+from qmlir.ir.control import captured
 from qmlir.ir.signature import Port, inputs_of, set_ports
 from tests.levels.stages import Failure, Stage, failure_of
 
@@ -31,14 +32,19 @@ class _Values(Listener):
         self.found.update(zip(op.results, results, strict=True))
 
 
+def _operands(op: Operation) -> Iterator[SSAValue]:
+    """What an operation takes, and what its regions use from around it."""
+    yield from dict.fromkeys((*op.operands, *captured(op)))
+
+
 def _ancestors(op: Operation, depth: int) -> set[Operation]:
-    """`op`, and what it is computed from in so many steps."""
+    """`op`, and what it is computed from in so many steps. Scalars are no inputs: what makes one comes along."""
     found, edge = {op}, {op}
-    for _ in range(depth):
-        edge = {value.owner for each in edge for value in each.operands if isinstance(value.owner, Operation)} - found
+    while edge:
+        before = [value for each in edge for value in _operands(each) if isinstance(value.owner, Operation)]
+        edge = {value.owner for value in before if depth > 0 or not isinstance(value.type, TensorType)} - found
         found |= edge
-        if not edge:
-            break
+        depth -= 1
     return found
 
 
@@ -51,7 +57,7 @@ def _cut(
     for each in function.body.block.ops:
         if each not in kept:
             continue
-        for operand in each.operands:
+        for operand in _operands(each):
             owner = operand.owner
             if operand in mapping:
                 continue

@@ -6,6 +6,7 @@ the graph, where the value does not suit it. An operation of one operand needs n
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ from tests.levels.contractions import windows_of
 from tests.levels.graph import Graph, Value
 from tests.levels.kept import KEPT
 from tests.levels.layers import LAYERS, layer
+from tests.levels.regions import regions
 from tests.levels.row import Make, Row, need
+from tests.levels.spelled import SPELLED
 
 
 def _quantized(value: Value) -> None:
@@ -367,7 +370,7 @@ _OFTEN = {elementwise.AddOp: 3.0, elementwise.MulOp: 2.0}
 _UNARY_WEIGHT = {activations.ReluOp: 3.0, **{kind: 0.8 for kind in UNARY_KINDS if kind in registry.decompositions()}}
 """Composites are what has most ways to be wrong."""
 
-ROWS: tuple[Row, ...] = (
+PLAIN: tuple[Row, ...] = (
     Row("matmul", contractions.matmul, 4),
     Row("matmul_of_values", contractions.matmul_of_values, 2),
     Row("fully_connected", contractions.fully_connected, 4),
@@ -419,6 +422,18 @@ ROWS: tuple[Row, ...] = (
     Row("float_add", _between_casts(_float_add), 0.5),
 )
 """Every operation with quantized semantics, and some floats between casts."""
+
+_RARE = {
+    "space_to_depth": 2.5,
+    **dict.fromkeys((kind.name for kind in LAYERS), 2.5 / 1.2),
+    **{"nn.batch_norm": 1.5, "nn.instance_norm": 1.5, "nn.group_norm": 2.0},
+}
+"""What few values suit, and by how much more often it is drawn among all rows."""
+
+_OFTENER = tuple(replace(row, weight=row.weight * _RARE.get(row.name, 1.0)) for row in PLAIN)
+
+ROWS: tuple[Row, ...] = (*_OFTENER, *SPELLED, *regions(_OFTENER))
+"""These, composites that are spelled as parts, and choices and loops of them."""
 
 
 def rows_named(names: Sequence[str]) -> tuple[Row, ...]:

@@ -8,11 +8,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from benchmarks.emitted import BUILDS, run_c
+from qmlir import emit
 from qmlir.analysis.readings import ranges_of
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.contraction import ContractionOp
@@ -20,7 +24,7 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.environment import default_environment
 from qmlir.interpreter.differences import Changed, changed_output, first_changed
 from qmlir.interpreter.run import interpret
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.preservation import ROUNDED
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
@@ -44,8 +48,8 @@ class Stage:
     """One step on the way: `pipeline` makes the module of this stage of that of the stage `after`, or of the graph.
 
     `run` says what the module computes; without it the interpreter does, which can name the first operation that
-    differs. Graphs that `accepts` refuses skip the stage. What `is_slow` takes a second or more for a graph. `isa` is
-    the instruction set of a stage that compiles the graph.
+    differs. Graphs that `accepts` refuses skip the stage. What `is_slow` takes a second or more for a graph. A stage
+    that compiles the graph has an `emitter`, and the instruction set `isa` unless that is `C`.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Stage:
     run: Runner | None = None
     accepts: Callable[[ModuleOp], bool] | None = None
     is_slow: bool = False
+    emitter: str = ""
     isa: str = ""
 
 
@@ -69,8 +74,18 @@ def is_small(module: ModuleOp) -> bool:
     return sum(map(_points, module.walk())) <= MOST_POINTS
 
 
-def _compiled(isa: str, module: ModuleOp, inputs: Mapping[str, Any]) -> Outputs:
-    return compile_module(module, isa=isa)(inputs)
+def _compiled(isa: str, emitter: str, module: ModuleOp, inputs: Mapping[str, Any]) -> Outputs:
+    return compile_module(module, isa=isa, emitter=emitter)(inputs)
+
+
+def _of_c(module: ModuleOp, inputs: Mapping[str, Any]) -> Outputs:
+    """What the program in C gives, built without optimizations."""
+    wanted = interpret(module, inputs)
+    with TemporaryDirectory() as folder:
+        ended, found = run_c(emit(module), GCC, inputs, wanted, Path(folder))
+    if ended:
+        raise text_error(f"the program in C ends with {ended}")
+    return found
 
 
 def _packed(isa: str) -> Stage:
@@ -86,9 +101,13 @@ def _loops(isa: str) -> Stage:
     )
 
 
-def _code(isa: str) -> Stage:
-    return Stage(f"compiled for {isa}", run=partial(_compiled, isa), is_slow=True, isa=isa)
+def _code(isa: str, emitter: str) -> Stage:
+    run = partial(_compiled, isa, emitter)
+    return Stage(f"compiled by {emitter} for {isa}", run=run, is_slow=True, emitter=emitter, isa=isa)
 
+
+GCC = next(build for build in BUILDS if build.name == "gcc -O0")
+EMITTERS = ("numba", "llvm")
 
 STAGES: tuple[Stage, ...] = (
     Stage("oracle", run=computed),
@@ -107,7 +126,8 @@ STAGES: tuple[Stage, ...] = (
     *(_packed(isa) for isa in isa_names()),
     Stage("scheduled", COMPILE.text("bufferize"), f"packed for {isa_names()[-1]}"),
     *(_loops(isa) for isa in isa_names()),
-    *(_code(isa) for isa in isa_names() if runs_here(isa)),
+    *(_code(isa, emitter) for emitter in EMITTERS for isa in isa_names() if runs_here(isa)),
+    *([Stage("in C", run=_of_c, is_slow=True, emitter="C")] if GCC.is_installed() else []),
 )
 """Every stage."""
 

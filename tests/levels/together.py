@@ -14,8 +14,8 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.preservation import ROUNDED
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
-from qmlir.targets.cpu.compiler import compile_module
 from tests.levels.generator import Case
+from tests.levels.stages import Stage
 
 
 def _named(case: Case, name: str) -> str:
@@ -44,11 +44,15 @@ def merged(cases: Sequence[Case]) -> ModuleOp:
     return ModuleOp([function])
 
 
-def wrong_when_compiled(cases: Sequence[Case], isa: str) -> list[Case]:
-    """The graphs of which one program for all of them computes other numbers; all where there is no such program."""
+def wrong_when_compiled(cases: Sequence[Case], stage: Stage) -> list[Case]:
+    """The graphs of which one program for all of them, made by `stage`, computes other numbers.
+
+    All of them where there is no such program.
+    """
+    assert stage.run is not None
     with suppress(DiagnosticError):
-        program = compile_module(merged(cases), isa=isa)
-        found = program({_named(case, name): array for case in cases for name, array in case.inputs.items()})
+        inputs = {_named(case, name): array for case in cases for name, array in case.inputs.items()}
+        found = stage.run(merged(cases), inputs)
         return [
             case
             for case in cases

@@ -46,7 +46,7 @@ func.func @scalars(%a: i32, %w: i64, %f: f32, %q: i32, %n: i8, %v: vector<16xi32
   %0 = kernel.requantize %a, %f {mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 127} : i32, f32 -> i8
   %1 = kernel.requantize %a, %q, %n {mode = #kernel.requantize<single_round>, zero_point = 200, minimum = 0, maximum = 255} : i32, i32, i8 -> i8
   %2 = kernel.requantize %w, %q, %n {mode = #kernel.requantize<double_round>, zero_point = 0, minimum = -32768, maximum = 32767} : i64, i32, i8 -> i16
-  %3 = kernel.requantize %a, %n {mode = #kernel.requantize<shift, even>, zero_point = 0, minimum = -127, maximum = 127} : i32, i8 -> i8
+  %3 = kernel.requantize %a, %n {mode = #kernel.requantize<shift, even>, zero_point = -128, minimum = -127, maximum = 127} : i32, i8 -> i8
   %4 = kernel.requantize %a, %n {mode = #kernel.requantize<shift, away>, zero_point = 0, minimum = -8, maximum = 7} : i32, i8 -> i4
   %5 = kernel.requantize %v, %s {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, maximum = 127} : vector<16xi32>, vector<16xf32> -> vector<16xi8>
   func.return %0, %1, %2, %3, %4, %5 : i8, i8, i16, i8, i4, vector<16xi8>
@@ -110,7 +110,7 @@ func.func @root(%x: i64) -> f32 {
 // CHECK-NEXT: [[V7:%.+]] = kernel.requantize [[V0]], [[V2]] {mode = #kernel.requantize<f32>, zero_point = 3 : i64, minimum = -128 : i64, maximum = 127 : i64} : i32, f32 -> i8
 // CHECK-NEXT: [[V8:%.+]] = kernel.requantize [[V0]], [[V3]], [[V4]] {mode = #k2, zero_point = 200 : i64, minimum = 0 : i64, maximum = 255 : i64} : i32, i32, i8 -> i8
 // CHECK-NEXT: [[V9:%.+]] = kernel.requantize [[V1]], [[V3]], [[V4]] {mode = #k3, zero_point = 0 : i64, minimum = -32768 : i64, maximum = 32767 : i64} : i64, i32, i8 -> i16
-// CHECK-NEXT: [[V10:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k4, zero_point = 0 : i64, minimum = -127 : i64, maximum = 127 : i64} : i32, i8 -> i8
+// CHECK-NEXT: [[V10:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k4, zero_point = -128 : i64, minimum = -127 : i64, maximum = 127 : i64} : i32, i8 -> i8
 // CHECK-NEXT: [[V11:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k5, zero_point = 0 : i64, minimum = -8 : i64, maximum = 7 : i64} : i32, i8 -> i4
 // CHECK-NEXT: [[V12:%.+]] = kernel.requantize [[V5]], [[V6]] {mode = #kernel.requantize<f32>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : vector<16xi32>, vector<16xf32> -> vector<16xi8>
 // CHECK-NEXT: func.return [[V7]], [[V8]], [[V9]], [[V10]], [[V11]], [[V12]] : i8, i8, i16, i8, i4, vector<16xi8>
