@@ -19,13 +19,13 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 
 
 @dataclass(eq=False)
-class Access:
+class FileAccess:
     """The files that a run has read, and those that it is going to write."""
 
     force: bool = False
     """Replace files that are in the way, unless they are inputs."""
 
-    outer: "Access | None" = None
+    outer: "FileAccess | None" = None
     """The run that this one is a part of."""
 
     inputs: dict[Path, None] = field(default_factory=dict[Path, None])
@@ -37,29 +37,29 @@ class Access:
     outputs: list[Path] = field(default_factory=list[Path])
     """Paths that are written when the work is done."""
 
-    def chain(self) -> Generator["Access"]:
+    def chain(self) -> Generator["FileAccess"]:
         """This run and those that it is a part of."""
-        each: Access | None = self
+        each: FileAccess | None = self
         while each is not None:
             yield each
             each = each.outer
 
 
-_CURRENT: ContextVar[Access | None] = ContextVar("access", default=None)
+_CURRENT: ContextVar[FileAccess | None] = ContextVar("access", default=None)
 
-_SOURCES: dict[int, Access] = {}
+_SOURCES: dict[int, FileAccess] = {}
 """By the `id` of an object that is alive, the inputs that it was made of."""
 
 
-def _runs() -> Iterable[Access]:
+def _runs() -> Iterable[FileAccess]:
     current = _CURRENT.get()
     return () if current is None else current.chain()
 
 
 @contextmanager
-def access(*, force: bool = False) -> Generator[Access]:
+def access(*, force: bool = False) -> Generator[FileAccess]:
     """A run: inside the `with` block the inputs that are read are noted, and outputs are compared with them."""
-    run = Access(force, _CURRENT.get())
+    run = FileAccess(force, _CURRENT.get())
     token = _CURRENT.set(run)
     try:
         yield run
@@ -159,7 +159,7 @@ def note_sources(value: Any) -> None:
         run.folders.update(found.folders)
 
 
-def keep_sources(value: Any, run: Access) -> None:
+def keep_sources(value: Any, run: FileAccess) -> None:
     """Remember as long as `value` lives that it was made of the inputs of `run`."""
     if not run.inputs and not run.folders:
         return
@@ -168,4 +168,4 @@ def keep_sources(value: Any, run: Access) -> None:
         return
     if key not in _SOURCES:
         weakref.finalize(value, _SOURCES.pop, key, None).atexit = False
-    _SOURCES[key] = Access(inputs=run.inputs, folders=run.folders)
+    _SOURCES[key] = FileAccess(inputs=run.inputs, folders=run.folders)

@@ -84,10 +84,10 @@ func.func private @stats_histogram() attributes {s = #calib.stats<min = 0.0, max
 // expected-error @+1 {{expected a string of hexadecimal digits that starts with 0x}}
 func.func private @stats_digits() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0xZ">}
 // -----
-// expected-error @+1 {{the exact bytes are no statistics: what observers keep is an object of JSON}}
+// expected-error @+1 {{the exact bytes are no statistics: what observers keep: the content must be an object, but got a list}}
 func.func private @kept_list() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "[1]">}
 // -----
-// expected-error @+1 {{the exact bytes are no statistics: Expecting}}
+// expected-error @+1 {{the exact bytes are no statistics: what observers keep is not JSON}}
 func.func private @kept_text() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "{">}
 // -----
 func.func @straight_through(%x: tensor<2xf32>, %y: tensor<3xf32>) {
