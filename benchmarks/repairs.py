@@ -27,7 +27,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -172,7 +172,11 @@ def by_layer(of: _Images, names: Sequence[str]) -> Iterator[BenchRow]:
 def by_blocks(of: _Images, names: Sequence[str]) -> Iterator[BenchRow]:
     """The rows of one model whose blocks are learned together; all images that calibrate repair it."""
     wanted, (layers, blocks) = of.scores(), next(iter(BLOCKS.items()))
-    lists = {"layers alone": layers, "blocks": blocks.replace(" weighted", ""), "blocks, weighted": blocks}
+    lists: dict[str, LiteralString] = {
+        "layers alone": layers,
+        "blocks": blocks.replace(" weighted", ""),
+        "blocks, weighted": blocks,
+    }
     for what in names:
         for name, passes in lists.items():
             run = stages_of(_SETTINGS[what], of.module, repair=passes)
