@@ -253,8 +253,8 @@ class Derived:
 def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
     """Write the file that a user named, and one derived from it. The file that the user named is renamed last.
 
-    A run that is killed between the renames leaves a note in place of a file that would name the wrong data. Raises
-    `DiagnosticError`.
+    A run that is killed between the renames leaves a note in place of the file that names the other. The run after it
+    knows the derived file by the note. Raises `DiagnosticError`.
     """
     check_file(main)
     derived.check(main)
@@ -264,9 +264,8 @@ def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes
     path = main
     try:
         if old != new:
-            if os.path.lexists(main):
-                note = INTERRUPTED + json.dumps({derived.path.name: [new, *([old] if old else [])]}).encode() + b"\n"
-                staged.append((_staged(main, note), main))
+            note = INTERRUPTED + json.dumps({derived.path.name: [new, *([old] if old else [])]}).encode() + b"\n"
+            staged.append((_staged(main, note), main))
             path = derived.path
             staged.append((_staged(path, data), path))
         path = main

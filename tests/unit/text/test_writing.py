@@ -511,21 +511,26 @@ def _state(folder: Path, mine: Mapping[str, str]) -> str:
     return which
 
 
-def test_a_module_whose_writing_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_module_whose_writing_is_killed(tmp_path: Path, is_there: bool) -> None:
     """The old module, the new one, or a line that says what to do; the run after it needs no force."""
     old, new = _module(0), _module(1)
     found = set[str]()
     for step in range(100):
         path = tmp_path / str(step) / "m.mlir"
         path.parent.mkdir()
-        save_module(old, path, SIDECAR)
+        if is_there:
+            save_module(old, path, SIDECAR)
         was_killed = killed_at(step, lambda path=path: save_module(new, path, SIDECAR))
-        said = _said(lambda path=path: _read(path))
+        said = _said(lambda path=path: _read(path)) if path.exists() else None
         assert said is None or "interrupted while it wrote the file: run that command again" in said
-        found.add("rejected" if said else {str(old): "old", str(new): "new"}[_read(path)])
+        if not path.exists():
+            found.add("none")
+        else:
+            found.add("rejected" if said else {str(old): "old", str(new): "new"}[_read(path)])
         save_module(new, path, SIDECAR)
         assert _read(path) == str(new)
         if not was_killed:
             break
-    assert found == {"old", "new", "rejected"}
+    assert found == {"old" if is_there else "none", "new", "rejected"}
     assert step > 5
