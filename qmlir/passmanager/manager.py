@@ -25,6 +25,8 @@ class PassManager:
     ctx: Context
     pipeline: Pipeline
     instrumentations: Sequence[Instrumentation] = ()
+    verifies_packages: bool = True
+    """Verify the module after each pass of a package, whatever the instrumentations check."""
 
     def run(self, module: ModuleOp) -> None:
         """Run every pass on `module`. Raises `DiagnosticError` if one fails, or for an unknown operation of a nest."""
@@ -62,7 +64,7 @@ class PassManager:
                 raise
             except RAISED as error:  # a pass may be anybody's code: whatever it raises, one line names the pass
                 raise _pass_error(step, op, error) from error
-            if is_outside(type(step)):
+            if self.verifies_packages and is_outside(type(step)):
                 _verify_after(step, op)
 
 
@@ -82,7 +84,7 @@ def _pass_error(step: ModulePass, op: Operation, error: BaseException) -> Diagno
 
 
 def _verify_after(step: ModulePass, op: Operation) -> None:
-    """Verify what a pass of a package made, whatever the run checks otherwise."""
+    """Verify the module after a pass of a package; an error names the pass and where its class is."""
     try:
         verify(op)
     except DiagnosticError as error:

@@ -177,7 +177,8 @@ class _Driver:
         if self.args.verify_roundtrip:
             reparse = partial(parse_module, ctx, directory=directory)
             verify_roundtrip(module, reparse)
-        PassManager(ctx, pipeline, self._instrumentations(reparse)).run(module)
+        verifies = self.args.verify_each != "false"
+        PassManager(ctx, pipeline, self._instrumentations(reparse), verifies_packages=verifies).run(module)
 
     def _instrumentations(self, reparse: Reparse | None) -> list[Instrumentation]:
         """What watches the passes, the outermost first: what refuses a result stands inside what reports a failure."""

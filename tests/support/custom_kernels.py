@@ -22,7 +22,7 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.universe import Universe
 
 from qmlir.dialects.kernel.custom import CustomKernel
-from qmlir.ir.evaluation import RunsRegions
+from qmlir.ir.evaluation import RunsRegions, TakesStored
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.registry import Contribution
 
@@ -163,6 +163,7 @@ def _threshold(op: ThresholdOp, x: np.ndarray) -> tuple[np.ndarray]:
     return (np.sign(x) * np.maximum(np.abs(x) - bound, np.float32(0)),)
 
 
+@TakesStored
 def _split(op: SplitOp, x: np.ndarray, y: np.ndarray | None) -> tuple[np.ndarray, ...]:
     total = x if y is None else x + y.astype(x.dtype)
     return total - (total & 1), total & 1

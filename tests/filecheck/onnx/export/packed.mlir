@@ -21,12 +21,13 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 // CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[1,4] input0) => (int8[1,1] output0)
-// CHECK-NEXT: <int4[2,4] w = ..., int4[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., float "fc/c7" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int4[1,2] v, int8[1,2] fc>
+// CHECK-NEXT: <int4[2,4] w = ..., int4[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., int64[2] "fc/c6" =  {2,4}, float "fc/c9" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int4[1,2] v, int8[1,2] fc>
 // CHECK-NEXT: {
 // CHECK-NEXT: ["fc/DequantizeLinear"] "fc/DequantizeLinear2" = DequantizeLinear (input0, "fc/c0", "fc/c1")
 // CHECK-NEXT: ["fc/DequantizeLinear.1"] "fc/DequantizeLinear5" = DequantizeLinear <axis: int = 1, block_size: int = 2> (w, "fc/c3", "fc/c4")
-// CHECK-NEXT: ["fc/Gemm"] "fc/real6_0" = Gemm <transB: int = 1> ("fc/DequantizeLinear2", "fc/DequantizeLinear5")
-// CHECK-NEXT: ["fc/QuantizeLinear"] fc = QuantizeLinear ("fc/real6_0", "fc/c7", "fc/c1")
+// CHECK-NEXT: ["fc/Reshape"] "fc/Reshape7" = Reshape ("fc/DequantizeLinear5", "fc/c6")
+// CHECK-NEXT: ["fc/Gemm"] "fc/real8_0" = Gemm <transB: int = 1> ("fc/DequantizeLinear2", "fc/Reshape7")
+// CHECK-NEXT: ["fc/QuantizeLinear"] fc = QuantizeLinear ("fc/real8_0", "fc/c9", "fc/c1")
 // CHECK-NEXT: ["mm/Cast"] "output0/Cast0" = Cast <to: int = 3> (v)
 // CHECK-NEXT: ["mm/Transpose"] "output0/Transpose1" = Transpose <perm: ints = [1, 0]> ("output0/Cast0")
 // CHECK-NEXT: ["mm/MatMulInteger"] "output0/MatMulInteger2" = MatMulInteger (fc, "output0/Transpose1")
@@ -44,12 +45,13 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 // NEWER-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 25, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
 // NEWER-NEXT: >
 // NEWER-NEXT: main (int8[1,4] input0) => (int8[1,1] output0)
-// NEWER-NEXT: <int4[2,4] w = ..., int2[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., float "fc/c7" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int2[1,2] v, int8[1,2] fc>
+// NEWER-NEXT: <int4[2,4] w = ..., int2[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., int64[2] "fc/c6" =  {2,4}, float "fc/c9" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int2[1,2] v, int8[1,2] fc>
 // NEWER-NEXT: {
 // NEWER-NEXT: ["fc/DequantizeLinear"] "fc/DequantizeLinear2" = DequantizeLinear (input0, "fc/c0", "fc/c1")
 // NEWER-NEXT: ["fc/DequantizeLinear.1"] "fc/DequantizeLinear5" = DequantizeLinear <axis: int = 1, block_size: int = 2> (w, "fc/c3", "fc/c4")
-// NEWER-NEXT: ["fc/Gemm"] "fc/real6_0" = Gemm <transB: int = 1> ("fc/DequantizeLinear2", "fc/DequantizeLinear5")
-// NEWER-NEXT: ["fc/QuantizeLinear"] fc = QuantizeLinear ("fc/real6_0", "fc/c7", "fc/c1")
+// NEWER-NEXT: ["fc/Reshape"] "fc/Reshape7" = Reshape ("fc/DequantizeLinear5", "fc/c6")
+// NEWER-NEXT: ["fc/Gemm"] "fc/real8_0" = Gemm <transB: int = 1> ("fc/DequantizeLinear2", "fc/Reshape7")
+// NEWER-NEXT: ["fc/QuantizeLinear"] fc = QuantizeLinear ("fc/real8_0", "fc/c9", "fc/c1")
 // NEWER-NEXT: ["mm/Cast"] "output0/Cast0" = Cast <to: int = 3> (v)
 // NEWER-NEXT: ["mm/Transpose"] "output0/Transpose1" = Transpose <perm: ints = [1, 0]> ("output0/Cast0")
 // NEWER-NEXT: ["mm/MatMulInteger"] "output0/MatMulInteger2" = MatMulInteger (fc, "output0/Transpose1")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import DictionaryAttr, FunctionType, IntegerType, ModuleOp, Signedness, TensorType, f32
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, IntegerType, ModuleOp, Signedness, TensorType, f32, i1
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
@@ -14,6 +14,7 @@ from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, MatMulOp
+from qmlir.dialects.nn.ops.elementwise import WhereOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -71,6 +72,8 @@ def quantized(parts: ModuleOp, generator: np.random.Generator, *, is_implied: bo
             types[block.args[2]] = UniformQuantizedType.per_axis(I32, f32, 0, accumulator_scale(x.scales, w.scales))
     for argument in list(block.args):
         _retyped(argument, types.get(argument) or _any_type(generator))
+    # A choice moves its data: both operands have one type.
+    types |= {op.lhs: element_of(op.rhs) for op in block.ops if isinstance(op, WhereOp)}
     for op in list(block.ops):
         if isinstance(op, ConstantOp):
             element = _any_type(generator)
@@ -79,9 +82,10 @@ def quantized(parts: ModuleOp, generator: np.random.Generator, *, is_implied: bo
             _retyped(op.result, element)
         elif op is contraction and isinstance(op.next_op, NnOp):
             _retyped(op.results[0], _sums(contraction, generator, is_implied))
-        elif isinstance(op, NnOp):
+        elif isinstance(op, NnOp) and element_of(op.results[0]) != i1:
             moves = op.quantization_slots().shares_parameters
-            _retyped(op.results[0], op.infer_result_types()[0].get_element_type() if moves else _any_type(generator))
+            inferred = op.infer_result_types()[0].get_element_type() if moves else _any_type(generator)
+            _retyped(op.results[0], types.get(op.results[0]) or inferred)
         elif isinstance(op, ReturnOp):
             function.function_type = FunctionType.from_lists(block.arg_types, [each.type for each in op.operands])
     verify(module)
