@@ -83,6 +83,8 @@ SUB_BYTE: dict[int, int] = {
 SINCE: dict[int, int] = {
     TensorProto.FLOAT4E2M1: 23,
     TensorProto.FLOAT8E8M0: 24,
+    TensorProto.INT2: 25,
+    TensorProto.UINT2: 25,
     TensorProto.FLOAT6E2M3: 28,
     TensorProto.FLOAT6E3M2: 28,
 }

@@ -74,11 +74,16 @@ def newest_versions() -> Mapping[tuple[str, str], int]:
     return found
 
 
+_THROWN = " : FAIL : Exception during "
+"""Messages of ONNX Runtime have this if its own code threw an exception. An invalid graph has a status of its own."""
+
+
 def invalidity(model: ModelProto, data: bytes) -> str | None:
     """Return why ONNX Runtime takes `model`, whose bytes are `data`, for invalid.
 
     `None` for a valid model, and for one that this version of ONNX Runtime cannot judge, because it lacks an operator,
-    a version of the operator set or a kernel. A valid model at which its optimizations fail is a warning.
+    a version of the operator set or a kernel. A valid model that it cannot open is a warning: its optimizations fail,
+    or it throws an exception of its own, for a type or a locale that it lacks.
     """
     known, functions = newest_versions(), {function.name for function in model.functions}
     newest = max(version for (domain, _), version in known.items() if domain == "")
@@ -90,6 +95,9 @@ def invalidity(model: ModelProto, data: bytes) -> str | None:
         return None
     if (reason := _fault(data, "none")) is None:
         emit(Diagnostic(Severity.WARNING, f"the model is valid, but {fault}; open it without optimizations"))
+    elif _THROWN in reason:
+        emit(Diagnostic(Severity.WARNING, f"the model passes ONNX's checker, but {reason}"))
+        return None
     return reason
 
 
