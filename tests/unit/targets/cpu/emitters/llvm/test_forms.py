@@ -33,6 +33,7 @@ from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import best_isa
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import save_module
+from qmlir.text.writing import LIST
 from qmlir.tools.qmlir_cli import main
 from tests.support.emitted import parsed
 from tests.unit.targets.cpu.conftest import perceptron, quantized
@@ -403,7 +404,7 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     save_module(quantized(2), tmp_path / "module.mlir")
     options = ["--emit", "static", "--name", "net", "--target-triple", "aarch64-linux-gnu", "--cpu", "cortex-a76"]
     assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), *options]) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"libnet.a", "net.h", "net.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {LIST, "libnet.a", "net.h", "net.json"}
 
 
 @pytest.mark.parametrize(
