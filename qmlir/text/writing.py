@@ -32,6 +32,9 @@ _FORMAT, _VERSION = "qmlir-files", 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DESCRIPTOR = re.compile(r"/dev/(?P<name>stdin|stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
+_OF_FILES = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
+"""Suffixes of files of models and data: a new folder whose name ends so is a mistake."""
+
 _TO_REPLACE = "use --force (in Python: force=True) to replace it"
 
 
@@ -101,6 +104,8 @@ def check_folder(path: Path, names: Iterable[str] = ()) -> None:
         return
     if os.path.lexists(path):
         raise text_error(f"cannot write '{path}': it is not a folder; name another path")
+    if path.suffix in _OF_FILES:
+        raise text_error(f"cannot write '{path}': the command writes a folder, and '{path.suffix}' ends names of files")
     _check_parent(path)
 
 
