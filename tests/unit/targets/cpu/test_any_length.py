@@ -119,7 +119,9 @@ def test_lengths_are_those_of_the_model() -> None:
 def test_what_is_declined_is_compiled_for_each_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     module = qmlir.load(MODELS / "reversed.mlir")
-    with pytest.warns(RuntimeWarning, match=r"compiling each new input size at its first call.*'nn.slice' op takes \[-1:") as said:
+    with pytest.warns(
+        RuntimeWarning, match=r"each new input size at its first call.*'nn.slice' op takes \[-1:"
+    ) as said:
         program = qmlir.compile(module, isa="generic", lengths={"s": 8})
     assert len(said) == 1
     x = np.arange(3, dtype=np.float32)
