@@ -31,7 +31,8 @@ def test_nothing_waits_for_a_pipe(tmp_path: Path) -> None:
         read_regular(tmp_path / SUMMARY)
     assert not QuantizedFolder.holds(tmp_path)
     assert not is_program(tmp_path)
-    assert Measurements("key", tmp_path / "state").known == 0
+    with pytest.raises(DiagnosticError, match=r"'.*state' is in the way"):
+        Measurements("key", tmp_path / "state")
     text = '%0 = nn.constant #nn.weights<"w.safetensors", "w0", "sha256:"> : tensor<4xf32>'
     with pytest.raises(DiagnosticError, match=r"'w\.safetensors' cannot be read: it is not a regular file"):
         parse_module(default_environment().new_context(), text, directory=tmp_path)

@@ -286,30 +286,6 @@ def test_bad_input(model: Path, monkeypatch: pytest.MonkeyPatch, words: list[str
     assert sorted(os.listdir()) == ["net.mlir", "samples.npz", "wrong.npz"]
 
 
-def test_interrupted_while_it_profiles(model: Path, tmp_path: Path) -> None:
-    """The second file of samples is a pipe: where the process opens it, it gets Ctrl-C.
-
-    The pipe is closed once the signal is sent. A handler of Python's runs between two bytecodes: a signal that comes
-    after the last of them and before the system call of a read waits for that read to end.
-    """
-    out, data = tmp_path / "out", tmp_path / "data"
-    assert run(model, "--data", tmp_path / "samples.npz", "-o", out)[0] == 0
-    before = files(out)
-    data.mkdir()
-    np.save(data / "0.npy", X)
-    os.mkfifo(data / "1.npy")
-    command = [sys.executable, "-c", TOOL, "quantize", str(model), "--data", str(data), "-o", str(out)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
-    ) as process:
-        with (data / "1.npy").open("wb"):  # open once the process reads it
-            process.send_signal(signal.SIGINT)
-        said, err = process.communicate(timeout=60)
-    assert (process.returncode, said, err) == (130, "", "")
-    assert files(out) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "net.mlir", "out", "samples.npz"]
-
-
 @pytest.mark.parametrize("is_there", [False, True])
 def test_interrupted_while_it_writes(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
