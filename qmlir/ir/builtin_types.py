@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     TensorType,
     UnrankedTensorType,
+    i1,
 )
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
@@ -92,3 +93,9 @@ def sizes_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tensor or of memory, none of a scalar."""
     shaped_type = ranked_tensor(value.type) or memref_type(value)
     return () if shaped_type is None else shaped_type.get_shape()
+
+
+def is_truth(type_: Attribute) -> bool:
+    """Return True for tensors whose elements callers hold as Booleans of NumPy."""
+    ranked = ranked_tensor(type_)
+    return ranked is not None and ranked.get_element_type() == i1

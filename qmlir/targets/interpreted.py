@@ -13,13 +13,12 @@ from xdsl.traits import ConstantLike
 from qmlir import interpreter, registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
-from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.builtin_types import is_truth, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.evaluation import evaluate, not_computed
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.target import INTERPRETER, Runnable, Running, Support, Target
-from qmlir.targets.lowering import is_truth
 
 
 def execute(module: ModuleOp, function: str, running: Running) -> Runnable:

@@ -10,14 +10,13 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from qmlir import interpreter
 from qmlir.environment import default_environment
 from qmlir.interpreter.values import check_value
-from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.builtin_types import is_truth
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import Port, outputs_of
 from qmlir.ir.verification import verify
@@ -65,12 +64,6 @@ def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:
 def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
     """The module lowered by the pipeline of `target`, as what it emits; `values` are for the pipeline."""
     return emit_for(target, lower_for(target, module, **values))
-
-
-def is_truth(type_: Attribute) -> bool:
-    """Whether callers hold values of a type as NumPy's Booleans."""
-    ranked = ranked_tensor(type_)
-    return ranked is not None and ranked.get_element_type() == i1
 
 
 @contextmanager
