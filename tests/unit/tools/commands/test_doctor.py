@@ -10,6 +10,7 @@ import pytest
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.registry import Contribution
+from qmlir.targets.cpu.cache import entry
 from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands import doctor
@@ -23,9 +24,8 @@ def run(*words: str) -> tuple[int, str]:
 
 def test_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache"
-    (cache / "entry").mkdir(parents=True)
-    (cache / "entry" / "kernels.py").write_bytes(bytes(3 << 20))
     monkeypatch.setenv("QMLIR_CACHE_DIR", str(cache))
+    entry("0" * 64, lambda folder: (folder / "kernels.py").write_bytes(bytes(3 << 20)), pytest.fail)
     monkeypatch.setenv("QMLIR_CACHE_SIZE", "512")
     code, text = run("--json")
     found = json.loads(text)
@@ -34,7 +34,7 @@ def test_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("xdsl", "numpy", "numba", "onnx"):
         assert by_name["versions", package]["found"] == version(package)
     assert by_name["cache", "folder"]["found"] == str(cache)
-    assert by_name["cache", "size"]["found"] == "0 bytes of at most 512.0 MiB"  # a file without a manifest is no entry
+    assert by_name["cache", "size"]["found"] == "3.0 MiB of at most 512.0 MiB"
     assert by_name["cache", "writable"]["found"] == "yes"
     assert by_name["compiler", "compiling"]["state"] == "ok"
     assert by_name["compiler", "cores"]["found"].split()[0] == str(available_cores())

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import qmlir
 from qmlir.text.writing import LIST
 from qmlir.tools import qmlir_cli
 from qmlir.workflows import folder as folder_module
+from qmlir.workflows import quantizing
 from qmlir.workflows.folder import QuantizedFolder
 
 MODEL = """
@@ -53,11 +53,6 @@ def run(*words: str | Path, command: str = "quantize") -> tuple[int, str, str]:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def heed_interrupts() -> None:
-    """What a shell starts in the background ignores SIGINT, and so would its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_the_folder(model: Path, tmp_path: Path) -> None:
@@ -284,6 +279,21 @@ def test_bad_input(model: Path, monkeypatch: pytest.MonkeyPatch, words: list[str
     assert err.count("\n") == 1
     assert "Traceback" not in err
     assert sorted(os.listdir()) == ["net.mlir", "samples.npz", "wrong.npz"]
+
+
+def test_interrupted_while_it_profiles(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, data = tmp_path / "out", tmp_path / "samples.npz"
+    assert run(model, "--data", data, "-o", out)[0] == 0
+    before = files(out)
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(quantizing, "profile", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run(model, "--data", data, "-o", out)
+    assert files(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.mlir", "out", "samples.npz"]
 
 
 @pytest.mark.parametrize("is_there", [False, True])
