@@ -30,7 +30,7 @@ SECONDS = 5.0
 _SECONDS_OF_WAITING = 24 * SECONDS
 """What waits for something takes no time of the process: it hangs after so many seconds of the clock."""
 GIGABYTES = 1.0
-"""A child that has more resident memory than that has lost its bounds."""
+"""A child whose resident memory has grown by more than that has lost its bounds."""
 _FILES_OF_A_CHILD = 200
 _RAW = re.compile(r"\b(?!InputError\b)[A-Z]\w*(?:Error|Exception)\b|^Traceback|StopIteration", re.MULTILINE)
 """The name of a Python exception in a message: a fault of ours that a boundary put into words."""
@@ -161,23 +161,29 @@ def _child(kind: Kind, seed: int, numbers: range, answers: Connection) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nothing, stream)
+    inherited = _peak_of_memory()  # the parent is a test runner, which may itself have more than a child may take
     with TemporaryDirectory(prefix="qmlir-fuzz-") as folder:
         os.chdir(folder)
         for number in numbers:
             path = Path(folder) / f"file{kind.suffix}"
             path.write_bytes(kind.damaged(seed, number)[1])
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            answers.send(_read(kind, path))
+            answers.send(_read(kind, path, inherited + GIGABYTES * 2**20))
 
 
-def _read(kind: Kind, path: Path) -> tuple[str, str] | None:
+def _peak_of_memory() -> int:
+    """The most resident memory that this process had, in KiB. A forked process starts with that of its parent."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _read(kind: Kind, path: Path, most_memory: float) -> tuple[str, str] | None:
     try:
         outcome = kind.read(path)
     except BaseException as error:  # this is what is looked for
         where = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(where.filename).name}:{where.lineno}", traceback.format_exc()
     wrong = judged(outcome)
-    if wrong is None and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > GIGABYTES * 2**20:
+    if wrong is None and _peak_of_memory() > most_memory:
         wrong = f"takes over {GIGABYTES} GB of memory"
     return None if wrong is None else (wrong, outcome.said)
 

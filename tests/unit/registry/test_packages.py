@@ -172,22 +172,25 @@ def _run(path: Path, tool: str, *arguments: str | Path, **environment: str) -> s
     )
 
 
-BROKEN = f"RuntimeError: made for another (it requires qmlir<0.1,>=0.0.3, this is {version('qmlir')})"
+BROKEN = (
+    "RuntimeError: made for another ({0}/broken.py:1) (it requires qmlir<0.1,>=0.0.3, this is " + version("qmlir") + ")"
+)
 ALWAYS = f"""\
 warning: package 'broken 2.0': left out 'broken:CONTRIBUTION': {BROKEN}
 warning: package 'new 9.0': left out all of it: it was built for qmlir 99.0, and this is 0.1: update qmlir
 warning: package 'old 0.1': left out all of it: it was built for qmlir 0.0, which does not go with 0.1 \
 (it is the first that has a version): update the package
-warning: package 'wrong 1.5': left out 'wrong:CONTRIBUTION': it is of type int, not Contribution
+warning: package 'wrong 1.5': left out 'wrong:CONTRIBUTION': it is of type int, not Contribution ({{0}}/wrong.py:1)
 """
-"""What is said in every run: a line for each package."""
+"""What is said in every run: a line for each package, in this folder."""
 
 LOADED = """\
-warning: package 'exits 2.1': left out 'exits:UNIVERSE': SystemExit: 3
+warning: package 'exits 2.1': left out 'exits:UNIVERSE': SystemExit: 3 ({0}/exits.py:2)
 warning: package 'taken 3.0': left out dialect 'nn', pass 'cse': package 'qmlir' has these names
 warning: package 'taken 3.0': left out dialect 'arith': package 'xdsl' has this name
 warning: package 'taken 3.0': left out dialect 'good': package 'good 1.0' has this name
-warning: package 'wrong 1.5': left out 'wrong:UNIVERSE': it is of type int, not Universe or Dialect or type
+warning: package 'wrong 1.5': left out 'wrong:UNIVERSE': it is of type int, not Universe or Dialect or type \
+({0}/wrong.py:1)
 """
 """And where modules are read."""
 
@@ -201,12 +204,12 @@ def test_everything_else_works_in_qmlir_opt(crowd: Path, tmp_path: Path) -> None
     done = _run(crowd, "qmlir-opt", source, "-p", "canonicalize,cse,good-mark", "--verify-each=exec")
     assert (done.returncode, "good.mark" in done.stdout) == (0, True), done.stderr
     taken = "warning: package 'taken 3.0': left out 'nn.relu' of 'taken:RELU' (evaluators): package 'qmlir' has it\n"
-    assert sorted(done.stderr.splitlines()) == sorted((ALWAYS + LOADED + taken).splitlines())
+    assert sorted(done.stderr.splitlines()) == sorted((ALWAYS + LOADED + taken).format(crowd).splitlines())
     listed = _run(crowd, "qmlir-opt", "--list-passes")
     assert listed.returncode == 0
     assert "good-mark  [good 1.0]\n    Leaves a mark on the module.\n" in listed.stdout
     assert "does-not-load  [taken 3.0]\n    does not load\n" in listed.stdout
-    assert listed.stderr.removeprefix(ALWAYS + LOADED) == (
+    assert listed.stderr.removeprefix((ALWAYS + LOADED).format(crowd)) == (
         "warning: pass 'does-not-load' of package 'taken 3.0' does not load: KeyError: 'never called'\n"
     )
 
@@ -222,8 +225,8 @@ def test_doctor_names_all_of_it(crowd: Path) -> None:
         "dialects: good", "passes: good-mark", "evaluators: good", "stages: quantize.raise.after", "calibrators: half",
         "schemes: floor_pow2",
     ]  # fmt: skip
-    assert said["broken 2.0"] == [f"left out 'broken:CONTRIBUTION': {BROKEN}"]
-    assert said["exits 2.1"] == ["left out 'exits:UNIVERSE': SystemExit: 3"]
+    assert said["broken 2.0"] == [f"left out 'broken:CONTRIBUTION': {BROKEN.format(crowd)}"]
+    assert said["exits 2.1"] == [f"left out 'exits:UNIVERSE': SystemExit: 3 ({crowd}/exits.py:2)"]
     assert {text for text in said["taken 3.0"] if text.startswith("left out")} == {
         "left out dialect 'nn', pass 'cse': package 'qmlir' has these names",
         "left out dialect 'arith': package 'xdsl' has this name",
@@ -233,7 +236,7 @@ def test_doctor_names_all_of_it(crowd: Path) -> None:
         "left out 'nn.relu' of 'taken:RELU' (lowerings): package 'qmlir' has it",
         "left out 'nn.relu' of 'taken:RELU' (exporters): package 'qmlir' has it",
         "left out 'Gemm', 'Relu' of 'taken:OPERATORS' (importers): package 'qmlir' has them",
-        "left out 'taken:missing': AttributeError: module 'taken' has no attribute 'missing'",
+        f"left out 'taken:missing': AttributeError: module 'taken' has no attribute 'missing' ({crowd}/taken.py:15)",
         "left out calibrator 'min_max': package 'qmlir' has one of this name",
         "left out calibrator 'half': package 'good 1.0' has one of this name",
         "left out scheme 'symmetric': package 'qmlir' has one of this name",
@@ -253,7 +256,7 @@ def test_a_calibrator_and_a_scheme_of_a_package_quantize(crowd: Path, tmp_path: 
     wrong = _run(crowd, "qmlir", *quantize, *out, "--calibrator", "none")
     assert wrong.returncode == 1
     assert wrong.stderr.splitlines()[-1].endswith(
-        "calibrator 'none' of package 'taken 3.0': 'taken:RELU' is of type dict, no function"
+        f"calibrator 'none' of package 'taken 3.0': 'taken:RELU' is of type dict, no function ({crowd}/taken.py:10)"
     )
 
 
@@ -261,7 +264,7 @@ def test_import_goes_on(crowd: Path) -> None:
     done = _run(crowd, "qmlir-translate", "--import-onnx", MODEL, "--shape", "image=1x4")
     assert (done.returncode, "nn.relu" in done.stdout) == (0, True)
     taken = "left out 'Gemm', 'Relu' of 'taken:OPERATORS' (importers): package 'qmlir' has them"
-    assert done.stderr == f"{ALWAYS}warning: package 'taken 3.0': {taken}\n"
+    assert done.stderr == f"{ALWAYS.format(crowd)}warning: package 'taken 3.0': {taken}\n"
 
 
 def test_a_pattern_that_raises_is_named_and_can_be_left_out(raising: Path, tmp_path: Path) -> None:
@@ -271,7 +274,8 @@ def test_a_pattern_that_raises_is_named_and_can_be_left_out(raising: Path, tmp_p
     done = _run(raising, "qmlir-opt", source, "-p", "canonicalize")
     assert done.returncode == 1
     assert done.stderr.splitlines()[0] == (
-        f"{source}:2:3: error: 'nn.abs' op pattern 'Explodes' failed: KeyError: 'nn.abs' (in package 'raising 1.1')"
+        f"{source}:2:3: error: 'nn.abs' op pattern 'Explodes' failed: KeyError: 'nn.abs' "
+        f"(in package 'raising 1.1', {raising}/raising.py:7)"
     )
     assert _run(raising, "qmlir-opt", source, "-p", "cse,dce").returncode == 0
     without = _run(raising, "qmlir-opt", source, "-p", "canonicalize", QMLIR_WITHOUT="other,raising")
@@ -283,7 +287,7 @@ def test_a_point_that_no_pipeline_has_is_an_error_of_the_package(raising: Path) 
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
         "error: package 'raising 1.1': 'quantize.lowr.before' is not a point of a pipeline, "
-        "did you mean 'quantize.lower.before'? (QMLIR_WITHOUT=raising leaves it out)",
+        f"did you mean 'quantize.lower.before'? ({raising}/raising.py:10) (QMLIR_WITHOUT=raising leaves it out)",
     )
 
 
