@@ -96,13 +96,21 @@ def _together(
         else:
             yield _text(case, others, failure, is_brief=is_brief)
     for stage in _compiling(stages, seeds[0] // len(seeds), is_in_turn=is_in_turn) if passing else ():
-        for case in wrong_when_compiled(passing, stage):
-            failure = failure_of(case.module, case.inputs, [stage])
-            if failure is not None:
-                yield _text(case, [stage], failure, is_brief=is_brief)
-            elif len(passing) > 1:
-                together = ", ".join(str(each.seed) for each in passing)
-                yield f"seed {case.seed}, stage '{stage.name}': differs only in one program with the seeds {together}"
+        try:
+            yield from _wrong_in_one_program(passing, stage, is_brief=is_brief)
+        except Exception:  # as of one graph
+            seeds_text = ", ".join(str(each.seed) for each in passing)
+            yield f"stage '{stage.name}', one program of the seeds {seeds_text}: {format_exc()}"
+
+
+def _wrong_in_one_program(cases: Sequence[Case], stage: Stage, *, is_brief: bool) -> Iterator[str]:
+    for case in wrong_when_compiled(cases, stage):
+        failure = failure_of(case.module, case.inputs, [stage])
+        if failure is not None:
+            yield _text(case, [stage], failure, is_brief=is_brief)
+        elif len(cases) > 1:
+            together = ", ".join(str(each.seed) for each in cases)
+            yield f"seed {case.seed}, stage '{stage.name}': differs only in one program with the seeds {together}"
 
 
 def _compiling(stages: Sequence[Stage], number: int, *, is_in_turn: bool) -> Iterator[Stage]:

@@ -200,6 +200,8 @@ class _Run:
 
     def _bind(self, port: MainPort, *, is_input: bool) -> None:
         """Let an argument of `@main` be the memory of the caller, or a copy in which integers have their sign."""
+        if is_input and port.value.first_use is None:
+            return
         name, write = self.file.parameters[port], self.write
         type_ = memref_type(port.value)
         assert type_ is not None

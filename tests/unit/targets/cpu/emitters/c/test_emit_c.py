@@ -243,15 +243,18 @@ def test_ports_hide_nothing_of_the_file(given: int, tmp_path: Path) -> None:
     assert differing_bits(wanted, found) == 0
 
 
-def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("unread", "dtype"), [("f32", "float32"), ("ui32", "uint32"), ("i4", "int8"), ("bf16", "uint16")]
+)
+def test_an_output_may_be_a_constant_and_an_input_unread(unread: str, dtype: str, tmp_path: Path) -> None:
     build = _installed("gcc -O2")
-    text = """
-    func.func @main(%x: tensor<3xf32> {nn.name = "x"}) -> (tensor<3xf32> {nn.name = "w"}) {
-      %w = nn.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> {nn.name = "w"}
+    text = f"""
+    func.func @main(%x: tensor<3x{unread}> {{nn.name = "x"}}) -> (tensor<3xf32> {{nn.name = "w"}}) {{
+      %w = nn.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> {{nn.name = "w"}}
       func.return %w : tensor<3xf32>
-    }"""
+    }}"""
     wanted = {"w": np.array([1, 2, 3], np.float32)}
-    ended, found = run_c(qmlir.emit(parsed(text)), build, {"x": np.zeros(3, np.float32)}, wanted, tmp_path)
+    ended, found = run_c(qmlir.emit(parsed(text)), build, {"x": np.zeros(3, dtype)}, wanted, tmp_path)
     assert ended == 0
     assert differing_bits(wanted, found) == 0
 
