@@ -19,9 +19,11 @@ def place(path: str, line: int) -> str:
 
 
 def caller(depth: int) -> str:
-    """The place of the call `depth` frames above the function that asks."""
-    frame: FrameType = sys._getframe(depth + 1)  # pyright: ignore[reportPrivateUsage]
-    return place(frame.f_code.co_filename, frame.f_lineno)
+    """The place of the call `depth` frames above the function that asks; empty if Python gives no frames."""
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        frame = frame and frame.f_back
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame else ""
 
 
 _OWN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
