@@ -1,6 +1,7 @@
 """Islands in a module: nodes that nothing imports as one `nn.onnx_island`, its types, and the nodes written back."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from qmlir.onnx.errors import describe_node, node_error, reason_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_outputs, type_fault
-from qmlir.onnx.missing import Island, domain_of
+from qmlir.onnx.missing import Island, advice_for, domain_of
 from qmlir.onnx.order import subgraphs
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
@@ -105,7 +106,8 @@ def add_island(
     try:
         registry.table(TABLE)["open"](data)
     except (InterpretationError, DiagnosticError) as error:
-        raise node_error(first, f"has no importer, and cannot run as an island: {error}") from error
+        help = advice_for(domain_of(first), is_refused=True)
+        raise node_error(first, f"has no importer, and cannot run as an island: {error}{help}") from error
     result_types = [_type_of(info, first) for info in model.graph.output]
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
 
@@ -132,33 +134,52 @@ def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
 
 
 def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: NodeProto) -> None:
-    """Write the types of the outputs: those that ONNX infers, otherwise declared ones, otherwise those of a run."""
+    """Write the types of the outputs: what ONNX infers, the model declares and ONNX Runtime infers, then of a run."""
     inferred = inferred_outputs(model)
     for info in model.graph.output:
-        known = (each for each in (inferred.get(info.name), declared.get(info.name)) if each and _is_known(each))
-        found = next(known, None)
-        if found is not None:
-            info.type.CopyFrom(found)
-            for dim in info.type.tensor_type.shape.dim:
-                dim.ClearField("dim_param")  # of the model, or made up by the inference
-    if all(_is_known(info.type) for info in model.graph.output):
+        for each in (inferred.get(info.name), declared.get(info.name)):
+            _learn(info.type, each)
+    if all(_is_static(info.type) for info in model.graph.output):
         return
     runs: list[Sequence[Any]] = []
     try:
         opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+        for info, found in zip(model.graph.output, opened.types, strict=False):
+            _learn(info.type, found)
+        if all(_is_known(info.type) for info in model.graph.output):
+            return
         for size in SIZES_TRIED:
             runs.append(opened.run([_zeros(info.type, size) for info in model.graph.input]))
     except (InterpretationError, DiagnosticError) as error:
-        if not runs:
-            raise node_error(
-                node, f"has no importer, and the model does not declare the types that an island needs: {error}"
-            ) from error
+        if not runs and not all(_is_known(info.type) for info in model.graph.output):
+            reason = "has no importer, and the model does not declare the types that an island needs"
+            help = advice_for(domain_of(node), is_refused=True)
+            raise node_error(node, f"{reason}: {error}{help}") from error
     for info, *results in zip(model.graph.output, *runs, strict=True):
         if _is_known(info.type) or not isinstance(results[0], np.ndarray):
             continue
         if len({np.ndim(result) for result in results}) > 1:
             raise UnknownRankError(node, info.name)
         info.CopyFrom(_info_of_array(info.name, cast(Any, results[0])))
+
+
+def _learn(type_: TypeProto, found: TypeProto | None) -> None:
+    """Take over what `found` knows and `type_` does not: all of it, or sizes. Names of sizes are left out."""
+    if found is None or not _is_known(found):
+        return
+    if not _is_known(type_):
+        type_.CopyFrom(found)
+    dims, others = type_.tensor_type.shape.dim, found.tensor_type.shape.dim
+    for dim, other in zip(dims, others, strict=False) if len(dims) == len(others) else ():
+        if not dim.HasField("dim_value"):
+            dim.CopyFrom(other)
+    for dim in dims:
+        dim.ClearField("dim_param")  # of the model, or made up by the inference
+
+
+def _is_static(type_: TypeProto) -> bool:
+    """Return `True` if the type of an output and all its sizes are known."""
+    return _is_known(type_) and all(dim.HasField("dim_value") for dim in type_.tensor_type.shape.dim)
 
 
 def _is_known(type_: TypeProto) -> bool:
@@ -241,7 +262,7 @@ def _model_of(op: OnnxIslandOp) -> ModelProto:
 
 
 def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
-    """The types that ONNX infers for the operands that an island has; its own where that knows less, or says another.
+    """The types that ONNX and ONNX Runtime infer for the operands of an island; its own where they contradict these.
 
     The types of a branch are those of the other one: whether it gives them, a run finds.
     """
@@ -252,13 +273,18 @@ def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
         for dim in info.type.tensor_type.shape.dim:
             dim.Clear()
     inferred = inferred_outputs(model)
-    pairs = zip(model.graph.output, op.results, strict=True)
-    return [_refined(inferred.get(info.name), result.type) for info, result in pairs]
+    found = [inferred.get(info.name, TypeProto()) for info in model.graph.output]
+    if not all(map(_is_static, found)):
+        with suppress(InterpretationError, DiagnosticError):  # of operands that it refuses: a run says so
+            opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+            for type_, each in zip(found, opened.types, strict=False):
+                _learn(type_, each)
+    return [_refined(each, result.type) for each, result in zip(found, op.results, strict=True)]
 
 
-def _refined(inferred: TypeProto | None, type_: Attribute) -> Any:
+def _refined(inferred: TypeProto, type_: Attribute) -> Any:
     own = ranked_tensor(type_)
-    if inferred is None or own is None or not _is_known(inferred):
+    if own is None or not _is_known(inferred):
         return type_
     shape = _tensor_type(inferred).get_shape()
     return TensorType(own.get_element_type(), shape) if shapes_agree(shape, own.get_shape()) else type_

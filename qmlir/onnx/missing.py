@@ -16,8 +16,12 @@ from qmlir.ir.provenance import origins_of
 from qmlir.onnx.checking import opsets
 from qmlir.onnx.control import STRUCTURED
 from qmlir.onnx.errors import RefusedNodeError, model_error, node_name
+from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.functions import Functions, fixed_definition, is_defined_by_function
 from qmlir.onnx.order import producers_of, subgraphs, used_tensors
+
+_OPTIMIZED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
+"""Domains of layouts that ONNX Runtime's optimizer chooses for the CPU that it runs on."""
 
 MAX_NODES_NAMED = 5
 """How many nodes an error names for one operator."""
@@ -113,12 +117,13 @@ class Operators:
         if missing and not self.fallback:
             raise self._error(missing, model)
         causes = [f"nothing imports {_shown_operators(missing)}"] if missing else []
+        helps = {advice_for(key.rpartition("::")[0]) for key in missing}
         causes += [f"{reason} ({shown_names(names)})" for reason, names in refused.items()]
         if not self.fallback:
             raise model_error(f"{model} has nodes that only islands take: {'; '.join(causes)}")
         message = (
             f"{model} has {len(islands)} island{'s' if len(islands) > 1 else ''}, which ONNX Runtime or ONNX's "
-            f"reference implementation runs: {'; '.join(causes)}"
+            f"reference implementation runs: {'; '.join(causes)}{''.join(sorted(helps))}"
         )
         emit(Diagnostic(Severity.WARNING, message))
 
@@ -142,6 +147,19 @@ class Operators:
                     self._collect(function.node, opsets(function.opset_import), missing, called)
             elif not self.has(node, versions) and not self.may_be_island(node):
                 missing[operator_key(node)].append(node_name(node))
+
+
+def advice_for(domain: str, *, is_refused: bool = False) -> str:
+    """The help, `; help: …`, about operators of `domain` that nothing imports; empty if nothing is known to help.
+
+    `is_refused`: no runtime takes them either.
+    """
+    if domain in _OPTIMIZED_DOMAINS:
+        layout = "this layout is for CPUs like the one that saved the model"
+        return f"; help: {layout}: save it with graph_optimization_level ORT_ENABLE_EXTENDED or lower"
+    if is_refused and domain == MICROSOFT:
+        return "; help: save the model with graph_optimization_level ORT_ENABLE_BASIC, or fix its sizes by --shape"
+    return ""
 
 
 def _may_run(node: NodeProto) -> bool:

@@ -55,10 +55,10 @@ def _standard(op_type: str, version: int, domain: str = "") -> defs.OpSchema | N
 
 _BYTES = "int8 uint8"
 _QUANTIZED = {"T": _BYTES, "F": "float"}
-_POOL = {
-    "kernel_shape": "ints!", "pads": "ints", "strides": "ints", "auto_pad": "string", "ceil_mode": "int",
-    "channels_last": "int", "count_include_pad": "int",
-}  # fmt: skip
+_WINDOWS = {"kernel_shape": "ints", "pads": "ints", "strides": "ints", "auto_pad": "string"}
+_CONV = _WINDOWS | {"dilations": "ints", "group": "int"}
+_FUSED = {"activation": "string", "activation_params": "floats"}
+_POOL = _WINDOWS | {"kernel_shape": "ints!", "ceil_mode": "int"}
 _LAYER = {
     "activations": "strings", "activation_alpha": "floats", "activation_beta": "floats", "clip": "float",
     "direction": "string", "hidden_size": "int", "input_forget": "int",
@@ -73,6 +73,7 @@ _FLOATS = "float float16 bfloat16"
 _FLOATING = f"{_FLOATS} double"
 _SKIPPED = {"T": _FLOATS}
 _EPSILON = {"epsilon": "float"}
+_PRODUCT = {"alpha": "float", "transA": "int", "transB": "int"}
 _SCORES = {"num_heads": "int!", "scale": "float", "mask_filter_value": "float", "unidirectional": "int"}
 
 _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
@@ -90,7 +91,13 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "QLinearMul": (_BINARY, _QUANTIZED, {}),
     "QLinearSigmoid": (_UNARY, _QUANTIZED, {}),
     "QLinearLeakyRelu": (_UNARY, _QUANTIZED, {"alpha": "float"}),
-    "QLinearAveragePool": (_UNARY, _QUANTIZED, _POOL),
+    "QLinearAveragePool": (_UNARY, _QUANTIZED, _POOL | {"channels_last": "int", "count_include_pad": "int"}),
+    "NhwcMaxPool": ("T:x", {"T": _BYTES}, _POOL | {"dilations": "ints"}),
+    "QLinearConv": (
+        "T1:x F:x_scale T1:x_zero_point T2:w F:w_scale T2:w_zero_point F:y_scale T3:y_zero_point T4:B?",
+        {"F": "float", "T1": _BYTES, "T2": _BYTES, "T3": _BYTES, "T4": "int32"},
+        _CONV | {"channels_last": "int"},
+    ),
     "QLinearGlobalAveragePool": (_UNARY.replace("?", ""), _QUANTIZED, {"channels_last": "int"}),
     "QLinearSoftmax": (
         "T:X F:X_scale T:X_zero_point? F:Y_scale T:Y_zero_point",
@@ -134,10 +141,16 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "BiasGelu": ("T:A T:B", {"T": _FLOATING}, {}),
     "FastGelu": ("T:X T:bias?", {"T": _FLOATING}, {}),
     "QuickGelu": ("T:X", {"T": _FLOATING}, {"alpha": "float"}),
-    "FusedMatMul": (
-        "T:A T:B",
-        {"T": _FLOATING},
-        {"alpha": "float", "transA": "int", "transB": "int", "transBatchA": "int", "transBatchB": "int"},
+    "FusedMatMul": ("T:A T:B", {"T": _FLOATING}, _PRODUCT | {"transBatchA": "int", "transBatchB": "int"}),
+    "TransposeMatMul": ("T:A T:B", {"T": _FLOATING}, _PRODUCT),
+    "FusedConv": ("T:X T:W T:B? T:Z?", {"T": "float16 float double"}, _CONV | _FUSED),
+    "NhwcFusedConv": ("T:X T:W T:B? T:Z?", {"T": "float16 float"}, _CONV | _FUSED),
+    "FusedGemm": (
+        "T:A T:B T:C?",
+        {"T": "float16 float double uint32 uint64 int32 int64"},
+        _PRODUCT
+        | {"beta": "float", "activation": "string"}
+        | {f"activation_{name}": "float" for name in ("alpha", "beta", "gamma")},
     ),
     "SkipLayerNormalization": ("T:input T:skip T:gamma T:beta? T:bias?", _SKIPPED, _EPSILON),
     "SkipSimplifiedLayerNormalization": ("T:input T:skip T:gamma T:bias?", _SKIPPED, _EPSILON),

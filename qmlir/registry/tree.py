@@ -195,6 +195,7 @@ TREE = Contribution(
         "machine_learning",
         "microsoft",
         "microsoft_attention",
+        "microsoft_fused",
         "microsoft_layers",
         "text",
         "training",

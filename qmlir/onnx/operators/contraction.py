@@ -100,7 +100,7 @@ def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
 def _conv(node: Node) -> SSAValue:
     operands = (node.input(0), node.input(1), node.optional(2))
     properties = window_properties(node, _kernel(node))
-    return node.add(ops.ConvOp, *operands, groups=node.attribute("group"), **properties).result
+    return node.add(ops.ConvOp, *operands, groups=node.attribute("group", 1), **properties).result
 
 
 def _conv_transpose(node: Node) -> SSAValue:
@@ -160,15 +160,15 @@ def _gemm(node: Node) -> SSAValue:
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2:
         raise node.error(f"multiplies matrices, found {data.type} and {weight.type}")
-    alpha, beta = node.attribute("alpha"), node.attribute("beta")
-    if node.attribute("transA"):
+    alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
+    if node.attribute("transA", 0):
         data = node.add(movement.TransposeOp, data, permutation=(1, 0)).result
-    is_layer = bias is None or node.shape(2) == (node.shape(1)[0 if node.attribute("transB") else 1],)
+    is_layer = bias is None or node.shape(2) == (node.shape(1)[0 if node.attribute("transB", 0) else 1],)
     if alpha == 1 and (beta == 1 or bias is None) and is_layer:
-        if not node.attribute("transB"):
+        if not node.attribute("transB", 0):
             weight = node.add(movement.TransposeOp, weight, permutation=(1, 0)).result
         return node.add(ops.FullyConnectedOp, data, weight, bias).result
-    product = node.add(ops.MatMulOp, data, weight, transpose_b=bool(node.attribute("transB"))).result
+    product = node.add(ops.MatMulOp, data, weight, transpose_b=bool(node.attribute("transB", 0))).result
     result = _scaled(node, product, alpha)
     if bias is None or beta == 0:
         return result

@@ -36,6 +36,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
+from qmlir.onnx.operators.microsoft_fused import channels_first
 from qmlir.onnx.operators.pooling import pool_properties
 from qmlir.onnx.operators.quantization import storage_of
 from qmlir.onnx.parameters import QParams
@@ -173,34 +174,28 @@ def _where(node: Node) -> SSAValue:
     return node.add(elementwise.WhereOp, node.input(0), *chosen).result
 
 
-# --- Pools ------------------------------------------------------------------------------------------------------------
+# --- Pools and convolutions ------------------------------------------------------------------------------------------
 
 
-def _channels_last(node: Node, pool: Callable[[SSAValue], SSAValue]) -> SSAValue:
-    """`pool` of the data, channels first; `channels_last` has them in the end."""
-    value = node.stored(0, _element(node, 0, 1, 2))
-    if not node.attribute("channels_last", 0):
-        return pool(value)
-    rank = len(shape_of(value))
-    first = node.add(movement.TransposeOp, value, permutation=[0, rank - 1, *range(1, rank - 1)]).result
-    return node.add(movement.TransposeOp, pool(first), permutation=[0, *range(2, rank), 1]).result
+def _with_channels(importer: Importer) -> Importer:
+    """`importer` of data with channels first, for an operator that has them last if `channels_last` says so."""
+
+    def either(node: Node) -> SSAValue | Sequence[SSAValue | None]:
+        return channels_first(node, importer, 0) if node.attribute("channels_last", 0) else importer(node)
+
+    return either
 
 
 def _average_pool(node: Node) -> SSAValue:
     properties = pool_properties(node)
     properties["count_include_pad"] = bool(node.attribute("count_include_pad", 0))
-    result = _result(node, 0, 3, 4)
-    return _channels_last(
-        node,
-        lambda data: (
-            node.add(pooling.AveragePoolOp, data, result_element=result, requantize=QLINEAR, **properties).result
-        ),
-    )
+    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    return node.add(pooling.AveragePoolOp, value, result_element=result, requantize=QLINEAR, **properties).result
 
 
 def _global_average_pool(node: Node) -> SSAValue:
-    result = _result(node, 0, 3, 4)
-    return _channels_last(node, lambda data: node.add(pooling.GlobalAveragePoolOp, data, result_element=result).result)
+    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    return node.add(pooling.GlobalAveragePoolOp, value, result_element=result).result
 
 
 # --- QGemm ------------------------------------------------------------------------------------------------------------
@@ -287,8 +282,9 @@ IMPORTERS: dict[str, Importer] = {
         "ReduceSumInteger": _reduce_sum,
         "QLinearAdd": _add,
         "QLinearMul": _mul,
-        "QLinearAveragePool": _average_pool,
-        "QLinearGlobalAveragePool": _global_average_pool,
+        "QLinearConv": _with_channels(quantization.IMPORTERS["QLinearConv"]),
+        "QLinearAveragePool": _with_channels(_average_pool),
+        "QLinearGlobalAveragePool": _with_channels(_global_average_pool),
         "QLinearConcat": _concat,
         "QLinearSigmoid": _unary(activations.SigmoidOp, lambda node: {"requantize": QLINEAR}),
         "QLinearLeakyRelu": _unary(

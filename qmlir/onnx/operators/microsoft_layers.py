@@ -219,6 +219,7 @@ _LAYERS: dict[str, Importer] = {
     "FastGelu": _gelu(True),
     "QuickGelu": _quick_gelu,
     "FusedMatMul": _fused_matmul,
+    "TransposeMatMul": _fused_matmul,
     "SkipLayerNormalization": _skip_layer_norm,
     "SkipSimplifiedLayerNormalization": _skip_rms_norm,
     "EmbedLayerNormalization": _embed_layer_norm,

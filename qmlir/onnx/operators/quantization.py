@@ -225,7 +225,7 @@ def convolution(
 ) -> SSAValue:
     """A convolution of integers, or of quantized values with a result of type `element`."""
     properties = window_properties(node, shape_of(w)[2:])
-    properties |= {"groups": node.attribute("group"), "result_element": element}
+    properties |= {"groups": node.attribute("group", 1), "result_element": element}
     return node.add(contraction.ConvOp, x, w, bias, **properties).result
 
 

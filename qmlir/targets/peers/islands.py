@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, TensorProto, defs, helper
+from onnx import ModelProto, TensorProto, TypeProto, defs, helper
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
@@ -49,8 +49,8 @@ class OpenIsland:
     run: Callable[[Sequence[Any]], Sequence[Any]]
     """The outputs for inputs in order, as arrays and lists of arrays."""
 
-    element_types: tuple[str, ...]
-    """The types of the outputs without shapes as ONNX writes them, `tensor(float)`; none where it does not say."""
+    types: tuple[TypeProto, ...]
+    """The types of the outputs that the runtime infers, as far as it knows them; none if it infers nothing."""
 
 
 def _messages(message: Message) -> Iterator[Message]:
@@ -138,7 +138,19 @@ def _in_onnx_runtime(model: ModelProto) -> OpenIsland:
         found = session(dict(zip(names, values, strict=True)))
         return [found[name] for name in session.output_names]
 
-    return OpenIsland(TITLES[PACKAGE], run, session.output_types)
+    return OpenIsland(TITLES[PACKAGE], run, tuple(map(_inferred, session.output_types, session.output_shapes)))
+
+
+_ELEMENT_TYPES: Mapping[str, int] = {f"tensor({name.lower()})": kind for name, kind in TensorProto.DataType.items()}
+"""Data types by the names that ONNX Runtime has for tensors of them."""
+
+
+def _inferred(name: str, shape: Sequence[int | None]) -> TypeProto:
+    """The type of an output; its rank is unknown if `shape` is empty, which stands for a scalar, too."""
+    kind = _ELEMENT_TYPES.get(name)
+    if kind is None:
+        return TypeProto()
+    return helper.make_tensor_type_proto(kind, list(shape) or None)
 
 
 def _in_reference(model: ModelProto) -> OpenIsland:

@@ -138,6 +138,7 @@ class OrtSession:
         self._input_types = {each.name: each.type for each in self._session.get_inputs()}
         self.output_names: tuple[str, ...] = tuple(each.name for each in outputs)
         self.output_types: tuple[str, ...] = tuple(each.type for each in outputs)
+        self.output_shapes: tuple[tuple[int | None, ...], ...] = tuple(map(_shape, outputs))
         self._by_bytes = any(each in BY_BYTES for each in (*self._input_types.values(), *self.output_types))
 
     def __call__(self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
@@ -168,6 +169,11 @@ class OrtSession:
             raise ValueError(f"'{name}' is a {self._input_types[name]}, found an array of {plain.dtype}")
         bits = plain.view(f"u{plain.dtype.itemsize}")
         return self._runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)
+
+
+def _shape(output: Any) -> tuple[int | None, ...]:
+    """The sizes that ONNX Runtime infers, `None` for an open one; empty also for a tensor of unknown rank."""
+    return tuple(size if isinstance(size, int) and size >= 0 else None for size in output.shape)
 
 
 def _array(value: Any) -> Array:

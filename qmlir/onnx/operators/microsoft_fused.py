@@ -1,0 +1,110 @@
+"""Importers of layers that ONNX Runtime's graph optimizer writes: fused with an activation, or with channels last.
+
+Files that ONNX Runtime saved (`optimized_model_filepath`) contain them: FusedConv and FusedGemm from the level
+*extended* on, layers with channels last from the level *layout* on. Each becomes the `nn` operations that it stands
+for. Read in onnxruntime/contrib_ops/cpu/ (fused_activation.cc, fused_gemm.cc) and core/optimizer/nhwc_transformer.cc:
+the weights of a convolution with channels last are laid out as those of ONNX's Conv.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.ops import activations, elementwise, movement
+from qmlir.ir.builtin_types import shape_of
+from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators import contraction, pooling
+
+_ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
+    "Celu": (activations.CeluOp, ("alpha",)),
+    "Clip": (elementwise.ClipOp, ("minimum", "maximum")),
+    "Elu": (activations.EluOp, ("alpha",)),
+    "HardSigmoid": (activations.HardSigmoidOp, ("alpha", "beta")),
+    "LeakyRelu": (activations.LeakyReluOp, ("alpha",)),
+    "Relu": (activations.ReluOp, ()),
+    "Selu": (activations.SeluOp, ("alpha", "gamma")),
+    "Sigmoid": (activations.SigmoidOp, ()),
+    "Silu": (activations.SwishOp, ()),
+    "Softplus": (activations.SoftplusOp, ()),
+    "Softsign": (activations.SoftsignOp, ()),
+    "Tanh": (activations.TanhOp, ()),
+    "ThresholdedRelu": (activations.ThresholdedReluOp, ("alpha",)),
+}
+"""By the attribute `activation`: the operation, and its properties in the order of `activation_params`."""
+
+
+def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
+    """The row of the node's activation; `None` for a layer without one."""
+    name = node.attribute("activation", "")
+    if name and name not in _ACTIVATIONS:
+        raise node.unsupported(f"activation is '{name}': {', '.join(_ACTIVATIONS)} are supported")
+    return _ACTIVATIONS[name] if name else None
+
+
+def channels_first(node: Node, importer: Importer, *places: int) -> SSAValue:
+    """The result of `importer`, channels last, for a `node` whose data, its inputs at `places`, have channels last."""
+
+    def moved(value: SSAValue) -> SSAValue:
+        rank = len(shape_of(value))
+        return node.add(movement.TransposeOp, value, permutation=[0, rank - 1, *range(1, rank - 1)]).result
+
+    inputs = (
+        moved(value) if place in places and value is not None else value for place, value in enumerate(node.inputs)
+    )
+    found = importer(replace(node, inputs=tuple(inputs)))
+    result = found if isinstance(found, SSAValue) else found[0]
+    assert result is not None
+    rank = len(shape_of(result))
+    return node.add(movement.TransposeOp, result, permutation=[0, *range(2, rank), 1]).result
+
+
+def _fused_conv(node: Node) -> SSAValue:
+    """`activation(conv(X, W) + B + Z)`."""
+    found = contraction.IMPORTERS["Conv"](node.part("conv"))
+    assert isinstance(found, SSAValue)
+    added, activation = node.optional(3), _activation(node)
+    if added is not None:
+        found = node.part("sum").add(elementwise.AddOp, found, added).result
+    if activation is None:
+        return found
+    operation, names = activation
+    numbers: Sequence[float] = node.attribute("activation_params", None) or []
+    if len(numbers) != len(names):
+        raise node.error(
+            f"activation_params must have {len(names)} numbers for {node.attribute('activation')}, but got "
+            f"{len(numbers)}"
+        )
+    properties: dict[str, Any] = dict(zip(names, numbers, strict=True))
+    return node.add(operation, found, **properties).results[0]
+
+
+def _fused_gemm(node: Node) -> SSAValue:
+    """`activation(alpha * A' * B' + beta * C)`; `activation_alpha` is the activation's `alpha`."""
+    found = contraction.IMPORTERS["Gemm"](node.part("gemm"))
+    assert isinstance(found, SSAValue)
+    activation = _activation(node)
+    if activation is None:
+        return found
+    operation, names = activation
+    properties = {name: node.attribute(f"activation_{name}") for name in names}
+    return node.add(operation, found, **properties).results[0]
+
+
+def _nhwc_fused_conv(node: Node) -> SSAValue:
+    return channels_first(node, _fused_conv, 0, 3)
+
+
+def _nhwc_max_pool(node: Node) -> SSAValue:
+    return channels_first(node, pooling.IMPORTERS["MaxPool"], 0)
+
+
+IMPORTERS: dict[str, Importer] = {
+    f"{MICROSOFT}::FusedConv": _fused_conv,
+    f"{MICROSOFT}::FusedGemm": _fused_gemm,
+    f"{MICROSOFT}::NhwcFusedConv": _nhwc_fused_conv,
+    f"{MICROSOFT}::NhwcMaxPool": _nhwc_max_pool,
+}
