@@ -291,6 +291,7 @@ class _Decider:
         for value in self._activations(op):
             if value not in self.decisions.values:
                 self.decisions.values[value] = self._type_of(value, op)
+        self._rescale_parts(op)
         slots = slots_of(op)
         for place, slot in slots.items():
             if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[place]):
@@ -303,6 +304,16 @@ class _Decider:
                     if (repair := self.recipe.wish(op, wanted).repair) != ALL_REPAIRS:
                         self.decisions.repairs[op, place] = repair
         self._decide_bias(op)
+
+    def _rescale_parts(self, op: Quantizable) -> None:
+        """Let `op` take the values that it joins, and that have types of their own, in the type of its result."""
+        joined = next(filter(is_f32, op.results), None)
+        if joined is None or not op.quantization_slots().shares_parameters:
+            return
+        for place in slots_of(op):
+            value = op.operands[place]
+            if constant_array(value) is None and self.groups.find(value) is not self.groups.find(joined):
+                self.decisions.operands[op, place] = self._shared_type(op, place, joined)
 
     def _is_wide(self, value: SSAValue) -> bool:
         members = self.groups.members(value)
@@ -486,7 +497,7 @@ class _Decider:
         return self._from_ranges((op, place), [("its bias", _known(array))], why)
 
     def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
-        """The type of a constant that is that of `value`."""
+        """The type of an operand that is that of `value`."""
         type_ = self._type_of(value, op)
         self._because((op, place), replace(self.decisions.reasons[value], basis=Basis.SHARED))
         return type_
