@@ -5,13 +5,15 @@ a real model; this one walks the module, asks each operation, and names the one 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, ErasedSSAValue, Operation
-from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
+from xdsl.irdl import traits_def
+from xdsl.traits import IsTerminator, NoTerminator, SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error, together
@@ -51,17 +53,22 @@ def _verify_symbols(table: Operation) -> None:
     """xDSL's trait finds the same fault, but names only the table."""
     defined: dict[str, Operation] = {}
     faults: list[DiagnosticError] = []
+    for name, op in _symbols(table):
+        first = defined.setdefault(name, op)
+        if first is not op:
+            notes = [note(first, "see existing symbol definition here")]
+            faults.append(op_error(op, f"redefinition of symbol named '{name}'", notes))
+    if faults:
+        raise together(faults)
+
+
+def _symbols(table: Operation) -> Iterator[tuple[str, Operation]]:
+    """The symbols that `table` defines, each with its operation."""
     for region in table.regions:
         for op in (each for block in region.blocks for each in block.ops):
             name = op.get_attr_or_prop("sym_name")
-            if not isinstance(name, StringAttr):
-                continue
-            first = defined.setdefault(name.data, op)
-            if first is not op:
-                notes = [note(first, "see existing symbol definition here")]
-                faults.append(op_error(op, f"redefinition of symbol named '{name.data}'", notes))
-    if faults:
-        raise together(faults)
+            if isinstance(name, StringAttr):
+                yield name.data, op
 
 
 def _verify_structure(op: Operation) -> None:
@@ -95,20 +102,63 @@ def _verify_ports(function: FuncOp) -> None:
                 raise op_error(function, f"has {count} {kind} named '{name}': their names must differ")
 
 
-def _verify_own_rules(op: Operation) -> None:
+_CALL = CallOp.get_irdl_definition()
+_CALL_WITHOUT_CALLEE = replace(
+    _CALL, traits=traits_def(*(each for each in _CALL.traits if not isinstance(each, SymbolUserOpInterface)))
+)
+
+
+@dataclass
+class _Callees:
+    """The functions of each symbol table. xDSL's verifier of a call goes over its table until it meets the callee."""
+
+    functions: dict[Operation, dict[str, Operation]] = field(default_factory=dict[Operation, dict[str, Operation]])
+
+    def verify(self, call: CallOp) -> None:
+        """What xDSL verifies of a call."""
+        _CALL_WITHOUT_CALLEE.verify(call)
+        callee = self._callee(call)
+        if not isinstance(callee, FuncOp):
+            raise VerifyException(f"'{call.callee}' does not reference a valid function")
+        type_ = callee.function_type
+        for kind, expected, found in (
+            ("operand", type_.inputs.data, call.operand_types),
+            ("result", type_.outputs.data, call.result_types),
+        ):
+            if len(expected) != len(found):
+                raise VerifyException(f"expected {len(expected)} {kind}s for callee {call.callee}, found {len(found)}")
+            for number, (own, other) in enumerate(zip(expected, found, strict=True)):
+                if own != other:
+                    raise VerifyException(f"expected {kind} number {number} of type {own}, found {other}")
+
+    def _callee(self, call: CallOp) -> Operation | None:
+        table = call.parent_op()
+        while table is not None and not table.has_trait(SymbolTable, value_if_unregistered=False):
+            table = table.parent_op()
+        if table is None:
+            return None
+        if table not in self.functions:
+            self.functions[table] = dict(_symbols(table))
+        return self.functions[table].get(call.callee.root_reference.data)
+
+
+def _verify_own_rules(op: Operation, callees: _Callees) -> None:
     if twice := sorted(op.attributes.keys() & op.properties.keys()):
         raise op_error(op, f"has '{twice[0]}' as a property and as an attribute: text has one place for both")
     try:
         with faults_from_outside(lambda reason: op_error(op, f"cannot be verified: {reason}")):
-            op.verify_()
+            if isinstance(op, CallOp):
+                callees.verify(op)
+            else:
+                op.verify_()
     except DiagnosticError:
         raise
     except VerifyException as error:
         raise op_error(op, " ".join(str(error).split())) from error
 
 
-def _verify_rules(op: Operation) -> None:
-    _verify_own_rules(op)
+def _verify_rules(op: Operation, callees: _Callees) -> None:
+    _verify_own_rules(op, callees)
     if isinstance(op, FuncOp):
         _verify_ports(op)
 
@@ -167,10 +217,11 @@ def verify(root: Operation) -> None:
         if part not in faults.found:
             faults.check(part, verify_dominance, part)
     unsound = set(faults.found)
+    verify_rules = partial(_verify_rules, callees=_Callees())
     for part, ops in parts.items():
         if part not in unsound and not (faults.faulty and faults.follow(part, root)):
             for op in ops:
                 if op not in unsound and not (faults.faulty and faults.follow(op, part)):
-                    faults.check(part, _verify_rules, op)
+                    faults.check(part, verify_rules, op)
     if faults.found:
         raise together([error for part in parts for error in faults.found.get(part, ())])

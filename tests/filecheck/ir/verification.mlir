@@ -91,3 +91,20 @@ func.func @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "nn.leaky_relu"(%x) <{alpha = 1.000000e-01 : f64}> {alpha = 2 : i32} : (tensor<2xf32>) -> tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }
+
+// -----
+
+func.func private @callee(%x: f32, %y: i32) -> f32
+func.func @calls(%x: f32, %y: i32) {
+  // expected-error @+1 {{'func.call' op '@missing' does not reference a valid function}}
+  %0 = func.call @missing(%x) : (f32) -> f32
+  // expected-error @+1 {{'func.call' op expected 2 operands for callee @callee, found 1}}
+  %1 = func.call @callee(%x) : (f32) -> f32
+  // expected-error @+1 {{'func.call' op expected operand number 1 of type i32, found f32}}
+  %2 = func.call @callee(%x, %x) : (f32, f32) -> f32
+  // expected-error @+1 {{'func.call' op expected 1 results for callee @callee, found 0}}
+  func.call @callee(%x, %y) : (f32, i32) -> ()
+  // expected-error @+1 {{'func.call' op expected result number 0 of type f32, found i32}}
+  %3 = func.call @callee(%x, %y) : (f32, i32) -> i32
+  func.return
+}
