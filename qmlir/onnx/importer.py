@@ -75,6 +75,7 @@ from qmlir.onnx.ports import (
     input_ports,
     onnx_type,
     output_port,
+    replaceable_defaults,
     type_name,
 )
 from qmlir.onnx.reading import OnnxModel
@@ -154,7 +155,8 @@ class _ModelImporter:
         nodes = needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
         self._check_model({name for node in nodes for name in node.input})
-        inputs = input_ports(graph, shapes)
+        inputs = input_ports(self.model.proto, shapes)
+        self._tell_defaults()
         function, builder, scope = self._begin(inputs, nodes, versions)
         scope.declared = declared_types(graph) if not shapes else {}
         scope.types = {
@@ -173,7 +175,10 @@ class _ModelImporter:
     def _restored(self, restoration: "export.Restoration", versions: Mapping[str, int]) -> ModuleOp:
         """The module of an exported model: each operation as it was where the graph agrees, otherwise as its nodes."""
         graph = self.model.proto.graph
-        inputs = [replace(port, type=restoration.input_type(port.name) or port.type) for port in input_ports(graph, {})]
+        inputs = [
+            replace(port, type=restoration.input_type(port.name) or port.type)
+            for port in input_ports(self.model.proto, {})
+        ]
         function, builder, scope = self._begin(inputs, graph.node, versions)
         scope.declared = declared_types(graph)
         for port in inputs:
@@ -257,6 +262,19 @@ class _ModelImporter:
         message = (
             f"{self.model.name} is in training mode: it {' and '.join(found)}, so its results vary; --strip-training, "
             "or strip_training=True, reads it as it is at inference"
+        )
+        emit(Diagnostic(Severity.WARNING, message))
+
+    def _tell_defaults(self) -> None:
+        """Warn of inputs whose defaults are not used."""
+        proto = self.model.proto
+        if not (names := replaceable_defaults(proto)):
+            return
+        given = {each.name for each in proto.graph.initializer}
+        others = ",".join(each.name for each in proto.graph.input if each.name not in given)
+        message = (
+            f"{self.model.name} has defaults for its inputs {shown_names(list(names))}, which every call must pass; "
+            f"help: --inputs {others}, or inputs= of qmlir.load, makes the defaults constants"
         )
         emit(Diagnostic(Severity.WARNING, message))
 

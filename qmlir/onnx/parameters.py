@@ -5,7 +5,7 @@ A tensor has one scale, one for each index of an axis, or one for each block alo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
@@ -18,7 +18,7 @@ from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
-from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.small_floats import SmallFloat
 from qmlir.onnx.node import Node
 
@@ -73,12 +73,13 @@ class ParameterLayout:
         )
 
 
-def check_scales(node: Node, scales: Array) -> None:
-    """Raise `DiagnosticError` for a scale that is 0, negative, infinite or not a number."""
+def check_scales(node: Node, scales: Array, *, may_be_zero: bool = False) -> None:
+    """Raise `DiagnosticError` for a scale that is negative, infinite or not a number, or 0 unless it `may_be_zero`."""
     values = scales.astype(np.float64)
-    wrong = values[~(np.isfinite(values) & (values > 0))]
+    wrong = values[~(np.isfinite(values) & ((values >= 0) if may_be_zero else (values > 0)))]
     if wrong.size:
-        raise node.error(f"scales are finite and above 0, found {wrong[0]}")
+        least = "not negative" if may_be_zero else "above 0"
+        raise node.error(f"scales must be finite and {least}, but got {wrong[0]}")
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,18 @@ class QParams:
 
     @staticmethod
     def of(
-        node: Node, scale: int | None, zero_point: int, shape: tuple[int, ...] = (), axis: int = 0, block: int = 0
-    ) -> "QParams":
-        """The parameters that the inputs of these numbers give; see `ParameterLayout` for the other arguments."""
+        node: Node, scale: int | None, zero_point: int, shape: tuple[int, ...] = (), axis: int = 0, block: int = 0,
+        *, divides: bool = False,
+    ) -> "QParams":  # fmt: skip
+        """The parameters that the inputs of these numbers give; see `ParameterLayout` for the other arguments.
+
+        A scale that `divides`, as that of a result does, must not be 0.
+        """
         given = None if scale is None else node.input(scale)
         found = QParams(node, given, node.optional(zero_point), ParameterLayout(shape, axis, block))
         known = None if given is None else node.graph.constant_value(given)
         if known is not None:
-            check_scales(node, known)
+            check_scales(node, known, may_be_zero=not divides)
         return found
 
     @overload
@@ -155,6 +160,43 @@ class QParams:
                 storage, expressed, several[0], scales.reshape(-1), zero_points.reshape(-1)
             )
         return UniformQuantizedType.per_block(storage, expressed, blocks, scales, zero_points)
+
+    def spread_array(self, array: Array) -> Array:
+        """A scale or a zero point in a shape that broadcasts against the tensor, whose sizes must be known."""
+        layout = self.layout
+        array = array.reshape(layout.aligned(self.node, array.shape))
+        place = layout.place() if array.shape else 0
+        if not layout.block or not array.shape or array.shape[place] == 1:
+            return array
+        return np.take(array, np.arange(layout.shape[place]) // layout.block, axis=place)
+
+    def without_zero_scales(self, data: int, scale: int, bias: int | None = None, channels: int = 0) -> Node:
+        """The node with the same real values and no scale of 0, where its input `data` is a constant.
+
+        What has a scale of 0, such as a pruned channel, is 0: its integers become the zero point, and its scale 1, in
+        the inputs `data` and `scale`. In the input `bias`, whose last axis is the axis `channels` of the data, they
+        become 0.
+        """
+        node = self.node
+        scales, stored = node.constant(scale), node.constant(data)
+        offsets = np.zeros((), np.int8) if self.zero_point is None else node.graph.constant_value(self.zero_point)
+        if scales is None or scales.all() or stored is None or offsets is None:
+            return node
+        is_zero = self.spread_array(scales == 0)
+        inputs = list(node.inputs)
+        added = None if bias is None else node.optional(bias)
+        if bias is not None and added is not None:
+            known = node.graph.constant_value(added)
+            if known is None:
+                return node
+            others = tuple(axis for axis in range(stored.ndim) if axis != channels)
+            dead = np.broadcast_to(is_zero, stored.shape).all(axis=others)
+            inputs[bias] = node.add_constant(np.where(dead, np.zeros_like(known), known), element_of(added))
+        integers = np.where(is_zero, self.spread_array(offsets).astype(stored.dtype), stored)
+        inputs[data] = node.add_constant(integers, element_of(node.input(data)))
+        live = np.where(scales == 0, np.ones_like(scales), scales)
+        inputs[scale] = node.add_constant(live, element_of(node.input(scale)))
+        return replace(node, inputs=tuple(inputs))
 
     def spread(self, value: SSAValue) -> SSAValue:
         """A scale or a zero point in a shape that broadcasts against the tensor."""

@@ -1,8 +1,8 @@
 """Inputs, outputs and declared types of an ONNX graph as types of `nn`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from onnx import GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, TensorType, UnrankedTensorType
 from xdsl.ir import SSAValue
 
@@ -15,6 +15,9 @@ from qmlir.ir.signature import Port
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.export.emission import describe_type
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
+
+OPTIONAL_INPUTS = 4
+"""The oldest version of ONNX's format in which an initializer that is an input is a default of it."""
 
 
 def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
@@ -47,13 +50,47 @@ def declared_type(info: ValueInfoProto) -> AnyTensor | None:
     return None if element is None or not declared.HasField("shape") else TensorType(element, _sizes(declared.shape))
 
 
-def input_ports(graph: GraphProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
-    """The inputs of the graph that no initializer gives, with `shapes` in place of what the model leaves open.
+_WEIGHTS: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys(("Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization"), (1, 2, 3, 4)),
+    **dict.fromkeys(("LayerNormalization", "PRelu", "Reshape"), (1, 2)),
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), (1, 2, 3)),
+    **dict.fromkeys(("Gemm", "MatMul"), (0, 1, 2)),
+    "Gather": (0,),
+    "DequantizeLinear": (0, 1, 2),
+    "QuantizeLinear": (1, 2),
+    "QLinearConv": range(1, 9),
+    "QLinearMatMul": range(1, 8),
+}
+"""The inputs of operators that are weights and other parameters of a layer."""
+
+
+def replaceable_defaults(model: ModelProto) -> Collection[str]:
+    """The inputs of a model that an initializer gives, and that a caller may replace by other values.
+
+    Some exporters list every weight as an input. If one of these inputs is the weight of a layer, the model is taken
+    for one of theirs, and all are constants, as they are in the formats before version 4, which demand the list.
+    """
+    graph = model.graph
+    given = {each.name for each in graph.initializer}
+    listed = [each.name for each in graph.input if each.name in given]
+    if model.ir_version < OPTIONAL_INPUTS or not listed:
+        return ()
+    weights = (
+        name for node in graph.node for place in _WEIGHTS.get(node.op_type, ()) for name in node.input[place:][:1]
+    )
+    return () if not set(listed).isdisjoint(weights) else listed
+
+
+def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
+    """The inputs of the model that no initializer gives, with `shapes` in place of what the model leaves open.
+
+    Those of `replaceable_defaults` are inputs too.
 
     A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is not a
     tensor of a known element type and rank, nor a sequence of tensors, and for shapes that do not fit.
     """
-    given = {each.name for each in graph.initializer}
+    graph = model.graph
+    given = {each.name for each in graph.initializer}.difference(replaceable_defaults(model))
     infos = [info for info in graph.input if info.name not in given]
     known = [info.name for info in infos]
     for name in shapes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -41,6 +42,7 @@ from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
 from qmlir.quantization.opaque import REASON, read_exactly
 from qmlir.quantization.profiles.given import given_type
+from qmlir.quantization.profiles.not_numbers import values_with_nan
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.residual import residual_values
@@ -59,6 +61,8 @@ _INFINITE_WEIGHT = "has an infinite weight, which no quantized type holds"
 
 
 _NOT_A_NUMBER = "has a constant with NaN, which no quantized type holds"
+
+_MAY_BE_NAN = "may read NaN from a constant, which no quantized type holds"
 
 
 def _named(value: SSAValue) -> str:
@@ -134,6 +138,7 @@ class _Decider:
         self.quantized: set[Operation] = set()
         self.handed_on: set[SSAValue] = set()
         self.not_numbers: set[SSAValue] = set()
+        self.may_be_nan: Set[SSAValue] = frozenset()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
         """What a loop carries, and what it begins with where that is a constant, or several loops begin with it."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
@@ -142,7 +147,10 @@ class _Decider:
 
     def run(self) -> Decisions:
         control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
+        module = self.function.parent_op()
+        assert isinstance(module, ModuleOp)
         self.not_numbers = _begun_by_nan(control)
+        self.may_be_nan = values_with_nan(module)
         numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in self.masking]
         operations = [op for op in numbers if self._is_on_floats(op)]
         chosen: list[Quantizable] = []
@@ -232,6 +240,8 @@ class _Decider:
             array = constant_array(value)
             if value in self.not_numbers or (array is not None and np.isnan(array).any()):
                 return _NOT_A_NUMBER
+            if value in self.may_be_nan:
+                return _MAY_BE_NAN
             if array is not None and slot is Slot.WEIGHT and np.isinf(array).any():
                 return _INFINITE_WEIGHT
             if array is None and not self._has_range(value):

@@ -92,7 +92,7 @@ def _matmul_n_bits(node: Node) -> SSAValue:
     blocks = -(-inputs // block)
     integers = _bits_of(_rows(node, 1, "its weights", outputs, blocks * block * bits // 8), bits)
     scales = _rows(node, 2, "its scales", outputs, blocks).astype(np.float32)
-    check_scales(node, scales)
+    check_scales(node, scales, may_be_zero=True)
     points = np.full((outputs, blocks), 1 << (bits - 1), np.int64)
     if node.optional(3) is not None:
         if element_of(node.input(3)) != UI8:
@@ -100,6 +100,10 @@ def _matmul_n_bits(node: Node) -> SSAValue:
         given = _rows(node, 3, "its zero points", outputs, -(-blocks * bits // 8))
         points = _bits_of(given, bits)[:, :blocks].astype(np.int64)
     storage = IntegerType(bits, Signedness.UNSIGNED)
+    if not scales.all():  # a block of zeros
+        of_each = np.repeat(points, block, axis=1).astype(integers.dtype)
+        integers = np.where(np.repeat(scales == 0, block, axis=1), of_each, integers)
+        scales = np.where(scales == 0, np.float32(1), scales)
     element = UniformQuantizedType.per_block(storage, f32, {0: 1, 1: block}, scales.astype(np.float64), points)
     weights = dequantized(node, node.add_constant(integers, element))
     if blocks * block != inputs:
@@ -127,8 +131,12 @@ def _layer_weights(node: Node, index: int) -> SSAValue:
             f"has weights of shape {list(weights.shape)} with scales {list(scales.shape)} and zero points "
             f"{list(points.shape)}: weights have 3 axes, a zero point stands beside each scale"
         )
-    check_scales(node, scales)
+    check_scales(node, scales, may_be_zero=True)
     stored, points = np.ascontiguousarray(weights.swapaxes(1, 2)), np.broadcast_to(points, scales.shape)
+    if not scales.all():  # a row of zeros
+        is_zero, of_each = (each.reshape(*each.shape, *[1] * (3 - each.ndim)) for each in (scales == 0, points))
+        stored = np.where(is_zero, of_each.astype(stored.dtype), stored)
+        scales = np.where(scales == 0, 1.0, scales)
     storage = storage_of(node, node.input(index))
     if scales.size == 1:
         element = UniformQuantizedType.per_tensor(storage, f32, float(scales.item()), int(points.item()))

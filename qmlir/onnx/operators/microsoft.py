@@ -206,6 +206,8 @@ def _gemm(node: Node) -> SSAValue:
 
     `alpha` goes into the scale of `a`, so that the product of the scales is rounded as there.
     """
+    channels = 0 if node.attribute("transB", 0) else 1
+    node = QParams.of(node, 4, 5, node.shape(3), channels).without_zero_scales(3, 4, bias=6, channels=channels)
     a, b = _scaled_by_alpha(node, _element(node, 0, 1, 2)), _columns(node)
     left = node.stored(0, a)
     if node.attribute("transA", 0):

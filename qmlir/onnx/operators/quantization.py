@@ -9,7 +9,10 @@ and fewer: the quotient is rounded to that type, and saturates unless ONNX says 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -193,6 +196,7 @@ def _quantize_linear(node: Node) -> SSAValue:
     else:
         storage = _storage(node, node.element_type(output_type)) if output_type else UI8
     precision = _float_attribute(node, "precision") or _float(node, element_of(node.input(1)))
+    parameters = _dividing(parameters)
     value = node.cast(node.input(), precision)
     # ONNX lets floats of 8 bits overflow: no quantized type says so.
     saturates = isinstance(storage, IntegerType) or bool(node.attribute("saturate", 1)) or storage.bitwidth < 8
@@ -203,7 +207,18 @@ def _quantize_linear(node: Node) -> SSAValue:
     return node.insert(QuantizeCastOp(value, TensorType(element, shape_of(value)))).result
 
 
+def _dividing(parameters: QParams) -> QParams:
+    """The parameters of QuantizeLinear without a scale of 0: the smallest normal number saturates what is not 0."""
+    node, scale = parameters.node, parameters.scale
+    known = None if scale is None else node.graph.constant_value(scale)
+    if scale is None or known is None or known.all():
+        return parameters
+    tiny = np.array(cast(Any, ml_dtypes).finfo(known.dtype).tiny, known.dtype)
+    return replace(parameters, scale=node.add_constant(np.where(known == 0, tiny, known), element_of(scale)))
+
+
 def _dequantize_linear(node: Node) -> SSAValue:
+    node = _over_input(node).without_zero_scales(0, 1)
     parameters, storage = _over_input(node), _storage(node, element_of(node.quantized()))
     if parameters.zero_point is not None and _storage(node, element_of(parameters.zero_point)) != storage:
         raise node.error(f"the zero point is {parameters.zero_point.type}, the values are {storage}")
@@ -230,7 +245,8 @@ def convolution(
 
 
 def _qlinear_conv(node: Node) -> SSAValue:
-    x, w, y = QParams.of(node, 1, 2), QParams.of(node, 4, 5, node.shape(3)), QParams.of(node, 6, 7)
+    node = QParams.of(node, 4, 5, node.shape(3)).without_zero_scales(3, 4, bias=8)
+    x, w, y = QParams.of(node, 1, 2), QParams.of(node, 4, 5, node.shape(3)), QParams.of(node, 6, 7, divides=True)
     storage = storage_of(node, node.input(7))
     elements = _types(
         ((x, storage_of(node, node.quantized(0))), (w, storage_of(node, node.quantized(3))), (y, storage)), f32
@@ -270,14 +286,16 @@ def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: i
 
 
 def _qlinear_matmul(node: Node) -> SSAValue:
+    node = matrix_parameters(node, 3, 4, 5, is_right=True).without_zero_scales(3, 4)
     a, b = matrix_parameters(node, 0, 1, 2, is_right=False), matrix_parameters(node, 3, 4, 5, is_right=True)
-    y, storage = QParams.of(node, 6, 7), storage_of(node, node.input(7))
-    expressed = _float(node, element_of(node.input(1)))
-    storages = storage_of(node, node.quantized(0)), storage_of(node, node.quantized(3))
-    elements = _types(((a, storages[0]), (b, storages[1]), (y, storage)), expressed)
-    if elements is not None and _is_product(elements[0], elements[1], len(node.shape(3))):
-        stored = node.stored(0, elements[0]), node.stored(3, elements[1])
-        return node.add(contraction.MatMulOp, *stored, result_element=elements[2]).result
+    storage, expressed = storage_of(node, node.input(7)), _float(node, element_of(node.input(1)))
+    if all(size == 1 for size in node.shape(6)):
+        y = QParams.of(node, 6, 7, divides=True)
+        storages = storage_of(node, node.quantized(0)), storage_of(node, node.quantized(3))
+        elements = _types(((a, storages[0]), (b, storages[1]), (y, storage)), expressed)
+        if elements is not None and _is_product(elements[0], elements[1], len(node.shape(3))):
+            stored = node.stored(0, elements[0]), node.stored(3, elements[1])
+            return node.add(contraction.MatMulOp, *stored, result_element=elements[2]).result
     operands = centred(a, node.input(0), i32), centred(b, node.input(3), i32)
     accumulator = node.add(contraction.MatMulOp, *operands).result
     scales = [_scale(a, f32), _scale(b, f32)]
@@ -285,7 +303,18 @@ def _qlinear_matmul(node: Node) -> SSAValue:
     for vector, other, gone in ((0, 1, -2), (3, 0, -1)):
         if len(node.shape(vector)) == 1 and shape_of(scales[other]):
             scales[other] = node.add(movement.SqueezeOp, scales[other], axes=[gone]).result
-    return _rescaled(accumulator, scales[0], scales[1], y, storage)
+    return _rescaled(accumulator, scales[0], scales[1], _result_parameters(node, shape_of(accumulator)), storage)
+
+
+def _result_parameters(node: Node, shape: tuple[int, ...]) -> QParams:
+    """The parameters of a product of `shape`: one, or a vector for its rows, `[M]` or `[…, M, 1]`."""
+    several = node.shape(6)
+    if len(several) < 2 or all(size == 1 for size in several):
+        is_row = len(shape) > 1 or len(node.shape(3)) == 1
+        if not is_row and any(size != 1 for size in several):
+            raise node.error(f"a result without rows must have one scale and zero point, but got {list(several)}")
+        return QParams.of(node, 6, 7, shape, -2 if len(shape) > 1 else 0, divides=True)
+    return QParams.of(node, 6, 7, shape, -1, max(shape[-1], 1), divides=True)
 
 
 def _is_product(a: UniformQuantizedType, b: UniformQuantizedType, rank: int) -> bool:

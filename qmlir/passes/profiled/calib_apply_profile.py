@@ -143,7 +143,12 @@ class CalibApplyProfile(TakesValues):
         message = f"the profile{name} does not fit: {listed}{more}"
         notes = tuple(problems) if more else ()
         if severity is Severity.ERROR:
-            message += " (allow_partial takes what fits)"
+            helps = (
+                "calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit"
+                if self.taken is None
+                else "'qmlir profile MODEL --data PATH -o FILE' makes a profile of this model"
+            )
+            message += f"; help: {helps}"
             raise DiagnosticError(Diagnostic(severity, message, notes=notes))
         emit(Diagnostic(severity, message, notes=notes))
 
@@ -160,7 +165,8 @@ class _Wanted:
 
 def _wanted(module: ModuleOp, composites: Mapping[NnOp, Mapping[str, str]]) -> list[_Wanted]:
     def is_known(each: KeyedValue) -> bool:
-        return each.is_constant or has_parameters(each.value) or observed(each.value) is not None
+        is_decided = each.is_constant or each.may_be_nan or has_parameters(each.value)
+        return is_decided or observed(each.value) is not None
 
     found = [_Wanted(each.key, each.owner, is_known(each)) for each in keyed_values(module)]
     for op, keys in composites.items():

@@ -105,7 +105,7 @@ class CalibInsertObservers(ModulePass):
         by_column = {value for function in functions_of(op) for value in recorded_by_column(function)}
         observers: defaultdict[str, list[ObserveOp]] = defaultdict(list)
         for keyed in keyed_values(op):
-            if (keyed.is_constant and not self.constants) or has_parameters(keyed.value):
+            if (keyed.is_constant and not self.constants) or keyed.may_be_nan or has_parameters(keyed.value):
                 continue
             observer = _observer_of(keyed)
             if observer is None:

@@ -8,7 +8,7 @@ the additions of a Sum, have no role, and are numbered: `sum1[0]`.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Set
 from dataclasses import dataclass
 from typing import TypeGuard, cast
 
@@ -25,6 +25,7 @@ from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
+from qmlir.quantization.profiles.not_numbers import values_with_nan
 
 ENTRY = "main"
 """The function whose keys have no prefix; neither has the only function of a module."""
@@ -40,6 +41,8 @@ class KeyedValue:
     """The operation that gives the value; the function for an argument."""
 
     is_constant: bool = False
+    may_be_nan: bool = False
+    """A constant with NaN may reach it: it is not profiled, and stays in float."""
 
 
 def is_float(value: SSAValue) -> bool:
@@ -116,7 +119,7 @@ def _is_of_import(op: Operation) -> bool:
     return bool(origins) and not any(origin.role for origin in origins)
 
 
-def _keyed(function: FuncOp, prefix: str) -> Iterator[KeyedValue]:
+def _keyed(function: FuncOp, prefix: str, nans: Set[SSAValue]) -> Iterator[KeyedValue]:
     bases = _bases(function, prefix)
     taken = set(bases.values())
     # Arguments that are memory for results come after all inputs.
@@ -127,7 +130,7 @@ def _keyed(function: FuncOp, prefix: str) -> Iterator[KeyedValue]:
     for op, base in bases.items():
         for place, result in enumerate(op.results):
             if is_float(result):
-                yield KeyedValue(f"{base}#{place}" if place else base, result, op, is_constant(op))
+                yield KeyedValue(f"{base}#{place}" if place else base, result, op, is_constant(op), result in nans)
 
 
 def keyed_values(module: ModuleOp) -> list[KeyedValue]:
@@ -137,11 +140,11 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
     operation without provenance is called by its kind and its number among its like, `nn.relu[0]`; an argument whose
     name an operation has taken `input:x`.
     """
-    functions = functions_of(module)
+    functions, nans = functions_of(module), values_with_nan(module)
     found: list[KeyedValue] = []
     for function in functions:
         name = function.sym_name.data
-        found += _keyed(function, "" if name == ENTRY or len(functions) == 1 else f"@{name}/")
+        found += _keyed(function, "" if name == ENTRY or len(functions) == 1 else f"@{name}/", nans)
     return found
 
 

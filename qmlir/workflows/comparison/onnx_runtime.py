@@ -77,7 +77,7 @@ class OnnxRuntimeSubject:
 
 
 def _signature(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> FuncOp:
-    ports = input_ports(proto.graph, shapes)
+    ports = input_ports(proto, shapes)
     function = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in ports], []))
     declared = declared_types(proto.graph)
     outputs = [Port(each.name, declared[each.name]) for each in proto.graph.output if each.name in declared]
@@ -87,7 +87,7 @@ def _signature(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> FuncOp
 
 
 def _inputs(proto: ModelProto) -> Iterator[Name]:
-    for port in input_ports(proto.graph, {}):
+    for port in input_ports(proto, {}):
         element = element_type(port.type)
         if kind_of(element) is Kind.FLOAT:
             yield input_name(port.name, type_=element_text(element))

@@ -4,6 +4,7 @@ Expected numbers come from the contract `saturate(round_half_even(f32(x) / f32(s
 out here in NumPy, and from hand.
 """
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +21,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.ports import onnx_type
 from qmlir.targets.peers.onnx_runtime import PACKAGE, OrtOptions, OrtSession
 from qmlir.targets.peers.packages import is_installed
-from tests.support.nets import Net, held
+from tests.support.nets import Net, held, node_model
 
 LIMITS: dict[Any, tuple[int, int]] = {
     np.int8: (-128, 127),
@@ -318,7 +319,7 @@ def test_a_scale_that_the_run_finds_to_be_0() -> None:
     np.testing.assert_array_equal(net.run(q)[0], np.int8([127, -128]))
 
 
-@pytest.mark.parametrize("wrong", [0.0, -0.0, -0.5, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_scale_that_is_no_scale(wrong: float, place: int) -> None:
     """Whichever node reads it, and wherever it stands among the scales of an axis."""
@@ -335,8 +336,19 @@ def test_a_scale_that_is_no_scale(wrong: float, place: int) -> None:
         net = Net()
         given = [net.tensor(value, is_constant=count > 0) for count, value in enumerate(values)]
         model = net.model(net.node(op_type, *given))
-        with pytest.raises(DiagnosticError, match=f"{op_type} node .*scales are finite and above 0, found"):
+        with pytest.raises(DiagnosticError, match=f"{op_type} node .*scales must be finite and not negative, but got"):
             qmlir.load(model)
+
+
+@pytest.mark.parametrize("op_type", ["QLinearConv", "QLinearMatMul"])
+def test_the_scale_of_a_result_is_above_zero(op_type: str) -> None:
+    integers = np.zeros((2, 2, 1, 1) if op_type == "QLinearConv" else (2, 2), np.uint8)
+    one, zero = np.float32(1), np.uint8(0)
+    net = Net()
+    given = map(net.constant, (one, zero, integers, one, zero, np.float32(0), zero))
+    model = net.model(net.node(op_type, net.input(integers), *given))
+    with pytest.raises(DiagnosticError, match=r"scales must be finite and above 0, but got 0\.0"):
+        qmlir.load(model)
 
 
 def test_zero_points_of_another_shape() -> None:
@@ -581,3 +593,127 @@ def test_precision_of_the_division(data: int, scale: int, precision: int, opset:
         for node in each.graph.node:
             del node.metadata_props[:]
         assert np.array_equal(qmlir.interpret(qmlir.load(each), {"x": x})["y"], wanted)
+
+
+RNG = np.random.default_rng(0)
+
+# Scales of 0: what has one is 0, as in ONNX Runtime. Both factors of a product are u8, which saturates on no CPU.
+
+SCALES = np.array([0.5, 0, 0.25, 0], np.float32)
+POINTS = np.array([100, 7, 130, 255], np.uint8)
+
+
+def _zero_scale_dequantize(net: Net, x: str, *, is_quantized: bool = False) -> str:
+    parameters = net.constant(SCALES), net.constant(POINTS)
+    weights = RNG.integers(0, 256, (6, 4)).astype(np.uint8)
+    if is_quantized:  # as tools for training write it, which leave the weights of a pruned column at 0
+        reals = (weights.astype(np.float32) - POINTS) * SCALES
+        integers = net.node("QuantizeLinear", net.constant(reals), *parameters, axis=1)
+    else:
+        integers = net.constant(weights)
+    return net.node("MatMul", x, net.node("DequantizeLinear", integers, *parameters, axis=1))
+
+
+def _zero_scale_bias(net: Net, x: str) -> str:
+    """A convolution between casts, whose bias has the scale 0 where its weights have it."""
+    one, zero = net.constant(np.float32(1 / 16)), net.constant(np.uint8(128))
+    data = net.node("Reshape", x, net.constant(np.array([5, 6, 1])))
+    data = net.node("DequantizeLinear", net.node("QuantizeLinear", data, one, zero), one, zero)
+    integers = RNG.integers(0, 256, (4, 6, 1)).astype(np.uint8)
+    weights = net.node("DequantizeLinear", *map(net.constant, (integers, SCALES, POINTS)), axis=0)
+    sums = RNG.integers(-900, 900, 4).astype(np.int32), SCALES / 16, np.zeros(4, np.int32)
+    bias = net.node("DequantizeLinear", *map(net.constant, sums), axis=0)
+    return net.node("Conv", data, weights, bias)
+
+
+def _zero_scale_blocks(net: Net, x: str) -> str:
+    scales = np.array([[0.5, 0, 0.25, 0], [0, 1, 1, 0]], np.float32)
+    points = np.full((2, 4), 3, np.uint8)
+    given = RNG.integers(0, 256, (6, 4)).astype(np.uint8), scales, points
+    weights = net.node("DequantizeLinear", *map(net.constant, given), axis=0, block_size=3)
+    return net.node("MatMul", x, weights)
+
+
+def _zero_scale_conv(net: Net, x: str) -> str:
+    data = net.node("Reshape", x, net.constant(np.array([5, 6, 1])))
+    one, zero = net.constant(np.float32(1 / 16)), net.constant(np.uint8(128))
+    weights = RNG.integers(0, 256, (4, 6, 1)).astype(np.uint8)
+    factor = map(net.constant, (weights, SCALES, np.full(4, 9, np.uint8)))
+    bias = net.constant(RNG.integers(-900, 900, 4).astype(np.int32))
+    integers = net.node("QuantizeLinear", data, one, zero)
+    return net.node("QLinearConv", integers, one, zero, *factor, net.constant(np.float32(2)), zero, bias)
+
+
+def _zero_scale_matmul(net: Net, x: str) -> str:
+    one, zero = net.constant(np.float32(1 / 16)), net.constant(np.uint8(128))
+    weights = RNG.integers(0, 256, (6, 4)).astype(np.uint8)
+    factor = map(net.constant, (weights, SCALES, POINTS))
+    integers = net.node("QuantizeLinear", x, one, zero)
+    return net.node("QLinearMatMul", integers, one, zero, *factor, net.constant(np.float32(2)), zero)
+
+
+def _zero_scale_activation(net: Net, x: str) -> str:
+    """An activation that was 0 in all samples, as an observer of its largest value has it."""
+    dead, zero = net.constant(np.float32(0)), net.constant(np.uint8(128))
+    return net.node("DequantizeLinear", net.node("QuantizeLinear", x, dead, zero), dead, zero)
+
+
+ZERO_SCALES = {
+    "weights": _zero_scale_dequantize,
+    "float weights": partial(_zero_scale_dequantize, is_quantized=True),
+    "bias": _zero_scale_bias,
+    "blocks": _zero_scale_blocks,
+    "QLinearConv": _zero_scale_conv,
+    "QLinearMatMul": _zero_scale_matmul,
+    "activation": _zero_scale_activation,
+}
+
+
+@pytest.mark.parametrize("name", ZERO_SCALES)
+def test_what_has_a_scale_of_zero_is_zero(name: str) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
+    net = Net()
+    x = RNG.integers(-9, 9, (5, 6)).astype(np.float32) / 4
+    output = ZERO_SCALES[name](net, net.input(x))
+    model = net.model(output)
+    expected = OrtSession(model.SerializeToString(), OrtOptions(optimization="none"))(net.feeds)[output]
+    for keep_casts in (False, True):
+        module = qmlir.load(model, keep_casts=keep_casts)
+        found = qmlir.interpret(module, net.feeds)[output]
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(qmlir.compile(module)(net.feeds)[output], found)
+
+
+@pytest.mark.parametrize("rows", ["a", "y", "both", "stacked"])
+@pytest.mark.parametrize("columns", [False, True])
+def test_products_by_row(rows: str, columns: bool) -> None:
+    """QLinearMatMul with a scale and zero point for each row: `rint(f32(acc * s_a * s_b / s_y)) + z_y`, saturated."""
+
+    def parameters(is_several: bool, shape: tuple[int, ...], low: float) -> list[np.ndarray]:
+        shape = shape if is_several else ()
+        return [RNG.uniform(low, 4 * low, shape).astype(np.float32), RNG.integers(90, 160, shape).astype(np.uint8)]
+
+    is_stacked = rows == "stacked"
+    a, b = (RNG.integers(0, 256, shape).astype(np.uint8) for shape in ((2, 3, 4) if is_stacked else (3, 4), (4, 5)))
+    by_row = (2, 3, 1) if is_stacked else (3,)
+    given = [
+        a, *parameters(rows != "y", by_row, 0.01), b, *parameters(columns, (5,), 0.01),
+        *parameters(rows != "a", by_row, 0.5),
+    ]  # fmt: skip
+    model = node_model("QLinearMatMul", given, ["y"], 21)
+    _, a_scale, a_zero, _, b_scale, b_zero, y_scale, y_zero = (
+        each[:, None] if not is_stacked and place in (1, 2, 6, 7) and each.ndim else each
+        for place, each in enumerate(given)
+    )
+    sums = (a.astype(np.int32) - a_zero) @ (b.astype(np.int32) - b_zero)
+    scaled = sums.astype(np.float32) * (a_scale * b_scale / y_scale)
+    expected = np.clip(np.rint(scaled) + y_zero, 0, 255).astype(np.uint8)
+    values = {f"i{place}": each for place, each in enumerate(given)}
+    np.testing.assert_array_equal(qmlir.interpret(qmlir.load(model), values)["y"], expected)
+    for each in list(model.graph.input)[1:]:
+        model.graph.initializer.append(numpy_helper.from_array(values[each.name], each.name))
+        model.graph.input.remove(each)
+    module = qmlir.load(model)
+    np.testing.assert_array_equal(qmlir.interpret(module, {"i0": a})["y"], expected)
+    np.testing.assert_array_equal(qmlir.compile(module)({"i0": a})["y"], expected)

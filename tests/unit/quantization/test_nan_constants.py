@@ -9,6 +9,7 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
+from qmlir.ir.diagnostics import DiagnosticError
 
 RNG = np.random.default_rng(0)
 
@@ -61,3 +62,55 @@ def test_nan_is_not_quantized(text: str, more: dict[str, Array], products: list[
     np.testing.assert_allclose(found["y"], expected["y"], atol=0.1, equal_nan=True)
     compiled = qmlir.compile(quantized.module)(samples[0])
     np.testing.assert_array_equal(compiled["y"], found["y"])
+
+
+REPLACED = """
+    net (float[2, 3] x, bool[2, 3] known) => (float[2, 3] y, float[2, 3] z) <float zero = {0}> {
+      z = MatMul (x, weights)
+      v = Where (known, z, nan)
+      none = IsNaN (v)
+      w = Where (none, zero, v)
+      y = MatMul (w, weights)
+    }"""
+
+READ = """
+    net (float[2, 3] x, bool[2, 3] known) => (float[2, 3] y, float[2, 3] z) {
+      z = MatMul (x, weights)
+      v = Where (known, nan, z)
+      y = MatMul (v, weights)
+    }"""
+
+PADDED = """
+    net (float[2, 3] x, bool[2, 3] known) => (float[2, 4] y, float[2, 3] z)
+    <int64[4] pads = {0, 0, 0, 1}, int64 first = {0}> {
+      z = MatMul (x, weights)
+      flat = Reshape (nan, six)
+      one = Gather (flat, first)
+      y = Pad (z, pads, one)
+    }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "products"),
+    [(NO_VALUE, [True]), (REPLACED, [True, True]), (READ, [True, False]), (PADDED, [True])],
+    ids=["chosen", "replaced", "read", "padded"],
+)
+def test_samples_with_nan_that_a_model_chooses_calibrate(text: str, products: list[bool]) -> None:
+    model = _model(text)
+    model.graph.initializer.append(helper.make_tensor("six", 7, [1], [6]))
+    module = qmlir.load(model)
+    samples = [{"x": RNG.standard_normal((2, 3), np.float32), "known": RNG.random((2, 3)) < 0.7} for _ in range(8)]
+    quantized = qmlir.quantize(module, samples)
+    assert _quantized_products(quantized.module) == products
+    for sample in samples:
+        found, expected = qmlir.interpret(quantized.module, sample), qmlir.interpret(module, sample)
+        for name in ("y", "z"):
+            np.testing.assert_array_equal(np.isnan(found[name]), np.isnan(expected[name]))
+            np.testing.assert_allclose(found[name], expected[name], atol=0.2)
+
+
+def test_nan_that_a_model_computes_is_an_error() -> None:
+    text = "net (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) { z = MatMul (x, weights) l = Log (z) y = Relu (l) }"
+    samples = [{"x": RNG.standard_normal((2, 3), np.float32)} for _ in range(8)]
+    with pytest.raises(DiagnosticError, match=r"\(l\) value 'l' at sample 0: values must be numbers"):
+        qmlir.quantize(qmlir.load(_model(text)), samples)

@@ -20,7 +20,7 @@
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<?x4x!q0>) -> tensor<?x4x!q1> {origin = "relu1", calib.stats = #c1}
 // CHECK-NEXT: func.return [[V1]] : tensor<?x4x!q1>
 
-// OTHER: error: the profile '{{.*}}relu.json' does not fit: it is of another model, or of one that went through other passes (then: none); the entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no entry for its value 'relu2', did you mean 'relu1'?; and 1 more (allow_partial takes what fits)
+// OTHER: error: the profile '{{.*}}relu.json' does not fit: it is of another model, or of one that went through other passes (then: none); the entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no entry for its value 'relu2', did you mean 'relu1'?; and 1 more; help: calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit
 // OTHER-NEXT: note: it is of another model
 // OTHER-NEXT: note: the entry 'relu1' matches no value
 // OTHER-NEXT: other.mlir:2:3: note: 'nn.relu' op (relu2) has no entry for its value 'relu2'
@@ -46,7 +46,7 @@
 
 // GONE: error: cannot read '{{.*}}gone.json': No such file or directory
 // NONE: error: '{{.*}}fits.mlir' is not a profile: it is not JSON: line 1, column 1: expecting value
-// TYPO: error: the profile '{{.*}}typo.json' does not fit: the entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no entry for its value 'relu1', did you mean 'relul'? (allow_partial takes what fits)
+// TYPO: error: the profile '{{.*}}typo.json' does not fit: the entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no entry for its value 'relu1', did you mean 'relul'?; help: calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit
 
 //--- fits.mlir
 func.func @main(%image: tensor<?x4xf32> {nn.name = "x"}) -> tensor<?x4xf32> {
