@@ -37,6 +37,7 @@ from qmlir.quantization.choice import ALL_REPAIRS, Choice, GranularityChoice
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, undivided_sum, weight_type
+from qmlir.quantization.fills import Fills
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
@@ -126,8 +127,8 @@ class _Decider:
     masking: Set[Operation]
     """What only computes masks."""
 
-    opaque: Set[Operation]
-    """What islands alone read."""
+    exact: Mapping[Operation, str]
+    """The operations that need the exact numbers, with the reason: islands read them, or masks fill them."""
 
     states: Sequence[StatePair]
     """What leaves the function to enter it again, in one type."""
@@ -227,8 +228,8 @@ class _Decider:
             return op.float_reason()
         if not may_be_quantized(op):
             return "was left in float before"
-        if op in self.opaque:
-            return REASON
+        if op in self.exact:
+            return self.exact[op]
         if op in self.refused:
             return self.refused[op]
         if (reason := self.assignment.float_reason(op)) is not None:
@@ -622,11 +623,11 @@ def decide(
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
     residual, uneven, masking = residual_values(function), uneven_values(function), mask_arithmetic(function)
-    opaque = read_exactly(function)
+    exact = Fills(function).reasons | dict.fromkeys(read_exactly(function), REASON)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
     recipe.learn(function, without=["table"] if targets else [])
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, opaque, states)
+        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, states)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result

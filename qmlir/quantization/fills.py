@@ -1,0 +1,352 @@
+"""Fill values of masks: constants far outside the other numbers of a tensor, wherever the tensor goes.
+
+A model that excludes elements writes a constant over them, or adds one: -1e4, -1e9, -65504, the lowest f32, or +1e9
+for a cost. What reads the tensor compares, and never picks those elements. One scale for the fill and for the other
+numbers leaves the others a handful of codes, or one. So operations that hold both compute in float, as those on
+infinities do. A softmax takes its mask as an operand and needs none of this (see `masks`).
+
+Where a fill comes from is proven: a constant, a number chosen by a condition, or a value that only had two numbers in
+all samples. How far it lies from the others follows from their recorded ranges, and behind an operation that computes
+something new, from its histogram: its values have a gap.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, MulOp, NegOp, SubOp, WhereOp
+from qmlir.dialects.nn.ops.expansion import ExpandOp, TileOp
+from qmlir.dialects.nn.ops.indexing import ScatteringOp
+from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp, TransposeOp
+from qmlir.ir.builtin_types import as_integer, element_of
+from qmlir.ir.control import HandedOn, together
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.quantization.observed import observed
+from qmlir.quantization.retyping import is_f32, slots_of
+
+FAR = 4.0
+"""A number of a mask is a fill from this many times the largest other number on: 8 bits lose 8 dB there."""
+
+FAR_REPEATED = 16.0
+"""The same for one of many numbers that several elements share, and for the gap in a histogram."""
+
+FAR_ONCE = 1024.0
+"""The same for a number that one element of a constant table has, such as one of a CRF's transitions."""
+
+_FEW = 8
+"""How many numbers a value may have that is a mask by itself."""
+
+_REPEATED = 16
+"""How many elements are needed to prove by statistics that they have one number or two in common."""
+
+_LARGEST = 1 << 20
+"""How many elements a constant has at most to be searched for a fill: scores of 1024 by 1024 transitions."""
+
+_RESHAPED = (ReshapeOp, TransposeOp, AxesOp, ExpandOp, TileOp)
+"""Operations whose results have exactly the numbers of their operands."""
+
+_NUMBERED = (CastOp, WhereOp, NegOp, AddOp, SubOp, MulOp, *_RESHAPED)
+"""Operations whose results have few numbers if their operands have."""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What is known of the numbers of a value with a fill."""
+
+    others: float
+    """The largest magnitude of all numbers but fills."""
+
+    fill: float
+    """The fill of the smallest magnitude."""
+
+    @property
+    def reason(self) -> str:
+        """Why an operation on such a value stays in float."""
+        return f"has the fill {self.fill:.6g} of a mask, too far from the other numbers for one scale"
+
+
+def _split(numbers: Iterable[float], others: float, far: float) -> Fill | None:
+    """The first of `numbers` whose magnitude is more than `far` times `others` and all before it.
+
+    The last one if nothing is known of the others (0): the smallest of them may be far apart, too.
+    """
+    found: Fill | None = None
+    is_known = others > 0
+    for number in sorted(numbers, key=abs):
+        if 0 < far * others < abs(number):
+            found = Fill(others, number)
+            if is_known:
+                break
+        others = max(others, abs(number))
+    return found
+
+
+def _occupied(seen: Statistics) -> F64:
+    """The number of each occupied bin that is the farthest from 0: of those at 0, which are one to a gap, the edge."""
+    edges, occupied = seen.histogram.edges, np.flatnonzero(seen.histogram.counts)
+    low, high = edges[occupied], edges[occupied + 1]
+    ends = np.clip(np.where(low < 0, low, high), seen.minimum, seen.maximum)
+    return np.where((low == 0) | (high == 0), seen.histogram.width, ends)
+
+
+def _ends(seen: Statistics) -> tuple[float, ...] | None:
+    """The one or two numbers that all values were; `None` if there were others.
+
+    No term of the sum of (v - low) (v - high) is above 0, so the sum is 0 only if each term is. It is exact.
+    """
+    low, high = Fraction(seen.minimum), Fraction(seen.maximum)
+    if any(seen.infinities) or np.count_nonzero(seen.histogram.counts) > 2:
+        return None
+    if seen.moments.squares - (low + high) * seen.moments.total + low * high * seen.count:
+        return None
+    return tuple(sorted({float(low), float(high)}))
+
+
+def _few_of(array: Array) -> tuple[float, ...] | None:
+    """The finite numbers of a constant, `None` where there are none or many: the bias of a few channels has many."""
+    if np.unique(array.reshape(-1)[: 4 * _FEW]).size > _FEW:
+        return None
+    numbers: list[float] = np.unique(array[np.isfinite(array)]).tolist()
+    return tuple(numbers) if numbers and (array.size == 1 or 2 * len(numbers) <= array.size) else None
+
+
+@dataclass
+class Fills:
+    """Which values of a function have fills, and which operations stay in float because of them."""
+
+    function: FuncOp
+    of: dict[SSAValue, Fill] = field(default_factory=dict[SSAValue, Fill], init=False)
+    reasons: dict[Operation, str] = field(default_factory=dict[Operation, str], init=False)
+    """The operations that have a value with a fill, or that only compute such a mask; with why they stay in float."""
+
+    _numbers: dict[SSAValue, tuple[float, ...] | None] = field(
+        default_factory=dict[SSAValue, "tuple[float, ...] | None"], init=False
+    )
+
+    def __post_init__(self) -> None:
+        for value in self.function.body.block.args:
+            if is_f32(value) and (found := self._given(value)) is not None:
+                self.of[value] = found
+        known = -1
+        while known != len(self.of):  # what a loop carries is known behind its end
+            known = len(self.of)
+            for op in self.function.walk():
+                self._visit(op)
+        for op in reversed(list(self.function.walk())):
+            self._visit_mask(op)
+
+    def _visit(self, op: Operation) -> None:
+        for given, taken in together(op):
+            values = [value for value in (*(each.given for each in given), *taken) if is_f32(value)]
+            found = next((self.of[each] for each in values if each in self.of), None) or self._begun(given)
+            if found is not None:
+                self.of.update((each, self.of.get(each, found)) for each in values if constant_array(each) is None)
+        if not isinstance(op, Quantizable):
+            return
+        if isinstance(op, _NUMBERED):  # operands before results, however long the chain is
+            self.numbers(op.results[0])
+        carried = next((self.of[each] for each in op.operands if each in self.of), None)
+        made = self._made(op)
+        for result in filter(is_f32, op.results):
+            found = made or (None if carried is None else self._behind(op, result, carried))
+            if found is not None:
+                self.of.setdefault(result, found)
+        fill = made or carried or next((self.of[each] for each in op.results if each in self.of), None)
+        if fill is not None:
+            self.reasons.setdefault(op, fill.reason)
+
+    # What only computes the mask, too: in 8 bits 3e38 may become infinity.
+    def _visit_mask(self, op: Operation) -> None:
+        if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds | ConstantOp) or op in self.reasons:
+            return
+        users = [use.operation for result in op.results for use in result.uses]
+        if users and all(user in self.reasons for user in users) and all(map(self.numbers, op.results)):
+            self.reasons[op] = "computes a mask whose fill is too far from what it masks for one scale"
+
+    # --- What a value may be ------------------------------------------------------------------------------------------
+
+    def numbers(self, value: SSAValue) -> tuple[float, ...] | None:
+        """The few numbers that all elements of `value` are, of a mask or a constant; `None` for any other value."""
+        if value not in self._numbers:
+            self._numbers[value] = None  # what a loop carries is no mask by what the loop makes of it
+            found = self._few(value)
+            self._numbers[value] = found if found is not None and len(found) <= _FEW else None
+        return self._numbers[value]
+
+    def _few(self, value: SSAValue) -> tuple[float, ...] | None:
+        op, array = value.owner, constant_array(value)
+        if array is not None:
+            return _few_of(array) if is_f32(value) else None
+        found: tuple[float, ...] | None = None
+        match op:
+            case CastOp() if element_of(op.input) == i1:
+                found = (0.0, 1.0)
+            case CastOp() if as_integer(element_of(op.input)) is not None and self._is_bit(value):
+                found = (0.0, 1.0)
+            case WhereOp():
+                left, right = self.numbers(op.lhs), self.numbers(op.rhs)
+                found = None if left is None or right is None else (*left, *right)
+            case NegOp() | AddOp() | SubOp() | MulOp():
+                found = self._computed(op)
+            case _ if isinstance(op, _RESHAPED):
+                found = self.numbers(op.operands[0])
+            case _:
+                pass
+        if found is None and isinstance(value.owner, Block) and value.owner is not self.function.body.block:
+            return None
+        seen = observed(value) if found is None else None
+        if seen is not None and seen.statistics is not None and seen.statistics.count >= _REPEATED:
+            return _ends(seen.statistics)
+        return None if found is None else tuple(sorted(set(found)))
+
+    @staticmethod
+    def _is_bit(value: SSAValue) -> bool:
+        seen = observed(value)
+        return seen is not None and seen.minimum >= 0 and seen.maximum <= 1
+
+    def _computed(self, op: NegOp | AddOp | SubOp | MulOp) -> tuple[float, ...] | None:
+        few = [self.numbers(each) for each in op.operands]
+        choices = [np.array(each, np.float32) for each in few if each is not None]
+        if len(choices) < len(few) or math.prod(map(len, choices)) > _FEW**2:
+            return None
+        with np.errstate(all="ignore"):
+            match op:
+                case NegOp():
+                    found = -choices[0]
+                case AddOp():
+                    found = np.add.outer(*choices)
+                case SubOp():
+                    found = np.subtract.outer(*choices)
+                case MulOp():
+                    found = np.multiply.outer(*choices)
+        return tuple(found[np.isfinite(found)].tolist())
+
+    def _reach(self, value: SSAValue) -> float:
+        """The largest magnitude that `value` has, but for its fills."""
+        array, seen = constant_array(value), observed(value)
+        if value in self.of:
+            return self.of[value].others
+        if array is not None:
+            return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+        if seen is None:
+            return 0.0
+        own = seen.statistics  # the range of what a loop carries is that of what it begins with, too
+        ends = (seen.minimum, seen.maximum) if own is None or not own.count else (own.minimum, own.maximum)
+        return max(map(abs, ends))
+
+    # --- Where fills come from ----------------------------------------------------------------------------------------
+
+    def _begun(self, given: Sequence[HandedOn]) -> Fill | None:
+        """The fill of a constant that a loop begins with, or that a branch gives, beside what is computed for it."""
+        masks = [number for each in given for number in self.numbers(each.given) or ()]
+        near = [self._near(each.given, masks) for each in given if self.numbers(each.given) is None]
+        return _split(masks, max(near, default=0.0), FAR)
+
+    def _near(self, value: SSAValue, masks: Sequence[float]) -> float:
+        """The largest magnitude of `value`, but for what lies about one of `masks`, far from all others."""
+        seen = observed(value)
+        if value in self.of or seen is None or seen.statistics is None or not seen.statistics.count:
+            return self._reach(value)
+        found = _split(_occupied(seen.statistics).tolist(), 0.0, FAR)
+        is_mask = found is not None and any(abs(found.fill - each) <= 2 * found.others for each in masks)
+        return found.others if found is not None and is_mask else self._reach(value)
+
+    @staticmethod
+    def _given(value: SSAValue) -> Fill | None:
+        """The fill of an argument: one number far from the others, which many elements were."""
+        seen = observed(value)
+        statistics = None if seen is None else seen.statistics
+        if statistics is None or not statistics.count or any(statistics.infinities):
+            return None
+        found = _split(_occupied(statistics).tolist(), 0.0, FAR_REPEATED)
+        if found is None or len({statistics.minimum, statistics.maximum} & {found.fill}) != 1:
+            return None
+        counts, fill = statistics.histogram.counts, Fraction(found.fill)
+        number = int(counts[0] if found.fill == statistics.minimum else counts[-1])
+        rest = statistics.moments.squares - number * fill**2  # 0 to others^2 for each of the others
+        is_one = 0 <= rest <= (statistics.count - number) * Fraction(found.others) ** 2
+        return found if is_one and number >= _REPEATED else None
+
+    def _made(self, op: Quantizable) -> Fill | None:
+        """The fill that `op` writes among the numbers of its operands, or adds to some of them."""
+        data = [op.operands[place] for place, slot in slots_of(op).items() if slot is not Slot.WEIGHT]
+        data = [value for value in data if is_f32(value)]
+        if isinstance(op, AddOp | SubOp) or (isinstance(op, ScatteringOp) and op.reduction.data == "add"):
+            pairs = permutations(data) if len(data) == 2 else ()  # not the sums of integers
+            return next((found for value, mask in pairs if (found := self._added(value, mask)) is not None), None)
+        if op.quantization_slots().shares_parameters:
+            return self._joined(data) if len(data) > 1 else next(filter(None, map(self._in_constant, data)), None)
+        return None
+
+    def _added(self, value: SSAValue, mask: SSAValue) -> Fill | None:
+        """The fill that `mask` adds to some elements of `value`: one that is added to all only shifts them."""
+        few, others = self.numbers(mask), self._reach(value)
+        if self.numbers(value) is not None or not others:
+            return None
+        own = None if few is None else self._in_constant(value)
+        if own is not None or (few is None and constant_array(value) is not None):
+            return own
+        if few is None:
+            found = self._in_constant(mask, others)
+            return None if found is None else Fill(others + found.others, found.fill)
+        return _split(few, others, FAR) if min(map(abs, few)) <= FAR * others else None
+
+    def _joined(self, data: Sequence[SSAValue]) -> Fill | None:
+        """The fill that is put beside other numbers."""
+        masks = [few for value in data if (few := self.numbers(value)) is not None]
+        rest = [value for value in data if self.numbers(value) is None]
+        computed = [value for value in rest if constant_array(value) is None]
+        others = max(map(self._reach, computed), default=0.0)
+        parts = [self._in_constant(value, others) for value in rest if value not in computed]
+        fills = [part.fill for part in parts if part is not None]
+        return _split([number for few in masks for number in few] + fills, others, FAR)
+
+    @staticmethod
+    def _in_constant(value: SSAValue, others: float = 0.0) -> Fill | None:
+        """The fill of a constant of many numbers, used beside numbers up to `others`.
+
+        It is one number, but for what the other numbers differ by. One element of a vector is the outlier of a bias.
+        """
+        array = constant_array(value)
+        if array is None or not 0 < array.size <= _LARGEST or not np.abs(array).max() > FAR_REPEATED * others:
+            return None
+        numbers, counts = np.unique(array[np.isfinite(array)], return_counts=True)
+        is_table = sum(size > 1 for size in array.shape) > 1
+        for far in (FAR_ONCE, FAR_REPEATED) if is_table else (FAR_REPEATED,):
+            found = _split(numbers.tolist(), others, far)
+            if found is None:
+                continue
+            is_fill = np.abs(numbers) >= abs(found.fill)
+            near = max(2 * found.others, 1e-3 * abs(found.fill)) if far == FAR_ONCE else 0.0
+            sides = [numbers[is_fill & side] for side in (numbers < 0, numbers > 0)]
+            if all(np.ptp(each) <= near for each in sides if each.size) and (near or counts[is_fill].min() > 1):
+                return found
+        return None
+
+    # --- Where they go ------------------------------------------------------------------------------------------------
+
+    def _behind(self, op: Quantizable, result: SSAValue, carried: Fill) -> Fill | None:
+        """The fill of a result of `op`, one of whose operands has the fill `carried`."""
+        if isinstance(op, _RESHAPED):
+            return carried
+        seen = observed(result)
+        if seen is None:
+            return None
+        if op.quantization_slots().shares_parameters or seen.statistics is None:
+            reach = max(abs(seen.minimum), abs(seen.maximum))
+            return carried if reach >= math.sqrt(abs(carried.fill) * carried.others) else None
+        found = _split(_occupied(seen.statistics).tolist(), 0.0, FAR)
+        is_same = found is not None and 2 * abs(found.fill) >= abs(carried.fill)
+        return found if is_same else _split(_occupied(seen.statistics).tolist(), 0.0, FAR_REPEATED)
