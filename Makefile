@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled zoo demo tour docs clean
+.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -51,6 +51,9 @@ bench-onnx: $(STAMP) ## measure ONNX import and the interpreter on a real model
 
 bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runtime's beside
 	$(BIN)/python -m benchmarks.accuracy
+
+compare: $(STAMP) ## compare the working tree with a commit, in turns (make compare BASE=COMMIT): times, memory, accuracy, integers
+	$(BIN)/python -m benchmarks.commits $(or $(BASE),HEAD)
 
 bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
 	$(BIN)/python -m benchmarks.compiled --threads 1 2
