@@ -4,7 +4,7 @@ What comes in is not trusted: a length is checked before it is read, and a path 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import normpath
 from pathlib import Path
 from stat import S_ISREG
@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, TensorProto, numpy_helper, parser
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.suffixes import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import mistaken_for
+
+SHOWN = 10
+"""How many classes a warning names."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,12 @@ class OnnxModel:
 
 
 def read_model(source: Path | ModelProto) -> OnnxModel:
-    """The model in a file, or one in memory. Raises `DiagnosticError` where the file holds none."""
+    """The model in a file, or one in memory, without a final ZipMap.
+
+    Raises `DiagnosticError` where the file holds none.
+    """
     if isinstance(source, ModelProto):
-        return OnnxModel(source, source.graph.name or "the model")
+        return _without_zip_maps(OnnxModel(source, source.graph.name or "the model"))
     try:
         note_input(source)
         content = source.read_bytes()
@@ -43,7 +50,45 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
     model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
         raise model_error(f"'{source}' is not an ONNX model: it lacks its version, its operator sets or its graph")
-    return OnnxModel(model, str(source), source.parent)
+    return _without_zip_maps(OnnxModel(model, str(source), source.parent))
+
+
+def _without_zip_maps(model: OnnxModel) -> OnnxModel:
+    """`model` with the tensor of probabilities as its output where that is a list of maps from class to probability.
+
+    Converters of scikit-learn, XGBoost and LightGBM end a classifier with such a ZipMap by default. Modules have no
+    maps; the columns of the tensor are the classes in the order of the node's attribute. A warning says so.
+    """
+    graph = model.proto.graph
+    ends = {each.name for each in graph.output}
+    used = {name for node in graph.node for name in node.input}
+    dropped = [
+        place
+        for place, node in enumerate(graph.node)
+        if (node.domain, node.op_type) == ("ai.onnx.ml", "ZipMap")
+        and len(node.input) == len(node.output) == 1
+        and node.output[0] in ends - used
+    ]
+    if not dropped:
+        return model
+    proto = ModelProto()
+    proto.CopyFrom(model.proto)
+    for place in dropped:
+        node = proto.graph.node[place]
+        name, output = node.input[0], node.output[0]
+        labels = [str(label) for each in node.attribute for label in each.ints]
+        labels += [text.decode("utf-8", "replace") for each in node.attribute for text in each.strings]
+        listed = ", ".join(labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
+        message = (
+            f"{model.name}: the final ZipMap is dropped: output '{output}' is the tensor '{name}', with a column for "
+            f"each of {len(labels)} classes: {listed}"
+        )
+        emit(Diagnostic(Severity.WARNING, message))
+        node.CopyFrom(helper.make_node("Identity", [name], [output], name=node.name))
+        for info in proto.graph.output:
+            if info.name == output:
+                info.type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    return replace(model, proto=proto)
 
 
 def _parsed(source: Path, content: bytes) -> ModelProto:

@@ -1,13 +1,15 @@
 """Operators of ai.onnx.ml: what ONNX Runtime gives, computed by qmlir alone; and what is left to islands."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import ModelProto, helper, numpy_helper
+from onnx import ModelProto, helper, numpy_helper, parser
 
 import qmlir
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.peers.onnx_runtime import OrtSession
 from qmlir.targets.peers.packages import is_installed
@@ -101,3 +103,31 @@ def test_a_constant_of_text_goes_with_its_node() -> None:
     model.graph.initializer.append(numpy_helper.from_array(np.array(["x", "y"], object), "labels"))
     found = qmlir.interpret(qmlir.load(model), {"a": np.int64([1, 0])})["y"]
     assert found.tolist() == [["y", "x"]]
+
+
+@pytest.mark.parametrize(("kind", "labels"), [("int64", [3, 5, 9]), ("string", ["a", "b", "c"])])
+def test_a_final_zip_map_is_dropped(kind: str, labels: list[Any], tmp_path: Path) -> None:
+    """The last node that skl2onnx and onnxmltools write by default; its tensor is the output."""
+    words = str([f'"{label}"' for label in labels]).replace("'", "") if kind == "string" else str(labels)
+    model = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+        net (float[n, 3] x) => (int64[n] label, seq(map({kind}, float)) scores)
+        {{
+          s = Softmax <axis = -1> (x)
+          label = ArgMax <axis = 1, keepdims = 0> (s)
+          ["zip"] scores = ai.onnx.ml.ZipMap <classlabels_{kind}s = {words}> (s)
+        }}""")
+    onnx.save(model, tmp_path / "model.onnx")
+    for source in (model, str(tmp_path / "model.onnx")):
+        said: list[Diagnostic] = []
+        with diagnostic_handler(said.append):
+            module = qmlir.load(source)
+        (warning,) = said
+        assert (
+            f"output 'scores' is the tensor 's', with a column for each of 3 classes: {labels[0]}, " in warning.message
+        )
+        found = qmlir.interpret(module, {"x": X})
+        scores = np.exp(X) / np.exp(X).sum(-1, keepdims=True)
+        np.testing.assert_allclose(found["scores"], scores, rtol=1e-5)
+        np.testing.assert_array_equal(found["label"], scores.argmax(-1))
+    assert model.graph.node[-1].op_type == "ZipMap"  # the caller's model is not changed
