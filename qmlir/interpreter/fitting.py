@@ -26,7 +26,9 @@ from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.padding.batch import BatchAxes, batch_of, proof_of
 
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
-_SEQUENCE_NAMES = frozenset({"t", "l", "s", "time", "seq", "sequence", "len", "length", "steps"})
+_SEQUENCE_NAMES = frozenset(
+    {"t", "l", "s", "time", "times", "seq", "sequence", "len", "length", "step", "steps", "frame", "frames", "tokens"}
+)
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -114,6 +116,21 @@ class SampledInput:
         """Whether an array of this shape may be a sample, or a batch; unlike `is_sample` this finds no axis."""
         fits = (shapes_agree(_without(self.shape, axis), shape) for axis in range(len(self.shape)))
         return shapes_agree(self.shape, shape) or any(fits)
+
+    def take_rows(self, rows: Sequence[int]) -> int | None:
+        """How many samples a row of this shape is, of an array whose leading axis is that of samples.
+
+        A row of the rank of the input is one sample, the whole input of a run, unless the model has an axis that it
+        calls the batch. `None` for a row that does not fit.
+        """
+        if self.is_sample(rows):
+            return 1
+        if not shapes_agree(self.shape, rows):
+            return None
+        if (named := _named_axis(self.port, self.shape)) is None or self._mixes(rows):
+            self.axis = None
+            return 1
+        return rows[named]
 
     def has_rows(self, shape: Sequence[int]) -> bool:
         """Whether the rows of an array of this shape may be samples, or batches."""
@@ -223,12 +240,28 @@ def _is_sequence_name(name: str) -> bool:
     return any(part in _SEQUENCE_NAMES for part in name.lower().split("_"))
 
 
+def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
+    """The open axis that the model calls the batch.
+
+    A letter says so of the first axis, and of the second one where another follows: `B` may be the bins of a spectrum.
+    """
+    open_axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
+    names = {axis: port.dims[axis] for axis in open_axes if axis < len(port.dims)}
+    return next(
+        (
+            axis
+            for axis, name in names.items()
+            if "batch" in name.lower() or (_is_batch_name(name) and axis < max(len(shape) - 1, 1))
+        ),
+        None,
+    )
+
+
 def _open_axis(port: Port, shape: Sequence[int]) -> int | None:
     """The axis of the batch among those of unknown size, `None` where only the data can tell."""
-    axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
-    names = {axis: port.dims[axis] for axis in axes if axis < len(port.dims)}
-    named = [axis for axis, name in names.items() if _is_batch_name(name)]
-    return next(iter(named), 0 if 0 in axes and not _is_sequence_name(names.get(0, "")) else None)
+    if (named := _named_axis(port, shape)) is not None or not shape or shape[0] != DYNAMIC_INDEX:
+        return named
+    return None if _is_sequence_name(next(iter(port.dims), "")) else 0
 
 
 def input_of(function: FuncOp, port: Port) -> SampledInput:

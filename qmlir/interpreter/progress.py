@@ -41,33 +41,43 @@ SECONDS = 10.0
 
 
 class _Lines:
-    """An `Advance` that writes a line now and then, for logs and pipes."""
+    """An `Advance` that writes a line now and then, for logs and pipes.
+
+    The time left is by the rate since the line before, at first since the first step, which may compile. None is shown
+    while the rate is unknown, and no total that turns out to be too small: some data tell only about how many they are.
+    """
 
     def __init__(self, what: str, total: int | None, stream: IO[str], clock: Callable[[], float]) -> None:
         self._what, self._total, self._stream, self._clock = what, total, stream, clock
         self._done = 0
         self._begun = self._told = clock()
+        self._before: tuple[float, int] | None = None
+        """When the rate is counted from, and how much was done then."""
 
     def __call__(self, done: int = 1, /) -> None:
         self._done += done
-        self._tell(self._total, "")
+        now = self._clock()
+        self._before = self._before or (now, self._done)
+        self._tell(now, self._total, "")
 
     def at(self, done: int, total: int, doing: str) -> None:
         self._done = done
-        self._tell(total, doing)
+        self._before = self._before or (self._begun, 0)
+        self._tell(self._clock(), total, doing)
 
-    def _tell(self, total: int | None, doing: str) -> None:
-        now = self._clock()
+    def _tell(self, now: float, total: int | None, doing: str) -> None:
         if now - self._told < SECONDS:
             return
         self._told = now
-        taken = now - self._begun
         text = f"{self._what}: {self._done}"
-        if total:
+        is_known = total is not None and self._done <= total
+        if is_known:
             text += f" of {total}"
-        text += f" in {time_text(taken)}"
-        if total and self._done:
-            text += f", about {time_text(taken * max(total - self._done, 0) / self._done)} left"
+        text += f" in {time_text(now - self._begun)}"
+        since, before = self._before or (now, self._done)
+        if total is not None and is_known and self._done > before and now > since:
+            text += f", about {time_text((now - since) * (total - self._done) / (self._done - before))} left"
+            self._before = now, self._done
         self._stream.write(f"{text}{f', {doing}' if doing else ''}\n")
         self._stream.flush()
 

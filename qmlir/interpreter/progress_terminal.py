@@ -45,6 +45,7 @@ class TerminalBar:
         )
         self._task = self._progress.add_task(what, total=total, doing="")
         self._total = total
+        self._done = 0
 
     def __enter__(self) -> "TerminalBar":
         if self._total is not None:
@@ -57,6 +58,10 @@ class TerminalBar:
     def __call__(self, done: int = 1, /) -> None:
         self._progress.start()
         self._progress.advance(self._task, done)
+        self._done += done
+        if self._total is not None and self._done > self._total:  # the data told only about how many there are
+            self._total = None
+            self._progress.update(self._task, total=None)
 
     def at(self, done: int, total: int, doing: str) -> None:
         """So many of `total` are done, and now comes what `doing` names."""

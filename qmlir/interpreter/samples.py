@@ -192,11 +192,14 @@ class Samples:
         if len(sizes) > 1 or -1 in sizes:
             found = ", ".join(shape_text(each.shape) for each in in_order)
             raise op_error(self.function, f"is given arrays without one leading axis of samples: {found}")
+        in_a_row = 1
         for each, rows in zip(self.inputs, in_order, strict=True):
-            if not each.is_sample(rows.shape[1:]) and not shapes_agree(each.shape, rows.shape[1:]):
+            count = each.take_rows(rows.shape[1:])
+            if count is None:
                 if len(in_order) == 1 and shapes_agree(each.shape, rows.shape):
                     return iter([[whole(rows)]])  # the batch is not the leading axis: one item
                 raise each.refuse(rows.shape, is_row=True)
-        (self.exact,) = sizes
-        self.total = self.exact
+            in_a_row = max(in_a_row, count)
+        (size,) = sizes
+        self.total = self.exact = size * in_a_row
         return chain(map(list, zip(*in_order, strict=True)))

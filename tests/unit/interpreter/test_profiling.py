@@ -16,7 +16,7 @@ import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
 from qmlir.interpreter.jobs.job import Job
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.machine import Interpreter, Listener
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way, run_profile
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
@@ -299,15 +299,36 @@ def test_a_sequence_is_one_sample(name: str, runs: int) -> None:
     assert qmlir.profile(module_of(text), items).samples == runs
 
 
-@pytest.mark.parametrize(("axis", "runs", "largest"), [(0, 2, 15.0), (1, 6, 22.0)])
-def test_rows_that_an_operation_mixes_are_one_sample(axis: int, runs: int, largest: float) -> None:
-    """The sum of each column, or of each row, of two arrays of 3 x 4."""
-    text = f"""func.func @main(%x: tensor<?x4xf32> {{nn.name = "x", nn.dims = ["frames", ""]}}) -> tensor<?xf32> {{
+@pytest.mark.parametrize(
+    ("names", "axis", "runs", "largest"),
+    [
+        (("frames", ""), 0, 2, 15.0),
+        (("frames", ""), 1, 2, 22.0),
+        (("F", "B"), 1, 2, 22.0),
+        (("", ""), 1, 2, 22.0),
+        (("batch", ""), 1, 6, 22.0),
+        (("N", ""), 1, 6, 22.0),
+        (("N", ""), 0, 2, 15.0),
+    ],
+)
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_rank_of_a_row_tells_a_sample(
+    names: tuple[str, str], axis: int, runs: int, largest: float, is_named: bool
+) -> None:
+    """The sums of columns, or of rows, of two arrays of 3 x 4: each is the whole input, unless it is called a batch.
+
+    A letter is no proof: where an operation mixes the rows, it is no batch.
+    """
+    dims = ", ".join(f'"{name}"' for name in names)
+    text = f"""func.func @main(%x: tensor<?x4xf32> {{nn.name = "x", nn.dims = [{dims}]}}) -> tensor<?xf32> {{
       %0 = nn.reduce_sum %x {{axes = [{axis}], keep_dims = false}} : (tensor<?x4xf32>) -> tensor<?xf32> {{origin = "m"}}
       func.return %0 : tensor<?xf32>
     }}"""
     rows = np.array([[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 5]], np.float32)
-    profile = qmlir.profile(module_of(text), np.stack([rows, rows]))
+    given = np.stack([rows, rows])
+    samples = Samples(Interpreter(module_of(text)).function("main"), {"x": given} if is_named else given)
+    assert (samples.total, sum(run.samples for run in samples)) == (runs, runs)  # what progress counts
+    profile = qmlir.profile(module_of(text), {"x": given} if is_named else given)
     assert (profile.samples, profile.values["m"].maximum) == (runs, largest)
 
 

@@ -68,14 +68,36 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_line_every_ten_seconds_elsewhere() -> None:
     stream, times = io.StringIO(), iter([0, 4, 9.5, 12, 15, 100, 4000])
     with bar("profiling", 512, stream, clock=lambda: next(times)) as advance:
-        for _ in range(5):
-            advance(32)
-        advance.at(1, 2, "conv_7")
+        for done in (32, 32, 32, 32, 32, 384):
+            advance(done)
     assert stream.getvalue().splitlines() == [
-        "profiling: 96 of 512 in 12 s, about 52 s left",  # 416 more at 8 a second
-        "profiling: 160 of 512 in 1 min 40 s, about 3 min 40 s left",
-        "profiling: 1 of 2 in 1 h 6 min, about 1 h 6 min left, conv_7",
+        "profiling: 96 of 512 in 12 s, about 52 s left",  # 416 more at 8 a second, since the first step
+        "profiling: 160 of 512 in 1 min 40 s, about 8 min 4 s left",  # at the rate of 64 in 88 seconds
+        "profiling: 544 in 1 h 6 min",  # more than there were thought to be
     ]
+
+
+@pytest.mark.usefixtures("often")
+def test_a_line_that_says_what_is_done() -> None:
+    stream, times = io.StringIO(), iter([0, 4000])
+    with bar("searching", None, stream, clock=lambda: next(times)) as advance:
+        advance.at(1, 2, "conv_7")
+    assert stream.getvalue() == "searching: 1 of 2 in 1 h 6 min, about 1 h 6 min left, conv_7\n"
+
+
+@pytest.mark.usefixtures("often")
+def test_the_time_left_is_that_of_a_run_with_a_slow_start() -> None:
+    """A first step that compiles for 30 seconds, then 16 steps a second: an hour was shown where minutes are taken."""
+    now = [0.0]
+    stream = io.StringIO()
+    with bar("profiling", 2048, stream, clock=lambda: now[0]) as advance:
+        for step in range(1024):
+            now[0] += 1 / 16 if step else 30
+            advance()
+    for line in stream.getvalue().splitlines()[1:]:
+        done, left = int(line.split()[1]), line.rpartition("about ")[2]
+        seconds = sum(int(count) * {"s": 1, "min": 60}[unit] for count, unit in re.findall(r"(\d+) (s|min)", left))
+        assert abs(seconds - (2048 - done) / 16) <= 1, line
 
 
 @pytest.mark.usefixtures("often")
