@@ -24,6 +24,7 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.observed import observed
 from qmlir.quantization.reasons import Basis, Reason
 from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.roots import adds_up_positive
 from qmlir.quantization.supports import storage_of
 
 
@@ -156,16 +157,19 @@ def _sums_products(op: Operation) -> bool:
 
 def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation, str]:
     """What computes the operands at which `undefined` have no result in their types, with the reason: up to sums of
-    products, and to what others take, too.
+    products in which something may cancel, and to what others take, too.
 
-    A rounded sum with 1e-6 is 0 again, and a position rounded to 8 bits has no angle.
+    A rounded sum with 1e-6 is 0 again, and a position rounded to 8 bits has no angle. The powers of a spectrum differ
+    more than 16 bits hold, and so do the bands that are summed of them.
     """
     found: dict[Operation, str] = {}
     for op in reversed(list(function.walk())):
         uses = [use for result in op.results for use in result.uses]
         direct = [use.operation for use in uses if use.operation in undefined and _has_domain(use)]
         through = [use.operation for use in uses if use.operation in found]
-        if not isinstance(op, Quantizable) or op in undefined or _sums_products(op):
+        if not isinstance(op, Quantizable) or op in undefined:
+            continue
+        if _sums_products(op) and not adds_up_positive(op):
             continue
         if direct:
             found[op] = f"computes an operand of {describe(direct[0])}, which is left in float"

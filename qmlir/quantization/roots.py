@@ -3,7 +3,8 @@
 A root that has steps of `R / 2^8` up to `R` reads squares of `(R / 2^8)^2` up to `R^2`: 16 bits, and not fewer, hold
 what it tells apart. So it is with the magnitude of a spectrum, `sqrt(re^2 + im^2)`, with a variance, and with the
 logarithm of an energy. What is squared for a root is as fine as the root, which is rounded once more: it has 16 bits,
-too, and its squares twice as many. Something that is divided by such a root needs it as finely as its operand.
+too, and its squares twice as many. Something that is divided by such a root needs it as finely as its operand. Products
+of values that are never negative, such as the bands of a mel spectrum, cancel nothing: what they sum is as fine.
 """
 
 from collections.abc import Iterator, Set
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Set
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.elementwise import (
     AddOp,
@@ -25,8 +27,10 @@ from qmlir.dialects.nn.ops.elementwise import (
     SubOp,
 )
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
-from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.quantization.observed import observed
 from qmlir.quantization.residual import computed_operands, is_passed_on
+from qmlir.quantization.retyping import slots_of
 
 _LINEAR = (AddOp, SubOp, MaxOp, ClipOp, ReluOp, ReduceSumOp, ReduceMeanOp)
 """A step of the result is a step of the operands."""
@@ -44,9 +48,26 @@ def read_by_roots(function: FuncOp) -> Set[Operation]:
         found.add(op)
         operands = computed_operands(op)
         is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1  # the root of both is linear
-        if isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared:
+        if isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared or adds_up_positive(op):
             todo += operands
     return found
+
+
+def adds_up_positive(op: Quantizable) -> bool:
+    """Whether `op` sums products of values of which none was negative.
+
+    Nothing cancels, so its result tells apart what its data tells apart: the bands of a spectrum.
+    """
+    return isinstance(op, MultipliesAndAdds) and all(
+        (array >= 0).all() if (array := constant_array(op.operands[place])) is not None else _is_positive(place, op)
+        for place, slot in slots_of(op).items()
+        if slot is not Slot.BIAS
+    )
+
+
+def _is_positive(place: int, op: Operation) -> bool:
+    seen = observed(op.operands[place])
+    return seen is not None and seen.minimum >= 0
 
 
 def squares_for_roots(function: FuncOp) -> Set[Operation]:
@@ -61,7 +82,8 @@ def squares_for_roots(function: FuncOp) -> Set[Operation]:
         operands = computed_operands(op)
         is_of_squares = _is_square(op, operands) or any(operand.owner in found for operand in operands)
         users = {use.operation for result in op.results for use in result.uses}
-        if is_of_squares and not any(isinstance(user, ReduceSumOp | ReduceMeanOp) for user in (op, *users)):
+        sums = (ReduceSumOp, ReduceMeanOp, MultipliesAndAdds)
+        if is_of_squares and not any(isinstance(user, sums) for user in (op, *users)):
             found.add(op)
     return found
 

@@ -7,8 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import qmlir
+from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.quantization.report import coverage
-from qmlir.quantization.roots import read_by_roots
+from qmlir.quantization.roots import adds_up_positive, read_by_roots
 
 _MODELS = {
     # The magnitude of a spectrum: a window of a signal in two phases.
@@ -63,3 +64,57 @@ def test_what_they_read_is_found() -> None:
     assert isinstance(function, FuncOp)
     names = {op.name for op in read_by_roots(function)}
     assert names == {"nn.mul", "nn.reduce_mean", "nn.add", "nn.sqrt"}
+
+
+_BANDS = {
+    "after": "m = MatMul(t, f)",
+    "before": "u = Transpose <perm = [1, 0]> (t) v = MatMul(g, u) m = Transpose <perm = [1, 0]> (v)",
+    "magnitude": "r = Sqrt(t) m = MatMul(r, f)",
+    "joined": "a = MatMul(t, f) b = MatMul(p, f) m = Add(a, b)",
+}
+"""Bands `m` of the powers `t`, by filters that are not negative."""
+
+_FLOORS = {
+    "max": "n = Max(m, e) y = Log(n)",
+    "add": "n = Add(m, e) y = Log(n)",
+    "clip": "n = Clip(m, e) k = Log(n) y = Mul(k, d)",
+}
+
+
+# The filters are triangles over 8 powers. With 8 bits for powers, -8 dB are reached.
+@pytest.mark.parametrize(("bands", "floor"), [*((each, "max") for each in _BANDS), ("after", "add"), ("after", "clip")])
+def test_bands_of_a_spectrum_keep_their_logarithm(bands: str, floor: str) -> None:
+    angles = np.outer(np.arange(16), np.arange(1, 9)) * np.pi / 16
+    filters = np.maximum(1 - np.abs(np.arange(8)[:, None] - np.array([0.5, 2.5, 4.5, 6.5])) / 1.5, 0)
+    held = {"c": np.cos(angles), "s": np.sin(angles), "f": filters, "g": filters.T}
+    constants = ", ".join(
+        f"float[{array.shape[0]}, {array.shape[1]}] {name} = {{{', '.join(f'{v:.6f}' for v in array.flat)}}}"
+        for name, array in held.items()
+    )
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1, 16] x) => (float[1, 4] y) '
+        f"<{constants}, float e = {{1e-6}}, float d = {{4.342945}}> {{ re = MatMul(x, c) im = MatMul(x, s) "
+        f"p = Mul(re, re) q = Mul(im, im) t = Add(p, q) {_BANDS[bands]} {_FLOORS[floor]} }}"
+    )
+    random = np.random.default_rng(0)
+    loud = 10.0 ** random.uniform(-1, 0, (64, 1, 1))
+    signals = [
+        {"x": each} for each in (loud * np.sin(random.uniform(0, 3, (64, 1, 1)) * np.arange(16))).astype(np.float32)
+    ]
+    module = qmlir.quantize(qmlir.load(model), signals, validate=False).module
+    found, exact = list[np.ndarray](), list[np.ndarray]()
+    for signal in signals:
+        re, im = (signal["x"].astype(np.float64) @ held[name] for name in "cs")
+        power = re**2 + im**2
+        sums = {"magnitude": np.sqrt(power), "joined": power + re**2}.get(bands, power) @ filters
+        exact.append(np.log(sums + 1e-6) * (4.342945 if floor == "clip" else 1.0))
+        found.append(qmlir.interpret(module, signal)["y"])
+    errors, wanted = np.stack(found) - np.stack(exact), np.stack(exact)
+    assert 10 * np.log10(np.square(wanted - wanted.mean()).sum() / np.square(errors).sum()) > 22
+
+
+def test_products_that_may_cancel_end_the_search() -> None:
+    module = _model("log")
+    function = next(iter(module.ops))
+    assert isinstance(function, FuncOp)
+    assert not any(adds_up_positive(op) for op in function.walk() if isinstance(op, MatMulOp))
