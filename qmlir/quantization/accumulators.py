@@ -29,6 +29,9 @@ class Accumulators:
     decisions: Decisions
     groups: Groups
     quantized: Set[Operation]
+    unrounded: Set[SSAValue] = frozenset()
+    """Sums that what computes in float reads as they are."""
+
     _sums: dict[Operation, SumBound | None] = field(default_factory=dict[Operation, SumBound | None], init=False)
     _is_sum: dict[Operation, bool] = field(default_factory=dict[Operation, bool], init=False)
 
@@ -38,9 +41,14 @@ class Accumulators:
         if not isinstance(owner, Quantizable) or not self.is_sum(owner) or len(self.groups.members(value)) > 1:
             return False
         users = [use.operation for use in value.uses]
-        return bool(users) and all(
-            isinstance(user, Quantizable) and user in self.quantized and user.quantization_slots().takes_accumulators
-            for user in users
+        return value in self.unrounded or (
+            bool(users)
+            and all(
+                isinstance(user, Quantizable)
+                and user in self.quantized
+                and user.quantization_slots().takes_accumulators
+                for user in users
+            )
         )
 
     def is_sum(self, op: Quantizable) -> bool:

@@ -81,6 +81,14 @@ class Assignment:
             return f"target '{first.target.name}' computes it in float"
         return None
 
+    def may_stay_in_float(self, op: Operation) -> bool:
+        """Whether a target computes `op` in float; so it is without targets."""
+        supports = [support for target in self.targets for support in target.supports_of(op)]
+        taken = [[support.slot(slot) for slot in (Slot.INPUT, Slot.OUTPUT)] for support in supports]
+        return not self.targets or any(
+            all(accepted is None or not accepted.storages or accepted.floats for accepted in slots) for slots in taken
+        )
+
     def _start(self, op: Quantizable) -> list[Candidate]:
         """The ways in which targets compute `op`, in order, without those that cannot be what rules ask for."""
         found = [Candidate(target, support) for target in self.targets for support in target.supports_of(op)]

@@ -36,6 +36,7 @@ from qmlir.quantization.branches import branch_remarks
 from qmlir.quantization.choice import ALL_REPAIRS, Choice, GranularityChoice
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
+from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.element_types import fixed_type, type_from_range, undivided_sum, weight_type
 from qmlir.quantization.fills import Fills
 from qmlir.quantization.groups import Groups
@@ -50,7 +51,7 @@ from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.states import StatePair
 from qmlir.quantization.steps import RoleParts
-from qmlir.quantization.uneven import uneven_values
+from qmlir.quantization.uneven import makers, uneven_values
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
@@ -128,7 +129,11 @@ class _Decider:
     """What only computes masks."""
 
     exact: Mapping[Operation, str]
-    """The operations that need the exact numbers, with the reason: islands read them, or masks fill them."""
+    """The operations that need the exact numbers, with the reason: islands read them, masks fill them, or integers
+    would lose them next to inputs and outputs."""
+
+    unrounded: Set[SSAValue]
+    """The sums of products that such operations, or outputs, read as they are."""
 
     states: Sequence[StatePair]
     """What leaves the function to enter it again, in one type."""
@@ -144,7 +149,7 @@ class _Decider:
         """What a loop carries, and what it begins with where that is a constant, or several loops begin with it."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = RoleParts(())
-        self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
+        self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded)
 
     def run(self) -> Decisions:
         control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
@@ -556,7 +561,7 @@ class _Decider:
             value = op.operands[place]
         elif len(op.results) == 1 and self.accumulators.is_accumulator(op.results[0]) and op.results[0].has_one_use():
             (use,) = op.results[0].uses
-            is_exact = self._choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE
+            is_exact = self._choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE and use.operation in self.quantized
             value = use.operation.operands[1 - use.index] if is_exact and len(use.operation.operands) == 2 else None
         if value is None:
             return None
@@ -610,24 +615,56 @@ class _Decider:
             )
 
 
+def _in_float(
+    edges: Edges, recipe: Recipe, assignment: Assignment, *, keeps_integers: bool
+) -> tuple[dict[Operation, str], Set[SSAValue]]:
+    """What of the `edges` stays in float, as neither rules nor targets want integers there, and what sums it reads."""
+
+    def is_kept(op: Operation) -> bool:
+        return keeps_integers or recipe.wants_integers(op) or not assignment.may_stay_in_float(op)
+
+    kept = {op: reason for op, reason in edges.in_float.items() if not is_kept(op)}
+    unrounded = {
+        value
+        for value in edges.sums
+        if isinstance(value.owner, Operation)
+        and not is_kept(value.owner)
+        and all(use.operation in kept or use.operation not in edges.in_float for use in value.uses)
+    }
+    return kept, unrounded
+
+
 def decide(
-    function: FuncOp, recipe: Recipe, targets: Sequence[Description] = (), states: Sequence[StatePair] = ()
+    function: FuncOp,
+    recipe: Recipe,
+    targets: Sequence[Description] = (),
+    states: Sequence[StatePair] = (),
+    *,
+    keeps_integers: bool = False,
 ) -> Decisions:
     """The types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 
     Float values need a profiled range (`!quant.calibrated`) where they are computed or come in, unless it follows from
     the operation; what has none, is not supported on its quantized types, or is computed by no target is left in float.
+    So are steps next to inputs and outputs that integers would lose (see `edges`), unless it `keeps_integers`.
     Raises `DiagnosticError` where no parameters follow from a range, and where a rule asks for what no target has.
     """
     refused: dict[Operation, str] = {}
     undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
-    residual, uneven, masking = residual_values(function), uneven_values(function), mask_arithmetic(function)
+    residual, masking = residual_values(function), mask_arithmetic(function)
     exact = Fills(function).reasons | dict.fromkeys(read_exactly(function), REASON)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
-    recipe.learn(function, without=["table"] if targets else [])
+    recipe.learn(function, without=["uneven", *(["table"] if targets else [])])
+    own = {value for state in states for value in (state.argument, state.returned)}
+    edges = find_edges(function, recipe.wish, own, masking | exact.keys())
+    recipe.known["edge"] |= edges.in_float.keys()
+    in_float, unrounded = _in_float(edges, recipe, assignment, keeps_integers=keeps_integers)
+    uneven = uneven_values(function, in_float)
+    recipe.known["uneven"] |= makers(uneven)
+    exact |= in_float
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, states)
+        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, unrounded, states)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result

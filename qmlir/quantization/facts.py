@@ -21,22 +21,24 @@ from qmlir.quantization.uneven import uneven_results
 class Fact:
     """Something that is so of some values of a function."""
 
-    slot: Slot
-    """The slot in which an operation has such a value."""
+    slots: tuple[Slot, ...]
+    """The slots in which an operation has such a value."""
 
-    found: Callable[[FuncOp], Set[Operation]]
-    """The operations of a function that have one, by what is computed there and by the recorded statistics."""
+    found: Callable[[FuncOp], Set[Operation]] | None = None
+    """The operations of a function that have one, by what is computed there and by the recorded statistics; `None` if
+    other choices of the recipe count, too."""
 
 
 FACTS: Mapping[str, Fact] = {
-    "residual": Fact(Slot.OUTPUT, residual_results),
-    "faint": Fact(Slot.OUTPUT, faint_results),
-    "coarse": Fact(Slot.OUTPUT, coarse_scores),
-    "rooted": Fact(Slot.OUTPUT, read_by_roots),
-    "squared": Fact(Slot.OUTPUT, squares_for_roots),
-    "given": Fact(Slot.OUTPUT, given_in_part),
-    "uneven": Fact(Slot.OUTPUT, uneven_results),
-    "amplified": Fact(Slot.OUTPUT, amplified_results),
-    "table": Fact(Slot.WEIGHT, readers_of_tables),
+    "residual": Fact((Slot.OUTPUT,), residual_results),
+    "faint": Fact((Slot.OUTPUT,), faint_results),
+    "coarse": Fact((Slot.OUTPUT,), coarse_scores),
+    "rooted": Fact((Slot.OUTPUT,), read_by_roots),
+    "squared": Fact((Slot.OUTPUT,), squares_for_roots),
+    "given": Fact((Slot.OUTPUT,), given_in_part),
+    "uneven": Fact((Slot.OUTPUT,), uneven_results),
+    "amplified": Fact((Slot.OUTPUT,), amplified_results),
+    "edge": Fact((Slot.INPUT, Slot.OUTPUT)),
+    "table": Fact((Slot.WEIGHT,), readers_of_tables),
 }
 """The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""

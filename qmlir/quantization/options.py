@@ -67,7 +67,7 @@ def decide_and_insert(
     decided: list[Decisions] = []
     for function in functions:
         named = states_of(function, states) if function.sym_name.data == "main" else []
-        decided.append(decide(function, recipe, targets, named))
+        decided.append(decide(function, recipe, targets, named, keeps_integers=assert_all_quantized))
     recipe.check_used()
     if watch is not None:
         watch(recipe, decided)

@@ -10,9 +10,9 @@
     quantize = false
 
 A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint`,
-`coarse`, `rooted`, `squared`, `given`, `uneven` or `amplified`, and by whether weights are a `table`; what it leaves
-out matches everything. Each field is taken from the last rule that matches and sets it, on top of the defaults of the
-slot.
+`coarse`, `rooted`, `squared`, `given`, `uneven` or `amplified`, by whether a value is at an `edge` of the model, and by
+whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last rule that
+matches and sets it, on top of the defaults of the slot.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -90,9 +90,9 @@ class Rule:
 _BUILT_IN = "the built-in rule for "
 
 
-def _wide(named: str, bits: int = 16, **matchers: Any) -> Rule:
+def _wide(named: str, bits: int = 16, slot: Slot | None = Slot.OUTPUT, **matchers: Any) -> Rule:
     settings, sources = {"storage": Storage(bits)}, {"storage": f"{_BUILT_IN}{named}"}
-    return Rule(settings, slot=Slot.OUTPUT, sources=sources, yields=True, **matchers)
+    return Rule(settings, slot=slot, sources=sources, yields=True, **matchers)
 
 
 WIDE_BY_DEFAULT = (
@@ -107,14 +107,16 @@ WIDE_BY_DEFAULT = (
     _wide("results in a part of their fixed range", facts={"given": True}),
     _wide("parts that differ much", facts={"uneven": True}),
     _wide("what depthwise convolutions make too much of", facts={"amplified": True}),
+    _wide("steps next to inputs and outputs", facts={"edge": True}, slot=None),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
 products in each step. Residual streams (see `residual`), which add up over all layers, probabilities that are lost in
 8 bits (see `faint`), scores that a softmax reads in coarse steps (see `scores`), what roots and logarithms read (see
 `roots`), where squares have 32, results of the model in a part of their fixed range (see `given`), what is joined of
-large and small parts (see `uneven`), and what depthwise convolutions make too much of (see `amplified`). Products of
-weights stay as they are."""
+large and small parts (see `uneven`), what depthwise convolutions make too much of (see `amplified`), and steps next to
+inputs and outputs that 8 bits would lose, where they cannot stay in float (see `edges`). Products of weights stay as
+they are."""
 
 
 FOR_TABLES = f"{_BUILT_IN}embedding tables"
@@ -161,7 +163,7 @@ class Recipe:
     def learn(self, function: FuncOp, without: Collection[str] = ()) -> None:
         """Find out what is so of the values of `function`, but for the facts `without`."""
         for name, fact in FACTS.items():
-            if name not in without:
+            if fact.found is not None and name not in without:
                 self.known[name] |= fact.found(function)
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
@@ -191,6 +193,12 @@ class Recipe:
             if not rule.yields:
                 said |= {key: (value, rule.name or rule.sources.get(key, "")) for key, value in rule.settings.items()}
         return said
+
+    def wants_integers(self, op: Operation) -> bool:
+        """Whether a rule of the recipe that is not about all operations has a type for a value of `op`."""
+        rules = [rule for slot in (Slot.INPUT, Slot.OUTPUT) for _, rule in self._matching(op, slot) if rule.name]
+        named = [rule for rule in rules if rule.facts or {rule.origin, rule.role, rule.op, rule.node} != {"*"}]
+        return any(rule.settings.get(_QUANTIZE, "storage" in rule.settings) for rule in named)
 
     def names_part(self, op: Operation, slot: Slot) -> bool:
         """Whether a rule that has a name is about `slot` of `op`, a part, by its role or by its origin and role."""
@@ -222,7 +230,7 @@ class Recipe:
         return wanted
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
-        known = {name for name, fact in FACTS.items() if slot is fact.slot and op in self.known[name]}
+        known = {name for name, fact in FACTS.items() if slot in fact.slots and op in self.known[name]}
         return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
@@ -302,9 +310,9 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
-    for fact, slot in ((each, FACTS[each].slot) for each in facts):
-        if matchers.get("slot", slot.value) != slot.value:
-            known = "results" if slot is Slot.OUTPUT else "weights"
+    for fact, slots in ((each, FACTS[each].slots) for each in facts):
+        if matchers.get("slot", slots[0].value) not in slots:
+            known = "weights" if Slot.WEIGHT in slots else "results" if len(slots) == 1 else "data and results"
             raise _rule_error(name, f"{fact} is for {known}, slot '{matchers['slot']}' has none")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}

@@ -5,7 +5,7 @@ in one tensor, or the boxes and the scores of a detector. A part that is 16 time
 of 256. In 16 bits it has those of 8 bits and more; a product that reads the part alone rounds it to 8 bits of its own.
 """
 
-from collections.abc import Set
+from collections.abc import Container, Iterable, Set
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -26,12 +26,15 @@ SMALLEST = float(np.finfo(np.float32).tiny)
 """What has a smaller range was 0 throughout, as an empty cache is: zeros are in every type."""
 
 
-def uneven_values(function: FuncOp) -> Set[SSAValue]:
+def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[SSAValue]:
     """The values of `function` that have one type with a part of themselves that is far smaller or larger, sums of such
-    values, and the products of activations that sums add up to such a value."""
+    values, and the products of activations that sums add up to such a value.
+
+    What computes `in_float` gives no values one type.
+    """
     groups, found = Groups(), list[SSAValue]()
     for op in function.walk():
-        if not isinstance(op, Quantizable):
+        if not isinstance(op, Quantizable) or op in in_float:
             continue
         data, results = computed_operands(op), [result for result in op.results if is_f32(result)]
         groups.join_by(op, data, results)
@@ -49,7 +52,12 @@ def uneven_values(function: FuncOp) -> Set[SSAValue]:
 
 def uneven_results(function: FuncOp) -> Set[Operation]:
     """The operations of `function` whose result is among `uneven_values`."""
-    return {value.owner for value in uneven_values(function) if isinstance(value.owner, Operation)}
+    return makers(uneven_values(function))
+
+
+def makers(values: Iterable[SSAValue]) -> set[Operation]:
+    """The operations that give `values`."""
+    return {value.owner for value in values if isinstance(value.owner, Operation)}
 
 
 def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:

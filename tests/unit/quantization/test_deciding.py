@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType, f32
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.statistics import Statistics
@@ -13,6 +14,7 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.ops import contraction, elementwise, recurrent
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import origins_of
@@ -199,6 +201,8 @@ def test_composites_and_their_parts_have_the_same_parameters(seed: int) -> None:
     for op in whole.walk():
         if not isinstance(op, contraction.BiasedContractionOp):
             continue
+        if all(isinstance(use.operation, ReturnOp | DequantizeCastOp) for use in op.result.uses):
+            continue  # next to an output the bias may stay in float, which a composite has no part for
         group = groups[origins_of(op)[0].name]
         assert [type_of(value) for value in op.operands[:2]] == [type_of(value) for value in group[0].operands[:2]]
         assert type_of(op.result) == type_of(group[-1].results[0])

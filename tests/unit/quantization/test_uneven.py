@@ -10,6 +10,7 @@ import qmlir
 from qmlir.dialects.nn.ops.elementwise import MulOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.quantization.settings import QuantizeSettings
 
 RANDOM = np.random.default_rng(0)
 
@@ -38,6 +39,10 @@ def _model(cell: str = _SUM) -> ModelProto:
         }}""")
 
 
+# Next to inputs and outputs, parts that differ stay in float, unless integers are asked for.
+_SETTINGS: QuantizeSettings = {"assert_all_quantized": True}
+
+
 def _samples(large: float, count: int, seed: int) -> list[dict[str, np.ndarray]]:
     random = np.random.default_rng(seed)
     return [
@@ -53,7 +58,7 @@ def _samples(large: float, count: int, seed: int) -> list[dict[str, np.ndarray]]
 @pytest.mark.parametrize(("large", "is_wide"), [(8.0, False), (100.0, True)])
 def test_bits_follow_from_the_ranges_of_the_parts(large: float, is_wide: bool) -> None:
     model = _model()
-    module = qmlir.quantize(qmlir.load(model), _samples(large, 64, 0), validate=False).module
+    module = qmlir.quantize(qmlir.load(model), _samples(large, 64, 0), validate=False, **_SETTINGS).module
     assert ("i16:f32" in str(module)) is is_wide
     weights = np.array(model.graph.initializer[0].float_data, np.float64).reshape(8, 8)
     errors = list[np.ndarray]()
@@ -65,7 +70,7 @@ def test_bits_follow_from_the_ranges_of_the_parts(large: float, is_wide: bool) -
 
 @pytest.mark.parametrize(("large", "bits"), [(8.0, 8), (100.0, 16)])
 def test_products_that_are_added_up_to_such_a_part_are_as_fine(large: float, bits: int) -> None:
-    module = qmlir.quantize(qmlir.load(_model(_CELL)), _samples(large, 64, 0), validate=False).module
+    module = qmlir.quantize(qmlir.load(_model(_CELL)), _samples(large, 64, 0), validate=False, **_SETTINGS).module
     types = [quantized_type(op.results[0]) for op in module.walk() if isinstance(op, MulOp)]
     assert [type_ and type_.bits for type_ in types] == [bits, bits]
 
@@ -74,6 +79,8 @@ def test_a_rule_decides_otherwise(tmp_path: Path) -> None:
     samples = _samples(100.0, 16, 0)
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('[[rule]]\nuneven = true\nstorage = "i8"\n')
-    assert "i16:f32" not in str(qmlir.quantize(qmlir.load(_model()), samples, recipe=recipe, validate=False).module)
+    assert "i16:f32" not in str(
+        qmlir.quantize(qmlir.load(_model()), samples, recipe=recipe, validate=False, **_SETTINGS).module
+    )
     with pytest.raises(DiagnosticError, match="decide nothing"):
-        qmlir.quantize(qmlir.load(_model()), _samples(1.0, 16, 0), recipe=recipe, validate=False)
+        qmlir.quantize(qmlir.load(_model()), _samples(1.0, 16, 0), recipe=recipe, validate=False, **_SETTINGS)

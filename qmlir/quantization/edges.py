@@ -1,0 +1,336 @@
+"""Steps next to inputs and outputs that stay in float: integers would lose what they compute.
+
+A model that takes and gives physical units begins with `(x - mean) / deviation` and ends with `y * scale + offset`. In
+8 bits, a pressure of 1013 with a variation of 25 has a dozen values. Where the caller has floats anyway, such steps
+cost nothing in float: the input is quantized after them, the output is dequantized before them. A concatenation that
+only outputs read needs no common type, either.
+
+What a step loses is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean square
+`s^2 / 12`, and constants multiply it, element by element. It is compared with the variation of the value next to the
+products, not with its power: a mean that a constant adds is no signal.
+"""
+
+import math
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.provenance import describe
+from qmlir.quantization.choice import Choice
+from qmlir.quantization.groups import WORTH, width
+from qmlir.quantization.observed import observed
+from qmlir.quantization.residual import computed_operands
+from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
+
+ENOUGH = 30.0
+"""How far variation has to be above the noise of rounding, in decibels: as far as a layer in 8 bits is."""
+
+_LEAST_LEVELS = 256
+"""Whoever asks for fewer levels than 8 bits have asks for what they lose."""
+
+Wish = Callable[[Operation, Slot], Choice]
+"""How a recipe wants the value in a slot of an operation."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What loses too much in integers next to inputs and outputs of a function."""
+
+    in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """The operations that had better stay in float, with the reason."""
+
+    sums: set[SSAValue] = field(default_factory=set[SSAValue])
+    """The results of products that such operations read, or outputs: 32-bit sums, which are not rounded."""
+
+
+def _decibels(ratio: float) -> float:
+    """The SQNR for a noise that is `ratio` times the signal."""
+    return -10 * math.log10(ratio) if ratio > 0 else math.inf
+
+
+def _deviation(value: SSAValue) -> float:
+    """The recorded deviation of `value`; that of equally frequent values where only a range is known."""
+    seen = observed(value)
+    if seen is None:
+        return 0.0
+    return seen.statistics.deviation if seen.statistics is not None else (seen.maximum - seen.minimum) / math.sqrt(12)
+
+
+def _power(value: SSAValue) -> float:
+    """The mean square of `value`."""
+    seen = observed(value)
+    mean = 0.0 if seen is None else (seen.minimum + seen.maximum) / 2
+    if seen is not None and seen.statistics is not None:
+        mean = seen.statistics.mean
+    return mean**2 + _deviation(value) ** 2
+
+
+def _relative(noise: F64, signal: F64) -> float:
+    """The mean ratio of the noise of an element to its signal, at most 1 for each that has a signal."""
+    noise, signal = np.broadcast_arrays(noise, signal)
+    if not (signal > 0).any():
+        return 0.0
+    return float(np.minimum(noise[signal > 0] / signal[signal > 0], 1.0).mean())
+
+
+def _constant(op: Operation) -> tuple[F64, int] | None:
+    """The one constant of a binary operation with its place."""
+    arrays = [(array, place) for place, value in enumerate(op.operands) if (array := constant_array(value)) is not None]
+    return (arrays[0][0].astype(np.float64), arrays[0][1]) if len(op.operands) == 2 and len(arrays) == 1 else None
+
+
+def _gain(op: Operation) -> F64 | None:
+    """The squared factor by which the affine operation `op` multiplies each element; `None` for any other."""
+    found = _constant(op)
+    if isinstance(op, NegOp) or (isinstance(op, AddOp | SubOp) and found is not None):
+        return np.ones(())
+    if found is None or not np.isfinite(found[0]).all():
+        return None
+    if isinstance(op, MulOp):
+        return found[0] ** 2
+    if isinstance(op, DivOp) and found[1] == 1 and found[0].all():
+        return found[0] ** -2
+    return None
+
+
+@dataclass
+class _Reader:
+    """Looks for edges in one function."""
+
+    function: FuncOp
+    wish: Wish
+    states: Set[SSAValue]
+    ignored: Set[Operation]
+
+    def __post_init__(self) -> None:
+        self.operations = [op for op in self.function.body.block.ops if self._may_count(op)]
+
+    def _may_count(self, op: Operation) -> bool:
+        return isinstance(op, Quantizable) and may_be_quantized(op) and op not in self.ignored and bool(op.results)
+
+    # --- What rounding loses ------------------------------------------------------------------------------------------
+
+    def _noise(self, value: SSAValue) -> float:
+        """The mean square of what rounding `value` to its own type loses."""
+        owner, slot = value.owner, Slot.OUTPUT
+        if not isinstance(owner, Operation):
+            owner, slot = (
+                next((use.operation for use in value.uses if isinstance(use.operation, Quantizable)), None),
+                Slot.INPUT,
+            )
+        if owner is None:
+            return 0.0
+        choice = self.wish(owner, slot)
+        fixed = (
+            owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) and slot is Slot.OUTPUT else None
+        )
+        reach = width([value])
+        if fixed is None and (seen := observed(value)) is not None:
+            low, high = seen.range(choice) if seen.statistics is not None else (seen.minimum, seen.maximum)
+            low, high = min(low, 0.0), max(high, 0.0)
+            reach = 2 * max(-low, high) if choice.scheme.is_symmetric else high - low
+        return (reach / max(choice.storage.levels - 1, _LEAST_LEVELS - 1)) ** 2 / 12
+
+    def _variation(self, value: SSAValue) -> F64:
+        """The mean square of what varies in each element of `value`, as its own constants scale it."""
+        op = value.owner
+        gain = _gain(op) if isinstance(op, Operation) and isinstance(op, Quantizable) else None
+        if gain is not None and isinstance(op, Quantizable) and len(computed := computed_operands(op)) == 1:
+            return self._variation(computed[0]) * gain
+        if isinstance(op, MatMulOp) and (shares := self._shares_of_channels(op)) is not None:
+            return _deviation(value) ** 2 * shares
+        return np.asarray(_deviation(value) ** 2)
+
+    @staticmethod
+    def _shares_of_channels(op: Quantizable) -> F64 | None:
+        """What each channel of a product with constant weights varies, relative to their mean, if its data is alike."""
+        slots, weights = op.quantization_slots(), None
+        for place, slot in slots_of(op).items():
+            weights = constant_array(op.operands[place]) if slot is Slot.WEIGHT else weights
+        axis, along = slots.weight_channel_axis, slots.result_channel_axis
+        if weights is None or axis is None or along is None or len(op.results) != 1:
+            return None
+        squares = np.square(np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1), dtype=np.float64).sum(1)
+        squares = np.tile(squares, slots.channel_repeats)
+        behind = len(shape_of(op.results[0])) - 1 - along
+        return squares.reshape(-1, *(1,) * behind) / squares.mean() if squares.any() else None
+
+    # --- Outputs ------------------------------------------------------------------------------------------------------
+
+    def _leaves(self, op: Operation, leaving: Set[Operation]) -> bool:
+        """Whether all that reads the results of `op` are outputs in float, and operations of `leaving`."""
+        uses = [(result, use.operation) for result in op.results for use in result.uses]
+        return bool(uses) and all(
+            user in leaving
+            or user in self.ignored
+            or (isinstance(user, ReturnOp) and is_f32(result) and result not in self.states)
+            for result, user in uses
+        )
+
+    def outputs(self) -> Edges:
+        """What loses too much between products and outputs."""
+        found, leaving, losing = Edges(), set[Operation](), dict[Operation, str]()
+        for op in reversed(self.operations):
+            assert isinstance(op, Quantizable)
+            if not self._leaves(op, leaving):
+                continue
+            if _is_transparent(op):
+                leaving.add(op)
+                if (lost := self._lost_by_joining(op)) > WORTH:
+                    losing[op] = f"joins values for outputs alone: one type of all would cost one of them {lost:.1f} dB"
+            elif _is_elementwise(op) and (reached := self._at_output(op)) < ENOUGH:
+                leaving.add(op)
+                losing[op] = f"computes an output: rounded to integers, its variation would have {reached:.1f} dB"
+            elif self._is_product(op) and (self._is_read(op, losing) or self._at_output(op) < ENOUGH):
+                found.sums.add(op.results[0])
+        for op in self.operations:
+            assert isinstance(op, Quantizable)
+            before = [value.owner for value in computed_operands(op) if isinstance(value.owner, Operation)]
+            if op in losing:
+                found.in_float[op] = losing[op]
+            elif op in leaving and any(each in found.in_float for each in before):
+                cause = next(each for each in before if each in found.in_float)
+                found.in_float[op] = f"moves the result of {describe(cause)}, which stays in float, to an output"
+            elif op in leaving and not found.sums.isdisjoint(computed_operands(op)):
+                found.in_float[op] = "moves sums that stay in 32 bits to an output"
+        return found
+
+    def _is_read(self, op: Operation, losing: dict[Operation, str]) -> bool:
+        """Whether one of `losing` reads a result of `op`, also where it is moved before."""
+        users = {use.operation for result in op.results for use in result.uses}
+        return any(
+            isinstance(user, Quantizable)
+            and ((user in losing and _is_elementwise(user)) or (_is_transparent(user) and self._is_read(user, losing)))
+            for user in users
+        )
+
+    @staticmethod
+    def _is_product(op: Quantizable) -> bool:
+        slots = op.quantization_slots()
+        is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
+        return is_contraction and len(op.results) == 1
+
+    def _at_output(self, op: Quantizable) -> float:
+        """The SQNR of the result of `op`, rounded where it is made."""
+        (result,) = op.results
+        rounded = result
+        while (user := _only_user(rounded)) is not None and user.quantization_slots().limits_operand:
+            (rounded,) = user.results  # with whose type it is clamped
+        own = _relative(np.asarray(self._noise(rounded)), self._variation(result))
+        computed = computed_operands(op)
+        if _is_elementwise(op) and len(computed) == 1:
+            (before,) = computed
+            is_sum = isinstance(before.owner, Quantizable) and self._is_product(before.owner)
+            taken = 0.0 if is_sum else _relative(np.asarray(self._noise(before)), self._variation(before))
+            if _decibels(taken) - _decibels(taken + own) <= WORTH:
+                return math.inf
+        return _decibels(own)
+
+    def _lost_by_joining(self, op: Quantizable) -> float:
+        """The decibels that the joined range costs the smallest of several operands of `op`; 0 where there is one."""
+        values = [op.operands[place] for place in slots_of(op)]
+        known = [array for value in values if (array := constant_array(value)) is not None and array.size]
+        low = min((float(array.min()) for array in known), default=0.0)
+        high = max((float(array.max()) for array in known), default=0.0)
+        computed = computed_operands(op)
+        if len(values) < 2 or not all(map(math.isfinite, (low, high))):
+            return 0.0
+        own = [size for value in computed if (size := width([value])) > 0]
+        joined = max(width(computed), high - min(low, 0.0))
+        return 20 * math.log10(joined / min(own)) if own else 0.0
+
+    # --- Inputs -------------------------------------------------------------------------------------------------------
+
+    def inputs(self) -> Edges:
+        """What loses too much between inputs and products."""
+        noises: dict[SSAValue, F64] = {}
+        entering: dict[Operation, None] = {}
+        for op in self.operations:
+            assert isinstance(op, Quantizable)
+            computed = computed_operands(op)
+            if not computed or not (_is_elementwise(op) or _is_transparent(op)):
+                continue
+            for value in computed:
+                if isinstance(value, BlockArgument) and is_f32(value) and value not in self.states:
+                    noises.setdefault(value, np.asarray(self._noise(value)))
+            if all(value in noises for value in computed) and all(map(is_f32, op.results)):
+                entering[op] = None
+                noises |= {result: self._propagated(op, result, noises) for result in op.results}
+        found, todo = Edges(), list[tuple[Operation, str]]()
+        for op in entering:
+            for result in op.results:
+                if self._is_taken(result, entering) and (reached := self._at_input(result, noises)) < ENOUGH:
+                    todo.append((op, f"prepares an input: in integers, its variation would have {reached:.1f} dB"))
+        while todo:
+            op, reason = todo.pop()
+            if op not in found.in_float:
+                found.in_float[op] = reason
+                makers = (value.owner for value in op.operands)
+                todo += [(before, reason) for before in makers if isinstance(before, Operation) and before in entering]
+        return found
+
+    def _is_taken(self, value: SSAValue, entering: dict[Operation, None]) -> bool:
+        """Whether something else than an edge computes with `value`."""
+        return any(isinstance(use.operation, Quantizable) and use.operation not in entering for use in value.uses)
+
+    def _at_input(self, value: SSAValue, noises: dict[SSAValue, F64]) -> float:
+        signal = np.asarray(_deviation(value) ** 2)
+        rounded = _relative(np.asarray(self._noise(value)), signal)
+        reached = _relative(noises[value], signal)
+        return _decibels(reached) if _decibels(rounded) - _decibels(reached) > WORTH else math.inf
+
+    def _propagated(self, op: Quantizable, result: SSAValue, noises: dict[SSAValue, F64]) -> F64:
+        """The mean square of what rounding loses in `result` and before, for each element."""
+        computed = computed_operands(op)
+        if _is_transparent(op):
+            joined = self._noise(result) if len(computed) > 1 else 0.0
+            return np.asarray(sum(float(noises[value].mean()) for value in computed) / len(computed) + joined)
+        own = self._noise(result)
+        if (gain := _gain(op)) is not None:
+            return noises[computed[0]] * gain + own
+        if isinstance(op, AddOp | SubOp):
+            return sum((noises[value] for value in computed), np.zeros(())) + own
+        if isinstance(op, BinaryOp) and len(computed) == 2:
+            parts = [noises[value] / _power(value) for value in computed if _power(value) > 0]
+            return _power(result) * sum(parts, np.zeros(())) + own
+        before, after = _deviation(computed[0]), _deviation(result)
+        return noises[computed[0]] * ((after / before) ** 2 if before > 0 else 0.0) + own
+
+
+def _only_user(value: SSAValue) -> Quantizable | None:
+    users = {use.operation for use in value.uses}
+    user = users.pop() if len(users) == 1 else None
+    return user if isinstance(user, Quantizable) else None
+
+
+def _is_elementwise(op: Operation) -> bool:
+    """Whether `op` computes and rounds each element by itself."""
+    is_arithmetic = isinstance(op, UnaryOp | BinaryOp) and not isinstance(op, ComparisonOp)
+    return is_arithmetic and isinstance(op, Quantizable) and not op.quantization_slots().limits_operand
+
+
+def _is_transparent(op: Quantizable) -> bool:
+    """Whether `op` rounds nothing: it moves, joins or clamps."""
+    slots = op.quantization_slots()
+    return slots.shares_parameters or slots.limits_operand
+
+
+def find_edges(function: FuncOp, wish: Wish, states: Set[SSAValue], ignored: Set[Operation]) -> Edges:
+    """The steps of `function` next to inputs and outputs that integers would lose.
+
+    `states` enter or leave as integers, and `ignored` stays in float anyway. A function without products has no edges.
+    """
+    if not any(isinstance(op, MultipliesAndAdds) for op in function.walk()):
+        return Edges()
+    reader = _Reader(function, wish, states, ignored)
+    before, after = reader.inputs(), reader.outputs()
+    return Edges(before.in_float | after.in_float, after.sums)
