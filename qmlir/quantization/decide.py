@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.bias import fit_bias
-from qmlir.arithmetic.schemes import F64
+from qmlir.arithmetic.schemes import F64, Storage
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
@@ -57,6 +57,9 @@ from qmlir.registry import PackageError
 HEADROOM = 128.0
 """How often a 32-bit sum that is not exact holds the range seen, so as not to saturate: f32 has the bits for it."""
 
+
+_ENOUGH_FOR_DATA = 16
+"""Products of data of more bits have biases that do not fit 32 bits with the scale of their sum."""
 
 _INFINITE_WEIGHT = "has an infinite weight, which no quantized type holds"
 """Why a product stays in float: a weight that saturates would give finite sums in the place of infinite ones."""
@@ -571,9 +574,10 @@ class _Decider:
         seen = observed(value) if place is not None else None
         return None if seen is None else (np.array([seen.minimum]), np.array([seen.maximum]))
 
-    # A bias is stored with the scale s_x * s_w of its sum, in 32 bits: |b| / (s_x * s_w) < 2^31. Weights of a channel
-    # that are all tiny make s_w so small that their bias does not fit. Raising s_w costs precision of weights that
-    # hardly count.
+    # A bias is stored with the scale s_x * s_w of its sum, in 32 bits: |b| / (s_x * s_w) < 2^31. Data of more than 16
+    # bits makes s_x so small that many biases do not fit: the product reads it in 16 bits, which lose less than weights
+    # of fewer bits would. Weights of a channel that are all tiny make s_w so small that their bias does not fit:
+    # raising s_w costs precision of weights that hardly count.
     def _with_room_for_bias(self, op: Quantizable, scales: F64, choice: Choice) -> F64:
         """`scales` of the weights, raised where the bias would not fit the scale `s_x * s_w`."""
         bias, place = self._bias_range(op), place_of(op, Slot.INPUT)
@@ -583,6 +587,14 @@ class _Decider:
         count = scales.size if bias[0].size == 1 else bias[0].size
         low, high = (np.broadcast_to(end, (count,)) for end in bias)
         fitted = fit_bias(low, high, data.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
+        most = float((fitted.weight_scales / scales).max())
+        assert place is not None
+        if most > 2 and (coarser := self._coarser(op, place, data)) is not None:
+            taken = f"reads its data in {coarser.bits} bits, not {data.bits}"
+            self.decisions.remarks.append(
+                (op, f"{taken}: otherwise its weights would be {most:.3g} times coarser, so that the bias fits 32 bits")
+            )
+            fitted = fit_bias(low, high, coarser.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
         if fitted.raised.any():
             count, most = int(np.count_nonzero(fitted.raised)), float((fitted.weight_scales / scales).max())
             raised = "its weight scale" if scales.size == 1 else f"{count} of its {scales.size} weight scales"
@@ -590,6 +602,17 @@ class _Decider:
                 (op, f"has {raised} raised, up to {most:.3g} times: the bias would not fit 32 bits")
             )
         return fitted.weight_scales
+
+    def _coarser(self, op: Quantizable, place: int, data: UniformQuantizedType) -> UniformQuantizedType | None:
+        """The type of 16 bits in which `op` then takes its `data` of more bits; `None` where there is none."""
+        value, choice = op.operands[place], self._choice(op, Slot.INPUT)
+        seen = observed(value)
+        if data.bits <= _ENOUGH_FOR_DATA or constant_array(value) is not None or seen is None:
+            return None
+        storage = Storage(_ENOUGH_FOR_DATA, is_signed=data.is_signed)
+        why = Reason(Basis.RANGE, op, Slot.INPUT, replace(choice, storage=storage))
+        self.decisions.operands[op, place] = self._from_ranges((op, place), [(_named(value), seen)], why)
+        return self.decisions.operands[op, place]
 
     def _decide_bias(self, op: Quantizable) -> None:
         place = place_of(op, Slot.BIAS)

@@ -135,6 +135,27 @@ def test_bias_and_accumulator_have_the_scale_of_products() -> None:
     assert constant.array.tolist() == [round(float(b / s)) for b, s in zip(bias, scales, strict=True)]
 
 
+@pytest.mark.parametrize(("storage", "taken"), [("i8", 8), ("i16", 16), ("i32", 16), ("u32", 16)])
+@pytest.mark.parametrize("granularity", ["tensor", "channel"])
+def test_wide_data_makes_no_weights_coarser(storage: str, taken: int, granularity: str) -> None:
+    """Where the bias would not fit the scale of the sum, the product reads its data in 16 bits."""
+    graph = Graph(4)
+    weights, bias = graph.array(5, 7), 8 * graph.array(5)
+    x = graph.input(graph.array(2, 7))
+    layer = graph.add(contraction.FullyConnectedOp, x, graph.constant(weights), graph.constant(bias))
+    module = graph.module(graph.add(elementwise.AbsOp, layer))
+    run_passes(module, "nn-decompose")
+    calibrate(module, watch(module, graph.inputs))
+    run_passes(
+        module, f"quant-assign-types{{assert_all_quantized=true activations={storage} granularity={granularity}}}"
+    )
+    (product,) = operations(module, contraction.MatMulOp)
+    rows = weights if granularity == "channel" else weights.reshape(1, -1)
+    wanted = [expected(float(row.min()), float(row.max()), "symmetric", (-127, 127))[0] for row in rows]
+    assert type_of(product.operands[1]).scales.reshape(-1).tolist() == wanted
+    assert type_of(product.operands[0]).bits == taken
+
+
 @pytest.mark.parametrize("largest", [1.0, 1e5])
 def test_groups_of_a_transposed_convolution_share_the_scales_of_their_channels(largest: float) -> None:
     """A bias of one group that would not fit 32 bits raises the scale that its channel has in both groups."""
