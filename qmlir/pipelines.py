@@ -284,7 +284,8 @@ def _lower(options: QuantizeOptions) -> Sequence[PassSpec | Sequence[PassSpec]]:
     merge = [spec("cse", **places)] if options.is_trained else []
     of_parts = {name: options.rules[name] for name in ("recipe", "accumulator") if keep and name in options.rules}
     return [
-        merge, *_specs("quant-expand-floats", "nn-compute-in-f32", "canonicalize"), spec("cse", **places),
+        merge, *_specs("quant-expand-floats", "nn-compute-in-f32", "canonicalize", "nn-fold-constants"),
+        spec("cse", **places),
         spec("nn-recognize", keep=keep), spec("nn-recognize-masks"), spec("nn-decompose", keep=keep, **of_parts),
         merge, spec("canonicalize"), spec("cse", **places), *_specs("dce", "nn-share-tables"),
     ]  # fmt: skip
@@ -306,8 +307,9 @@ QUANTIZE = NamedPipeline(
         ),
         Stage(
             "lower",
-            "floats become f32, and small ones integers of the same numbers where 8 bits hold them; parts of a "
-            "composite in `keep` become that composite, what masks a softmax its mask; "
+            "floats become f32, and small ones integers of the same numbers where 8 bits hold them; what is computed "
+            "of constants is a constant, quantized weights keep their integers; parts of a composite in "
+            "`keep` become that composite, what masks a softmax its mask; "
             "other composites are decomposed into parts; a head that is the transpose of an embedding table reads the "
             "table",
             _lower,

@@ -42,7 +42,7 @@ from qmlir.quantization.fills import Fills
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed, was_infinite
-from qmlir.quantization.opaque import REASON, read_exactly
+from qmlir.quantization.opaque import DYNAMIC, REASON, read_exactly, scales_dynamically
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.profiles.not_numbers import values_with_nan
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
@@ -677,6 +677,7 @@ def decide(
     assignment = Assignment(targets, recipe)
     residual, masking = residual_values(function), mask_arithmetic(function)
     exact = Fills(function).reasons | dict.fromkeys(read_exactly(function), REASON)
+    exact |= dict.fromkeys(scales_dynamically(function), DYNAMIC)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
     recipe.learn(function, without=["uneven", *(["table"] if targets else [])])
     own = {value for state in states for value in (state.argument, state.returned)}

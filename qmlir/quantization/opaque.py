@@ -1,17 +1,21 @@
-"""What only operations read that compare its numbers: arithmetic that prepares their data stays in float.
+"""Arithmetic around operations that compare numbers, or choose scales by them: it stays in float.
 
 Trees compare elements with thresholds; an ONNX island compares or sorts them by rules that are not known here, such as
-scores and boxes of a detector. To round what goes in saves no product.
+scores and boxes of a detector; dynamic quantization takes its scale from them. To round what goes in saves no product.
+A scale that only a run knows multiplies the integers of a product: it stays as exact as a scale in a type.
 """
 
 from collections.abc import Set
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, ReadsExactNumbers
+from qmlir.quantization.profiles.keys import is_constant
 
-REASON = "is read only by what takes exact floats: trees, ONNX islands"
+REASON = "is read only by what takes exact floats: trees, ONNX islands, dynamic quantization"
+DYNAMIC = "computes with the scale of a dynamic quantization: the model is quantized there already"
 
 
 def read_exactly(function: FuncOp) -> Set[Operation]:
@@ -23,6 +27,22 @@ def read_exactly(function: FuncOp) -> Set[Operation]:
         users = [use.operation for result in op.results for use in result.uses]
         if users and all(_is_reader(user) or user in found for user in users):
             found.add(op)
+    return found
+
+
+def scales_dynamically(function: FuncOp) -> Set[Operation]:
+    """The operations that compute with scales of dynamic quantizations; a scale times constants is a scale."""
+    scales: set[SSAValue] = {op.scale for op in function.walk() if isinstance(op, DynamicQuantizeOp)}
+    found = set[Operation]()
+    for op in function.walk():
+        if not isinstance(op, Quantizable) or scales.isdisjoint(op.operands):
+            continue
+        found.add(op)
+        if all(
+            value in scales or (isinstance(value.owner, Operation) and is_constant(value.owner))
+            for value in op.operands
+        ):
+            scales.update(op.results)
     return found
 
 

@@ -59,6 +59,7 @@ PASSES: Mapping[str, str] = {
     "nn-contract-integers": "qmlir.passes.quantized.nn_contract_integers:NnContractIntegers",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-equalize": "qmlir.passes.primitive.nn_equalize:NnEqualize",
+    "nn-fold-constants": "qmlir.passes.primitive.nn_fold_constants:NnFoldConstants",
     "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",

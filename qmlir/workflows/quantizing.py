@@ -7,10 +7,12 @@ from typing import IO, Any, LiteralString, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data, Run
 from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, revised, text_error
+from qmlir.ir.provenance import describe
 from qmlir.ir.verification import verify
 from qmlir.passes.primitive.nn_equalize import equalize
 from qmlir.passmanager.running import run_pipeline
@@ -33,6 +35,7 @@ from qmlir.quantization.recipe import Recipe, effort_in
 from qmlir.quantization.report import WidenedValues, coverage, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
 from qmlir.target import targets_of
+from qmlir.text.tables import counted
 from qmlir.workflows.cluster.opening import Cluster
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
@@ -259,13 +262,21 @@ def _quantized(
 
 
 def _warn_of_quantized(module: ModuleOp) -> None:
-    """A model in which nothing is left to quantize stays what it is, which its caller may not have meant."""
+    """What is quantized already stays what it is, which its caller may not have meant."""
     if not computes_quantized(module):
         return
     found = coverage(module)
+    dynamic = [op for op in module.walk() if isinstance(op, DynamicQuantizeOp)]
     if found.operations and found.quantized_operations == found.operations:
         message = "the model is quantized already, and keeps its types: quantize takes the float model"
-        emit(Diagnostic(Severity.WARNING, message))
+    elif dynamic:
+        message = (
+            f"the model is quantized already, dynamically in {counted(len(dynamic), 'place')} (the first: "
+            f"{describe(dynamic[0])}): products of their results keep their integers; quantize takes the float model"
+        )
+    else:
+        return
+    emit(Diagnostic(Severity.WARNING, message))
 
 
 def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:

@@ -4,10 +4,11 @@ from qmlir.target import Accepted, Support, Target
 
 KEPT = (
     "softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm",
-    "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid",
+    "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid", "dynamic_quantize",
 )  # fmt: skip
 """The composites that it computes whole: functions of one value, which a table of one lookup computes, and
-normalizations, which are better on whole rows, in integers or between casts, than in parts of 8 bits."""
+normalizations and dynamic quantization, which are better on whole rows, in integers or in floats, than in parts of
+8 bits."""
 
 TARGET = Target(
     "cpu",

@@ -94,6 +94,15 @@ def _static_size(value: SSAValue) -> int:
     return 0 if DYNAMIC_INDEX in shape else math.prod(shape)
 
 
+def fold(op: NnOp, limit: int, rewriter: PatternRewriter) -> None:
+    """Replace `op` by the constants that it computes, of up to `limit` elements, if these are known."""
+    constants = folded_constants(op, limit)
+    if constants is None or is_repeated(op):
+        return
+    if all(constant.result.type == result.type for constant, result in zip(constants, op.results, strict=True)):
+        rewriter.replace(op, constants, [constant.result for constant in constants])
+
+
 class FoldConstants(RewritePattern):
     """`f(constants) -> constant` where the result is small. The interpreter's own functions compute it.
 
@@ -102,11 +111,8 @@ class FoldConstants(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        constants = folded_constants(op, _limit(op)) if isinstance(op, NnOp) else None
-        if constants is None or is_repeated(op):
-            return
-        if all(constant.result.type == result.type for constant, result in zip(constants, op.results, strict=True)):
-            rewriter.replace(op, constants, [constant.result for constant in constants])
+        if isinstance(op, NnOp):
+            fold(op, _limit(op), rewriter)
 
 
 class ReshapeConstant(RewritePattern):

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, f32
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import Kind, NnOp
+from qmlir.dialects.nn.base import Kind, NnOp, plain_type
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import ReadsExactNumbers
 
 STORAGE = IntegerType(8, Signedness.UNSIGNED)
 """The storage type of the result and of its zero point."""
@@ -35,6 +36,8 @@ class DynamicQuantizeOp(NnOp):
     name = "nn.dynamic_quantize"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
+    traits = traits_def(ReadsExactNumbers())
+
     input = operand_def(TensorType)
     zeros = opt_prop_def(StringAttr, StringAttr("onnx"))
     result = result_def(TensorType)
@@ -52,6 +55,6 @@ class DynamicQuantizeOp(NnOp):
             raise VerifyException(f"zeros must be one of {list(SPANS_OF_ZEROS)}, found '{self.zeros.data}'")
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        if element_of(self.input) != f32:
+        if plain_type(element_of(self.input)) != f32:
             raise VerifyException(f"takes a tensor of f32, found {self.input.type}")
         return [TensorType(STORAGE, shape_of(self.input)), TensorType(f32, []), TensorType(STORAGE, [])]

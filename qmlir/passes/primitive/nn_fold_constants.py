@@ -1,0 +1,200 @@
+"""`nn-fold-constants`: what is computed of constants is a constant before types are chosen, quantized if it was."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, TensorType, f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, fold
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp, SubOp
+from qmlir.dialects.nn.ops.movement import MovementOp
+from qmlir.dialects.quant.ops import DequantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of, tensor
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+
+_MOST_BITS = 8
+"""The widest integers that are taken for quantized weights."""
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """Stored integers behind `(cast(codes) - zero_point) * scale`."""
+
+    constant: ConstantOp
+    storage: IntegerType
+    zero_point: Array
+    """Of integers, in a shape that broadcasts to that of the codes."""
+
+
+def _cast_integers(value: SSAValue) -> tuple[ConstantOp, IntegerType] | None:
+    """The constant of small integers that a cast to f32 takes."""
+    cast = value.owner
+    if not isinstance(cast, CastOp) or element_of(cast.result) != f32:
+        return None
+    constant, element = cast.input.owner, as_integer(element_of(cast.input))
+    if element is None or not 1 < element.width.data <= _MOST_BITS or constant_array(cast.input) is None:
+        return None
+    assert isinstance(constant, ConstantOp)
+    return constant, element
+
+
+def _codes(value: SSAValue) -> _Codes | None:
+    found = _cast_integers(value)
+    if found is not None:
+        return _Codes(*found, np.zeros((), np.int64))
+    difference = value.owner
+    if not isinstance(difference, SubOp):
+        return None
+    found, subtracted = _cast_integers(difference.lhs), _real_constant(difference.rhs)
+    if found is None or subtracted is None or not (subtracted == np.rint(subtracted)).all():
+        return None
+    return _Codes(*found, subtracted.astype(np.int64))
+
+
+def _real_constant(value: SSAValue) -> Array | None:
+    """The numbers of a constant, which may be cast from integers."""
+    cast = value.owner
+    return constant_array(cast.input if isinstance(cast, CastOp) and element_of(value) == f32 else value)
+
+
+def _axis(shapes: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> int | None:
+    """The axis of `shape` along which parameters of these shapes change; -1 if there is none.
+
+    `None` if they change along several, or broadcast the codes.
+    """
+    axes: set[int] = set()
+    for each in shapes:
+        if len(each) > len(shape):
+            return None
+        first = len(shape) - len(each)
+        for place, size in enumerate(each, first):
+            if size != 1 and size != shape[place]:
+                return None
+            if size != 1:
+                axes.add(place)
+    return None if len(axes) > 1 else next(iter(axes), -1)
+
+
+def _quantized_type(codes: _Codes, scale: Array) -> UniformQuantizedType | None:
+    """The type of stored integers with this scale and zero point; `None` if there is none."""
+    shape = tuple(shape_of(codes.constant.result))
+    axis = _axis((scale.shape, codes.zero_point.shape), shape)
+    if axis is None or not (np.isfinite(scale) & (scale > 0)).all():
+        return None
+    storage = codes.storage
+    if storage.signedness.data is Signedness.SIGNED:
+        storage = IntegerType(storage.width.data)
+    try:
+        if axis < 0:
+            return UniformQuantizedType.per_tensor(storage, f32, float(scale.item()), int(codes.zero_point.item()))
+        scales, points = (np.broadcast_to(each.ravel(), shape[axis]) for each in (scale, codes.zero_point))
+        return UniformQuantizedType.per_axis(storage, f32, axis, scales.astype(np.float64), points)
+    except VerifyException:  # a zero point that its integers do not hold
+        return None
+
+
+class KeepCodes(RewritePattern):
+    """`(cast(codes) - zero_point) * scale -> dcast(constant)`: quantized weights keep their integers and scales.
+
+    Both round one product to f32: differences of integers of at most 8 bits are exact.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MulOp, rewriter: PatternRewriter, /) -> None:
+        for value, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            codes, scale = _codes(value), constant_array(factor)
+            if codes is None or scale is None or element_of(op.result) != f32:
+                continue
+            element = _quantized_type(codes, scale)
+            if element is None or tensor(op.result.type).get_shape() != shape_of(codes.constant.result):
+                continue
+            stored = ConstantOp.of(codes.constant.array, TensorType(element, shape_of(codes.constant.result)))
+            rewriter.replace(op, [stored, DequantizeCastOp(stored.result, tensor(op.result.type))])
+            count("constants that keep their integers")
+            return
+
+
+class FoldLargeConstants(RewritePattern):
+    """`f(constants) -> constant` of any size, if the result has no more elements than the constants together.
+
+    What only moves constants stays, if nothing is computed of the result: other operations read the same constant.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, NnOp):
+            return
+        if isinstance(op, MovementOp) and not any(map(_computes_known, {use.operation for use in op.results[0].uses})):
+            return
+        shapes = [tensor(operand.type).get_shape() for operand in op.operands]
+        fold(op, max(FOLD_LIMIT, sum(prod(shape) for shape in shapes if DYNAMIC_INDEX not in shape)), rewriter)
+
+
+def _is_known(value: SSAValue) -> bool:
+    """Whether nothing but constants decides `value`."""
+    op = value.owner
+    return isinstance(op, ConstantOp) or (
+        isinstance(op, NnOp) and bool(op.operands) and all(map(_is_known, op.operands))
+    )
+
+
+def _computes_known(op: Operation) -> bool:
+    """Whether `op`, or one that moves its result, computes a value that nothing but constants decides."""
+    if not isinstance(op, NnOp) or not all(map(_is_known, op.operands)):
+        return False
+    if not isinstance(op, MovementOp):
+        return True
+    return any(map(_computes_known, {use.operation for use in op.results[0].uses}))
+
+
+@dataclass(frozen=True)
+class NnFoldConstants(ModulePass):
+    """Compute what is known, of any size, so that weights are constants when types are chosen.
+
+    Exporters write weights as expressions: cast from f16, divided by a norm, or as integers times a scale. The last
+    ones are quantized already: they keep their integers and their scales in their type.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+      %codes = nn.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi8>
+      %scale = nn.constant dense<[[0.5, 0.25]]> : tensor<1x2xf32>
+      %0 = nn.cast %codes : (tensor<2x2xi8>) -> tensor<2x2xf32>
+      %1 = nn.mul %0, %scale : (tensor<2x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+      %2 = nn.matmul %x, %1 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+      func.return %2 : tensor<1x2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !w = !quant.uniform<i8:f32:1, {0.5, 0.25}>
+    func.func @main(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+      %codes = nn.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi8> -> tensor<2x2x!w>
+      %0 = quant.dcast %codes : tensor<2x2x!w> to tensor<2x2xf32>
+      %1 = nn.matmul %x, %0 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+      func.return %1 : tensor<1x2xf32>
+    }
+    ```
+    """
+
+    name = "nn-fold-constants"
+    preserves: ClassVar[Preservation] = ROUNDED  # products of transposed weights are summed in another order
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pattern in (KeepCodes(), FoldLargeConstants()):
+            apply_patterns_greedily(op, [pattern], ctx)
