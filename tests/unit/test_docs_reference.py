@@ -84,7 +84,7 @@ def test_a_hole_without_a_reason_is_a_fault_and_so_is_a_reason_without_a_hole() 
 def test_importers_are_read_from_their_code() -> None:
     named = {operation.name: operators for operation, operators in operators_by_operation().items()}
     assert named["nn.leaky_relu"] == ("LeakyRelu", "com.microsoft::QLinearLeakyRelu")
-    assert named["nn.max_pool_with_indices"] == ("MaxPool",)
+    assert named["nn.max_pool_with_indices"] == ("MaxPool", "com.microsoft::NhwcMaxPool")
     assert {"Gemm", "Sum", "Mean"} <= set(named["nn.add"])
     assert "Relu" not in named["nn.add"]
 

@@ -97,7 +97,8 @@ def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
     return _without_defaults(found, ones=("strides", "dilations"))
 
 
-def _conv(node: Node) -> SSAValue:
+def conv(node: Node) -> SSAValue:
+    """ONNX Conv."""
     operands = (node.input(0), node.input(1), node.optional(2))
     properties = window_properties(node, _kernel(node))
     return node.add(ops.ConvOp, *operands, groups=node.attribute("group", 1), **properties).result
@@ -155,7 +156,7 @@ def _scaled(node: Node, value: SSAValue, factor: float) -> SSAValue:
     return node.add(elementwise.MulOp, value, node.scalar(factor, value)).result
 
 
-def _gemm(node: Node) -> SSAValue:
+def gemm(node: Node) -> SSAValue:
     """ONNX Gemm, `alpha * A' * B' + beta * C`: a fully connected layer where it is one, its parts where it is not."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2:
@@ -199,10 +200,10 @@ def _export_fully_connected(out: Outgoing, op: ops.FullyConnectedOp) -> None:
 
 
 IMPORTERS: dict[str, Importer] = {
-    "Conv": _conv,
+    "Conv": conv,
     "ConvTranspose": _conv_transpose,
     "MatMul": lambda node: node.add(ops.MatMulOp, node.input(0), node.input(1)).result,
-    "Gemm": _gemm,
+    "Gemm": gemm,
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {

@@ -64,8 +64,7 @@ def channels_first(node: Node, importer: Importer, *places: int) -> SSAValue:
 
 def _fused_conv(node: Node) -> SSAValue:
     """`activation(conv(X, W) + B + Z)`."""
-    found = contraction.IMPORTERS["Conv"](node.part("conv"))
-    assert isinstance(found, SSAValue)
+    found = contraction.conv(node.part("conv"))
     added, activation = node.optional(3), _activation(node)
     if added is not None:
         found = node.part("sum").add(elementwise.AddOp, found, added).result
@@ -84,8 +83,7 @@ def _fused_conv(node: Node) -> SSAValue:
 
 def _fused_gemm(node: Node) -> SSAValue:
     """`activation(alpha * A' * B' + beta * C)`; `activation_alpha` is the activation's `alpha`."""
-    found = contraction.IMPORTERS["Gemm"](node.part("gemm"))
-    assert isinstance(found, SSAValue)
+    found = contraction.gemm(node.part("gemm"))
     activation = _activation(node)
     if activation is None:
         return found
@@ -99,7 +97,7 @@ def _nhwc_fused_conv(node: Node) -> SSAValue:
 
 
 def _nhwc_max_pool(node: Node) -> SSAValue:
-    return channels_first(node, pooling.IMPORTERS["MaxPool"], 0)
+    return channels_first(node, pooling.max_pool, 0)
 
 
 IMPORTERS: dict[str, Importer] = {

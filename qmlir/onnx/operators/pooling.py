@@ -23,7 +23,8 @@ def pool_properties(node: Node) -> dict[str, Any]:
     return {"kernel": kernel, "ceil_mode": is_ceil, **window_properties(node, kernel)}
 
 
-def _max_pool(node: Node) -> Sequence[SSAValue]:
+def max_pool(node: Node) -> Sequence[SSAValue]:
+    """ONNX MaxPool, with the indices if the model takes them."""
     properties = pool_properties(node)
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return [node.add(ops.MaxPoolOp, node.quantized(), **properties).result]
@@ -86,7 +87,7 @@ def _pool(op_type: str, more: str = "") -> Exporter:
 
 
 IMPORTERS: dict[str, Importer] = {
-    "MaxPool": _max_pool,
+    "MaxPool": max_pool,
     "AveragePool": _average_pool,
     "LpPool": _lp_pool,
 }
