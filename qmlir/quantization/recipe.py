@@ -73,6 +73,16 @@ class Rule:
     yields: bool = False
     """Whether it gives way where a target has not what it sets."""
 
+    @property
+    def names_operations(self) -> bool:
+        """Whether the rule is about some operations by their names or kinds."""
+        return {self.origin, self.role, self.op, self.node} != {"*"}
+
+    @property
+    def matches_all(self) -> bool:
+        """Whether the rule is about all operations."""
+        return not self.names_operations and not self.facts
+
     def matches(self, op: Operation, slot: Slot, known: Set[str]) -> bool:
         """Whether the rule is about `slot` of `op`, of whose value these facts are `known`."""
         if self.slot not in (None, slot) or not _is_among(_kinds(op), self.op):
@@ -90,7 +100,7 @@ class Rule:
 _BUILT_IN = "the built-in rule for "
 
 
-def _wide(named: str, bits: int = 16, slot: Slot | None = Slot.OUTPUT, **matchers: Any) -> Rule:
+def _wide(named: str, bits: int = 16, slot: Slot = Slot.OUTPUT, **matchers: Any) -> Rule:
     settings, sources = {"storage": Storage(bits)}, {"storage": f"{_BUILT_IN}{named}"}
     return Rule(settings, slot=slot, sources=sources, yields=True, **matchers)
 
@@ -107,7 +117,7 @@ WIDE_BY_DEFAULT = (
     _wide("results in a part of their fixed range", facts={"given": True}),
     _wide("parts that differ much", facts={"uneven": True}),
     _wide("what depthwise convolutions make too much of", facts={"amplified": True}),
-    _wide("steps next to inputs and outputs", facts={"edge": True}, slot=None),
+    *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in (Slot.INPUT, Slot.OUTPUT)),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
@@ -195,10 +205,10 @@ class Recipe:
         return said
 
     def wants_integers(self, op: Operation) -> bool:
-        """Whether a rule of the recipe that is not about all operations has a type for a value of `op`."""
+        """Whether a rule of the recipe says `quantize = true` of `op`, or has a storage for it by its name or kind."""
         rules = [rule for slot in (Slot.INPUT, Slot.OUTPUT) for _, rule in self._matching(op, slot) if rule.name]
-        named = [rule for rule in rules if rule.facts or {rule.origin, rule.role, rule.op, rule.node} != {"*"}]
-        return any(rule.settings.get(_QUANTIZE, "storage" in rule.settings) for rule in named)
+        said = [rule.settings[_QUANTIZE] for rule in rules if _QUANTIZE in rule.settings and not rule.matches_all]
+        return said[-1] if said else any("storage" in rule.settings for rule in rules if rule.names_operations)
 
     def names_part(self, op: Operation, slot: Slot) -> bool:
         """Whether a rule that has a name is about `slot` of `op`, a part, by its role or by its origin and role."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import qmlir
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.settings import QuantizeSettings
+from tests.support.commands import run_command
 
 _RANDOM = np.random.default_rng(0)
 _FIRST, _LAST = (_RANDOM.normal(0, 0.4, shape).astype(np.float32) for shape in ((6, 16), (16, 3)))
@@ -237,3 +239,16 @@ def test_the_summary_names_the_steps_and_their_loss() -> None:
     text = str(qmlir.quantize(qmlir.load(case.model()), case.samples(64, 0), validate=False))
     assert "nn.add" in text
     assert "rounded to integers, its variation would have" in text
+
+
+def test_the_recipe_of_a_run_decides_the_same(tmp_path: Path) -> None:
+    model, data = tmp_path / "model.onnx", tmp_path / "data.npz"
+    case = _CASES["scale_offset"]
+    model.write_bytes(case.model().SerializeToString())
+    np.savez(data, x=np.stack([feeds["x"] for feeds in case.samples(32, 0)]))
+    common = ["quantize", str(model), "--data", str(data), "--no-validate", "--quiet"]
+    assert run_command(["qmlir", *common, "-o", str(tmp_path / "first")], "").code == 0
+    again = ["--recipe", str(tmp_path / "first" / "recipe.toml"), "-o", str(tmp_path / "second")]
+    assert run_command(["qmlir", *common, *again], "").code == 0
+    first, second = ((tmp_path / name / "model.q.mlir").read_text() for name in ("first", "second"))
+    assert first == second
