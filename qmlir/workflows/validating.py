@@ -1,23 +1,30 @@
-"""Whether a quantized module still gives the answers of its float model: both run on a few samples, and are compared.
+"""Checks that a quantized module gives the answers of its float model: both run on a few samples, and are compared.
 
-A calibration of many samples holds a share of them out for this. The verdict is by the median sample: one sample with
-large outputs, such as a spoiled one, would decide a ratio of sums over all of them. What is wrong is then looked for
-layer by layer, on one sample, and named with its place in the user's model.
+A calibration of many samples holds a share of them out for this. The verdict is by what differs between samples (see
+`comparison.variation`), for the median sample and for the worst quarter: one spoiled sample with large outputs would
+decide a ratio of sums over all of them, and a median says nothing of the worse half. The parts that a model joins to
+one output are compared one by one, too. What is wrong is then looked for layer by layer, on one sample, and named with
+its place in the user's model.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from functools import cached_property
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.ops.movement import ConcatOp
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, text_error
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
@@ -27,9 +34,10 @@ from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, compare
-from qmlir.workflows.comparison.errors import ErrorSums, TopOne
+from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES, TopOne
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
+from qmlir.workflows.comparison.variation import Ratios, ratios_of
 
 MOST = 16
 """Runs that are compared at most."""
@@ -45,9 +53,16 @@ HELD_OUT = 4
 """After them every fourth run is held out."""
 
 MIN_SQNR = 10.0
-"""The ratio, in decibels, below which answers count as lost where nobody asks for another one: the error is a third of
-the signal, and a cosine about .95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to 14 dB
-with 4; with 2 bits, -5 to 0 dB, they keep one in five at most."""
+"""The ratio about 0, in decibels, below which answers count as lost if nobody asks for another one: the error is a
+third of the signal, and a cosine about 0.95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to
+14 dB with 4; with 2 bits, -5 to 0 dB, they keep one in five at most."""
+
+MIN_VARIATION = 6.0
+"""The same for what differs between samples: the error is half as large. It is lower because outputs of a sound model
+may differ little between the samples at hand."""
+
+MOST_PARTS = 16
+"""Parts of an output that are compared one by one at most."""
 
 MIN_AGREEMENT, OF_SAMPLES = 0.75, 8
 """The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
@@ -174,24 +189,34 @@ class References:
 
 @dataclass(frozen=True)
 class OutputValidation:
-    """How far an output of the quantized module is from the float one's."""
+    """How far an output of the quantized module, or a part that is joined to one, is from the float one's."""
 
     name: str
     sqnr_db: float | None
-    """That of the median sample; `None` for an output of integers."""
+    """That of the median sample, about what all samples have in common; `None` for an output of integers."""
 
     cosine: float | None
     """The cosine of the angle between both, likewise of the median sample."""
 
     agreement: float | None
-    """The share of samples with the same class, or of equal integers; `None` for an output of neither."""
+    """The share of rows with the same largest element, or of equal integers; `None` for an output of neither."""
+
+    pooled_db: float | None = None
+    """The SQNR of all samples together."""
+
+    worst_db: float | None = None
+    """The SQNR of the worst sample."""
+
+    about_zero_db: float | None = None
+    """The SQNR of the median sample, with what all samples have in common as a part of the signal."""
 
     @property
     def text(self) -> str:
-        """For a reader: `logits 33.6 dB, cosine 0.9998, same class 100.0%`."""
+        """For a reader: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
         parts: list[str] = []
         if self.sqnr_db is not None:
-            parts += [f"{self.sqnr_db:.1f} dB", f"cosine {self.cosine:.4f}"]
+            parts += [f"{self.sqnr_db:.1f} dB (pooled {self.pooled_db:.1f}, worst {self.worst_db:.1f})"]
+            parts += [f"cosine {self.cosine:.4f}"]
         if self.agreement is not None:
             what = "equal" if self.sqnr_db is None else "same class"
             parts.append(f"{what} {100 * self.agreement:.1f}%")
@@ -261,45 +286,84 @@ class Validation(Readable):
         """For machines: plain values; an infinite ratio, of equal values, is null."""
         found = asdict(self)
         for row in (*found["outputs"], *([found["cause"]] if found["cause"] else ())):
-            ratio = row["sqnr_db"]
-            row["sqnr_db"] = ratio if ratio is not None and math.isfinite(ratio) else None
+            for name, value in row.items():
+                row[name] = None if isinstance(value, float) and not math.isfinite(value) else value
         return found
 
 
 @dataclass
 class _Output:
-    """One output, sample by sample."""
+    """One output, or a part of it, sample by sample."""
 
     name: str
+    part: tuple[slice, ...] = ()
     is_integer: bool = False
-    ratios: list[float] = field(default_factory=list[float])
-    cosines: list[float] = field(default_factory=list[float])
+    references: list[Array] = field(default_factory=list[Array])
+    founds: list[Array] = field(default_factory=list[Array])
     top1: TopOne = field(default_factory=TopOne)
-    equal: int = 0
-    elements: int = 0
 
     def add(self, reference: Array, found: Array) -> None:
-        self.is_integer = reference.dtype.kind in "iub"
-        if self.is_integer:
-            self.equal += int((reference == found).sum())
-            self.elements += reference.size
-            return
-        sums = ErrorSums()
-        sums.add(reference, found)
-        self.ratios.append(sums.sqnr_db)
-        self.cosines.append(_cosine(reference, found))
-        self.top1.add(reference, found)
+        one, other = reference[self.part], found[self.part]
+        self.is_integer = one.dtype.kind in "iub"
+        self.references.append(one)
+        self.founds.append(other)
+        self.top1.add(one, other)
 
-    @property
-    def median(self) -> int:
-        """The run whose ratio is the median, the lower of two."""
-        return int(np.argsort(self.ratios, kind="stable")[(len(self.ratios) - 1) // 2])
+    @cached_property
+    def ratios(self) -> tuple[Ratios, Ratios]:
+        """About 0 and about what the samples have in common."""
+        return ratios_of(self.references, self.founds)
 
     def validation(self) -> OutputValidation:
+        pairs = list(zip(self.references, self.founds, strict=True))
         if self.is_integer:
-            return OutputValidation(self.name, None, None, self.equal / self.elements if self.elements else None)
-        cosine = sorted(self.cosines)[(len(self.cosines) - 1) // 2]
-        return OutputValidation(self.name, self.ratios[self.median], cosine, self.top1.share)
+            equal, elements = sum(int((one == other).sum()) for one, other in pairs), sum(one.size for one, _ in pairs)
+            return OutputValidation(self.name, None, None, equal / elements if elements else None)
+        plain, varying = self.ratios
+        cosines = sorted(_cosine(*pair) for pair in pairs)
+        return OutputValidation(
+            self.name,
+            varying.samples[varying.median],
+            cosines[(len(cosines) - 1) // 2],
+            self.top1.share,
+            varying.pooled,
+            varying.samples[varying.worst],
+            plain.samples[plain.median],
+        )
+
+    @property
+    def clear_agreement(self) -> float | None:
+        """The share of rows that are not clearly in another class; `None` for embeddings, which have no classes.
+
+        Of maps and series, of 3 axes and more, neighbors of the largest element are as good as it.
+        """
+        if self.top1.share is None or self.top1.are_directions:
+            return None
+        is_map = self.references[0].ndim > 2
+        return 1 - self.top1.wrong / self.top1.rows if is_map else self.top1.share
+
+    def chosen(self, options: ValidationOptions) -> int:
+        """The run that tells where answers are lost: the median one if it has lost its own, otherwise the worst."""
+        if self.is_integer:
+            return 0
+        _, varying = self.ratios
+        is_median = not varying.samples[varying.median] >= max(BAD, options.min_sqnr or 0.0)
+        return varying.median if is_median else varying.worst
+
+
+def _parts(name: str, value: SSAValue) -> Iterator[_Output]:
+    """The parts of an output that a model joins at its end, as outputs of their own; one that is none has none."""
+    join = value.owner
+    if not isinstance(join, ConcatOp) or kind_of(element_of(value)) is not Kind.FLOAT:
+        return
+    axis = join.axis.value.data % len(shape_of(value))
+    sizes = [shape_of(each)[axis] for each in join.inputs]
+    if not 1 < len(sizes) <= MOST_PARTS or DYNAMIC_INDEX in sizes:
+        return
+    for end, size in zip(accumulate(sizes), sizes, strict=True):
+        part = (*(slice(None) for _ in range(axis)), slice(end - size, end))
+        text = ", ".join([*(":" for _ in range(axis)), f"{end - size}:{end}"])
+        yield _Output(f"{name}[{text}]", part)
 
 
 def _cosine(reference: Array, found: Array) -> float:
@@ -347,7 +411,8 @@ def compared(
     signature = function_of(module, function)
     arguments = [arguments_of(signature, run) for run in runs]
     samples = sum(run.samples for run in runs)
-    outputs: dict[str, _Output] = {}
+    outputs: dict[str, list[_Output]] = {}
+    joined = dict(zip((port.name for port in outputs_of(signature)), _returned(signature), strict=True))
     for run, inputs in zip(runs, arguments, strict=True):
         try:
             reference, found = references.of(run), _outputs(quantized, inputs, function)
@@ -355,31 +420,60 @@ def compared(
             return Validation(samples, source, problem=f"at sample {run.first}: {error.diagnostic.message}")
         for name, value in reference.items():
             if name in found and value.shape == found[name].shape and value.size:
-                outputs.setdefault(name, _Output(name)).add(value, found[name])
-    if not outputs:
+                if name not in outputs:
+                    outputs[name] = [_Output(name), *_parts(name, joined[name])]
+                for each in outputs[name]:
+                    each.add(value, found[name])
+    compared_ones = [each for parts in outputs.values() for each in parts if each.references[0].size]
+    if not compared_ones:
         return Validation(samples, source, problem="there is no output of numbers, or none of the same shape in both")
-    rows = tuple(each.validation() for each in outputs.values())
-    faults = {row.name: told for row in rows if (told := _fault(row, options, samples))}
+    rows = [(each, each.validation()) for each in compared_ones]
+    shown = tuple(row for _, row in rows)
+    _check_measured(shown, options)
+    faults = [(each, told) for each, row in rows if (told := _fault(each, row, options, samples))]
     if not faults:
-        return Validation(samples, source, rows)
-    worst = outputs[next(iter(faults))]
-    chosen = arguments[worst.median if worst.ratios else 0]
+        return Validation(samples, source, shown)
+    chosen = arguments[faults[0][0].chosen(options)]
     bound = BAD if options.min_sqnr is None else max(BAD, options.min_sqnr)
-    return Validation(samples, source, rows, tuple(faults.values()), _cause(module, quantized, chosen, bound, function))
+    told = tuple(each for _, each in faults)
+    return Validation(samples, source, shown, told, _cause(module, quantized, chosen, bound, function))
 
 
-def _fault(row: OutputValidation, options: ValidationOptions, samples: int) -> str:
+def _returned(function: FuncOp) -> Sequence[SSAValue]:
+    end = function.body.blocks[-1].last_op
+    assert isinstance(end, ReturnOp)
+    return end.operands
+
+
+def _check_measured(rows: Sequence[OutputValidation], options: ValidationOptions) -> None:
+    """Raise `DiagnosticError` for a bound on a figure that no output has."""
+    if options.min_sqnr is not None and all(row.sqnr_db is None for row in rows):
+        raise text_error("cannot measure --min-sqnr (min_sqnr): no output is a tensor of floats; use --min-agreement")
+    if options.min_agreement is not None and all(row.agreement is None for row in rows):
+        raise text_error(
+            "cannot measure --min-agreement (min_agreement): no output has a last axis of "
+            f"{FEWEST_CLASSES} to {MOST_CLASSES} elements; use --min-sqnr"
+        )
+
+
+def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, samples: int) -> str:
     """What is wrong with an output, empty for a sound one."""
-    name = printable(row.name)
-    ratio, least = row.sqnr_db, MIN_SQNR if options.min_sqnr is None else options.min_sqnr
+    name, ratio, pooled = printable(row.name), row.sqnr_db, row.pooled_db
+    least = MIN_VARIATION if options.min_sqnr is None else options.min_sqnr
     if ratio is not None and not ratio >= least:
         return f"output {name} has {ratio:.1f} dB, less than {least:g}"
-    share = options.min_agreement
-    if share is None and samples >= OF_SAMPLES and (ratio is None or ratio < BAD):
-        share = MIN_AGREEMENT
-    if share is not None and row.agreement is not None and row.agreement < share:
+    if ratio is not None and row.about_zero_db is not None and options.min_sqnr is None:
+        if not row.about_zero_db >= MIN_SQNR:
+            return f"output {name} has {row.about_zero_db:.1f} dB about 0, less than {MIN_SQNR:g}"
+        quartile = output.ratios[1].quartile
+        if samples >= OF_SAMPLES and not quartile >= least:
+            return f"output {name} has {quartile:.1f} dB or less in a quarter of the samples, less than {least:g}"
+    agreement, share = row.agreement, options.min_agreement
+    if share is None and samples >= OF_SAMPLES and (ratio is None or pooled is None or min(ratio, pooled) < BAD):
+        share, agreement = MIN_AGREEMENT, row.agreement if ratio is None else output.clear_agreement
+    if share is not None and agreement is not None and agreement < share:
         what = "of its integers equal" if ratio is None else "of the samples in the same class"
-        return f"output {name} has {100 * row.agreement:.1f}% {what}, less than {100 * share:g}%"
+        return f"output {name} has {100 * agreement:.1f}% {what}, less than {100 * share:g}%"
     return ""
 
 
@@ -392,10 +486,10 @@ def _outputs(module: ModuleOp, inputs: Mapping[str, Array], function: str) -> di
 def _cause(
     module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float, function: str
 ) -> Cause | None:
-    """The first value below `bound` on one sample; where classes alone are lost, the value with the lowest ratio."""
+    """The first value below `bound` on one sample; `None` if no value is: only what differs between samples is lost."""
     sides = ModuleSubject(module, "float", function=function), ModuleSubject(quantized, "quantized", function=function)
     found = compare(*sides, [dict(inputs)])
-    first: ValueComparison | None = found.first_below(bound) or next(iter(found.worst(1)), None)
+    first: ValueComparison | None = found.first_below(bound)
     if first is None:
         return None
     named = {key: value.owner for value, key in module_names(module, function).values.items()}

@@ -76,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"out of what comes after {ENOUGH} samples, or else some of them)",
     )  # fmt: skip
     add("--no-validate", action="store_true", help="compare nothing")
-    add("--min-sqnr", type=float, metavar="DB", help="fail where an output has fewer decibels, and write nothing")
-    add("--min-agreement", type=float, metavar="SHARE", help="fail where fewer samples have the float model's class")
+    add("--min-sqnr", type=float, metavar="DB", help="fail if an output has a lower SQNR, or none; write nothing")
+    add("--min-agreement", type=float, metavar="SHARE", help="fail if fewer rows have the float model's class")
     add_export(parser)
 
 
@@ -143,6 +143,7 @@ QUANTIZE = Command(
     epilog=f"""\
 The pipeline: {_TEXT}
 
-exit code 1: an output is below --min-sqnr or --min-agreement. Without them lost answers are a warning.
+exit code 1: an output is below --min-sqnr or --min-agreement, or cannot be measured. Without them lost answers are a
+warning.
 """,
 )

@@ -71,28 +71,44 @@ def _are_directions(rows: Array) -> bool:
     return bool((rows < 0).any() and np.allclose(lengths, 1, rtol=0, atol=1e-3))
 
 
+FEWEST_CLASSES, MOST_CLASSES = 2, 100_000
+"""How many elements the last axis of an output has whose largest elements are compared."""
+
+FIRST = 0.05
+"""The share of a row whose largest elements are neighbors on a map, and as good as the largest one; 1 at least."""
+
+
 @dataclass
 class TopOne:
-    """How often two outputs of class scores have their largest number at the same class."""
+    """How often two outputs of floats have their largest number along the last axis at the same place."""
 
-    samples: int = 0
+    rows: int = 0
     equal: int = 0
+    wrong: int = 0
+    """Rows in which the place that was found is not among the first 5% of the reference."""
+
     is_scores: bool = field(default=True)
-    """Whether all outputs so far were of the shape [samples, classes], of more than one class."""
+    """Whether the last axis of all outputs so far has 2 to 100,000 elements."""
 
     are_directions: bool = field(default=True)
     """Whether all were embeddings of length 1, of which no element stands for a class."""
 
     def add(self, reference: Array, found: Array) -> None:
         """Add outputs of one shape."""
-        self.is_scores &= reference.ndim == 2 and reference.shape[1] > 1
-        if self.is_scores:
-            self.are_directions &= _are_directions(reference)
-            self.samples += len(reference)
-            self.equal += int((reference.argmax(axis=1) == found.argmax(axis=1)).sum())
+        classes = reference.shape[-1] if reference.ndim else 0
+        self.is_scores &= FEWEST_CLASSES <= classes <= MOST_CLASSES and reference.dtype.kind not in "iub"
+        if not self.is_scores or not reference.size:
+            return
+        one, other = (each.reshape(-1, classes).astype(np.float64) for each in (reference, found))
+        self.are_directions &= reference.ndim == 2 and _are_directions(one)
+        first, second = one.argmax(axis=1), other.argmax(axis=1)
+        self.rows += len(one)
+        self.equal += int((first == second).sum())
+        unequal = np.flatnonzero(first != second)
+        larger = one[unequal] > one[unequal, second[unequal], None]
+        self.wrong += int((larger.sum(axis=1) >= max(1.0, FIRST * classes)).sum())
 
     @property
     def share(self) -> float | None:
-        """The fraction of samples, `0 <= share <= 1`; `None` for outputs that are no class scores."""
-        is_of_classes = self.is_scores and self.samples and not self.are_directions
-        return self.equal / self.samples if is_of_classes else None
+        """The fraction of rows, `0 <= share <= 1`; `None` for outputs that are not compared so."""
+        return self.equal / self.rows if self.is_scores and self.rows else None

@@ -118,7 +118,7 @@ def test_the_recipe_makes_the_folder_again(model: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('[[rule]]\norigin = "act"\nslot = "output"\nstorage = "u8"\n')
     options = ["--weights", "i4", "--activations", "i16", "--weight-scheme", "symmetric", "--granularity", "tensor"]
     first, second = tmp_path / "first", tmp_path / "second"
-    data = ("--data", tmp_path / "samples.npz")
+    data = ("--data", tmp_path / "samples.npz", "--no-validate")  # 4 bits change the largest of 512 elements
     assert run(model, *data, "-o", first, *options, "--recipe", tmp_path / "mine.toml")[0] == 0
     code, _, err = run(model, *data, "-o", second, "--recipe", first / "recipe.toml")
     assert (code, err) == (0, "")

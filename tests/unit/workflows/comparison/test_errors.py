@@ -80,21 +80,33 @@ def test_agreement_of_classes() -> None:
     assert top1.share == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("shape", [(4,), (4, 1), (2, 3, 4)])
+@pytest.mark.parametrize("shape", [(), (1,), (4, 1), (2, 100_001)])
 def test_what_is_no_row_of_scores_has_no_classes(shape: tuple[int, ...]) -> None:
     top1 = TopOne()
     top1.add(np.ones(shape), np.ones(shape))
     assert top1.share is None
 
 
-def test_embeddings_of_length_1_have_no_classes() -> None:
+def test_classes_are_along_the_last_axis() -> None:
+    """One of six rows has another largest element: the third of 60, which is among the first 5%; and one the fourth."""
+    reference = np.tile(np.arange(60.0), (2, 3, 1))
+    found = reference.copy()
+    found[0, 1, 57] = found[1, 2, 56] = 100
+    top1 = TopOne()
+    top1.add(reference, found)
+    assert (top1.share, top1.rows, top1.wrong) == (pytest.approx(4 / 6), 6, 1)
+
+
+def test_embeddings_of_length_1_are_directions() -> None:
     """One row of other scores tells that they are scores; probabilities of one class are."""
     top1 = TopOne()
     embeddings = np.array([[0.6, -0.8], [-1.0, 0.0]])
     top1.add(embeddings, embeddings)
-    assert top1.share is None
+    assert top1.are_directions
     top1.add(np.array([[2.0, -1.0]]), np.array([[-1.0, 2.0]]))
+    assert not top1.are_directions
     assert top1.share == pytest.approx(2 / 3)
     certain = TopOne()
     certain.add(np.array([[1.0, 0.0]]), np.array([[0.9, 0.1]]))
+    assert not certain.are_directions
     assert certain.share == 1

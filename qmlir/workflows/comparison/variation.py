@@ -1,0 +1,138 @@
+"""How much of what an output tells is left: the error of an output against what differs between samples.
+
+A ratio of signal to noise counts what all samples have in common as signal: an offset of 1013, or the fill of a mask.
+An answer is what differs. So the signal is taken about the median of each element over the samples, and fills, which
+are constants far outside the other values, are left out. The median, unlike the mean, is not that of one spoiled
+sample.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.workflows.comparison.errors import sqnr
+
+MOST_ELEMENTS = 1 << 17
+"""Elements of a sample that are looked at: of more, those at an even distance."""
+
+_FILL, _FAR, _ENOUGH = 50.0, 16.0, 64
+"""A fill has at least this magnitude and so many times that of the other values, among so many values at least."""
+
+_NEAR, _TIGHT = 1.05, 1.1
+"""Numbers whose magnitudes differ by less than the first factor are about one fill, which spreads by the second."""
+
+_MOST_FILLS = 4
+
+_CONSTANT = 1e-12
+"""An output whose variation has less than this share of its power does not vary."""
+
+CLOSE = 0.02
+"""The root mean square of errors that change no answer of an output between 0 and 1: 2% of a probability."""
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Signal over noise of one output, in decibels; infinite without noise."""
+
+    samples: tuple[float, ...]
+    """Of each sample. Its signal is at least that of the median sample: one that is like all others tells as much."""
+
+    pooled: float
+    """Of all samples together."""
+
+    @property
+    def median(self) -> int:
+        """The sample whose ratio is the median, the lower of two."""
+        return int(np.argsort(self.samples, kind="stable")[(len(self.samples) - 1) // 2])
+
+    @property
+    def quartile(self) -> float:
+        """The ratio that a quarter of the samples has at most: the fourth lowest of 16."""
+        return sorted(self.samples)[(len(self.samples) - 1) // 4]
+
+    @property
+    def worst(self) -> int:
+        """The sample of the lowest ratio."""
+        return int(np.argmin(self.samples))
+
+
+def _is_fill(values: F64) -> Array:
+    """Which of all values are fills: infinities, and few numbers far outside the others."""
+    is_fill = ~np.isfinite(values)
+    sizes = np.abs(values[~is_fill])
+    sizes = np.sort(sizes[sizes > 0])
+    if sizes.size < _ENOUGH or sizes[-1] < _FILL:
+        return is_fill
+    for place in np.flatnonzero(sizes[1:] >= _FAR * sizes[:-1]):
+        far = sizes[place + 1 :]
+        groups = np.split(far, np.flatnonzero(far[1:] >= _NEAR * far[:-1]) + 1)
+        if far[0] >= _FILL and len(groups) <= _MOST_FILLS and all(each[-1] <= _TIGHT * each[0] for each in groups):
+            return is_fill | (np.abs(values) >= far[0])
+    return is_fill
+
+
+def _tables(arrays: Sequence[Array]) -> tuple[list[F64], bool]:
+    """Samples as `[rows, columns]`, such that all that a column holds may be compared, and whether any other is there.
+
+    Samples of one shape have a row each. Those of several lengths have one for each place of the last axis.
+    """
+    shapes = {each.shape for each in arrays}
+    columns = {each.shape[-1] if each.ndim else 1 for each in arrays}
+    size = max(each.size for each in arrays)
+    step = max(1, math.ceil(size / MOST_ELEMENTS))
+    if len(shapes) == 1:
+        while step > 1 and math.gcd(step, *columns) > 1:  # so that all places of the last axis are met
+            step += 1
+        return [each.astype(np.float64).reshape(1, -1)[:, ::step] for each in arrays], len(arrays) > 1
+    if len(columns) == 1:
+        (width,) = columns
+        return [each.astype(np.float64).reshape(-1, width)[::step] for each in arrays], True
+    return [each.astype(np.float64).reshape(1, -1) for each in arrays], False
+
+
+def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Ratios, Ratios]:
+    """The ratios of one output in several samples, about 0 and about what the samples have in common.
+
+    Both are the same where an output does not vary, and where its errors are too small to change a probability.
+    """
+    (wanted, varies), (found, _) = _tables(references), _tables(founds)
+    reference, other = np.concatenate(wanted), np.concatenate(found)
+    is_fill = _is_fill(reference)
+    with np.errstate(invalid="ignore"):
+        kept = is_fill & ((reference == other) | (np.abs(other) >= np.abs(reference) / 2) | np.isnan(other))
+        kept &= (np.sign(reference) == np.sign(other)) | np.isnan(reference)
+        errors = np.where(kept, 0.0, (other - reference) ** 2)
+    errors[np.isnan(errors)] = np.inf
+    values = np.where(is_fill, np.nan, reference)
+    about_zero = np.where(is_fill, 0.0, reference**2)
+    noise = _by_sample(errors, wanted)
+    plain = _ratios(_by_sample(about_zero, wanted), noise)
+    if not varies or np.isinf(errors).any():
+        return plain, plain
+    number = np.isfinite(values).sum(axis=0)
+    values[:, number == 0] = 0.0  # of fills alone
+    center = np.median(values, axis=0) if number.min() == len(values) else np.nanmedian(values, axis=0)
+    several = number / np.maximum(number - 1, 1)  # the median is theirs: on average they are farther from another one
+    variation = np.where(is_fill, 0.0, (values - center) ** 2 * several)
+    if variation.sum() <= _CONSTANT * about_zero.sum():
+        return plain, plain
+    shown = reference[~is_fill]
+    is_share = shown.size > 0 and shown.min() >= 0 and shown.max() <= 1
+    if is_share and math.sqrt(errors.sum() / shown.size) < CLOSE:
+        return plain, plain
+    return plain, _ratios(_by_sample(variation, wanted), noise, at_least_median=True)
+
+
+def _by_sample(rows: F64, tables: Sequence[F64]) -> list[float]:
+    ends = np.cumsum([len(each) for each in tables])
+    return [float(each.sum()) for each in np.split(rows, ends[:-1])]
+
+
+def _ratios(signals: Sequence[float], noises: Sequence[float], *, at_least_median: bool = False) -> Ratios:
+    least = float(np.median(signals)) if at_least_median else 0.0
+    each = tuple(sqnr(max(signal, least), noise) for signal, noise in zip(signals, noises, strict=True))
+    return Ratios(each, sqnr(sum(signals), sum(noises)))

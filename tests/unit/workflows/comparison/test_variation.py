@@ -1,0 +1,92 @@
+"""Signal over noise about what samples have in common, by hand, and what is left out of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from qmlir.workflows.comparison import variation
+from qmlir.workflows.comparison.variation import ratios_of
+
+RANDOM = np.random.default_rng(0)
+SAMPLES = RANDOM.normal(size=(9, 1, 40, 5))
+NOISE = 0.1 * RANDOM.normal(size=SAMPLES.shape)
+
+
+def _decibels(signal: float, noise: float) -> float:
+    return 10 * math.log10(signal / noise)
+
+
+def test_by_hand() -> None:
+    """Three samples about their median 2: squares of 1, 0 and 9, times 3/2; the second has the signal of the median."""
+    references, founds = ([np.array([each]) for each in row] for row in ((1.0, 2.0, 5.0), (1.5, 2.5, 5.5)))
+    plain, varying = ratios_of(references, founds)
+    assert plain.samples == pytest.approx([_decibels(1, 0.25), _decibels(4, 0.25), _decibels(25, 0.25)])
+    assert varying.samples == pytest.approx([_decibels(1.5, 0.25), _decibels(1.5, 0.25), _decibels(13.5, 0.25)])
+    assert varying.pooled == pytest.approx(_decibels(15, 0.75))
+    assert (varying.median, varying.worst) == (1, 0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 300.0, 1e6])
+def test_an_offset_is_no_signal(offset: float) -> None:
+    _, varying = ratios_of(list(SAMPLES + offset), list(SAMPLES + offset + NOISE))
+    assert varying.pooled == pytest.approx(20, abs=0.7)
+
+
+def test_one_spoiled_sample_is_no_signal_of_the_others() -> None:
+    spoiled = SAMPLES * np.array([1e4] + 8 * [1.0])[:, None, None, None]
+    _, varying = ratios_of(list(spoiled), list(np.where(np.abs(spoiled) > 50, spoiled, 0)))
+    assert varying.samples[varying.median] == pytest.approx(0, abs=1)
+    assert varying.pooled > 50
+
+
+@pytest.mark.parametrize("fill", [-1e4, -1e9, 1e9, -100.0, float(np.finfo(np.float32).min), -math.inf])
+def test_a_fill_is_no_signal(fill: float) -> None:
+    mask = RANDOM.random(SAMPLES.shape) < 0.3
+    reference, found = np.where(mask, fill, SAMPLES), np.where(mask, fill, SAMPLES + NOISE)
+    assert ratios_of(list(reference), list(found))[1].pooled == pytest.approx(20, abs=0.7)
+    assert ratios_of(list(reference), list(np.where(mask, fill, 0.0)))[1].pooled == pytest.approx(0, abs=0.7)
+
+
+def test_a_fill_that_is_lost_is_noise() -> None:
+    mask = RANDOM.random(SAMPLES.shape) < 0.3
+    lost = ratios_of(list(np.where(mask, -1e4, SAMPLES)), list(np.where(mask, -4.0, SAMPLES)))[1]
+    assert lost.pooled < -30
+
+
+def test_large_numbers_that_are_no_fill() -> None:
+    """Widths of boxes, of all sizes up to 2e5, are signal."""
+    widths = np.exp(SAMPLES * 4)
+    assert ratios_of(list(widths), list(widths * 1.1))[1].pooled == pytest.approx(20, abs=1)
+
+
+def test_samples_of_several_lengths_have_the_last_axis_in_common() -> None:
+    offset = np.array([0, 10, 100, 1000, 1e4])
+    references = [(each + offset)[:, : 40 - place] for place, each in enumerate(SAMPLES)]
+    founds = [each + noise[:, : each.shape[1]] for each, noise in zip(references, NOISE, strict=True)]
+    assert ratios_of(references, founds)[1].pooled == pytest.approx(20, abs=0.7)
+
+
+@pytest.mark.parametrize("samples", [1, 9])
+def test_what_does_not_vary_is_measured_about_0(samples: int) -> None:
+    references, founds = [SAMPLES[0]] * samples, [SAMPLES[0] + NOISE[0]] * samples
+    plain, varying = ratios_of(references, founds)
+    assert plain == varying
+    assert plain.pooled == pytest.approx(_decibels(float((SAMPLES[0] ** 2).sum()), float((NOISE[0] ** 2).sum())))
+
+
+def test_a_small_error_of_a_probability_changes_no_answer() -> None:
+    likely = 0.99 + 1e-4 * SAMPLES
+    plain, varying = ratios_of(list(likely), list(likely + 0.05 * NOISE))
+    assert plain == varying
+    plain, varying = ratios_of(list(likely), list(likely + 0.3))
+    assert varying.pooled < -50 < 10 < plain.pooled
+
+
+def test_large_outputs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a distance that meets every place of the last axis."""
+    monkeypatch.setattr(variation, "MOST_ELEMENTS", 50)
+    found = SAMPLES.copy()
+    found[..., 3] = 0
+    assert ratios_of(list(SAMPLES), list(found))[1].pooled == pytest.approx(_decibels(5, 1), abs=2)
+    assert ratios_of(list(SAMPLES), list(SAMPLES))[1].pooled == math.inf
