@@ -682,7 +682,7 @@ def decide(
     recipe.learn(function, without=["uneven", *(["table"] if targets else [])])
     own = {value for state in states for value in (state.argument, state.returned)}
     edges = find_edges(function, recipe.wish, own, masking | exact.keys())
-    recipe.known["edge"] |= edges.in_float.keys()
+    recipe.known["edge"] |= edges.in_float.keys() | edges.wide
     in_float, unrounded = _in_float(edges, recipe, assignment, keeps_integers=keeps_integers)
     uneven = uneven_values(function, in_float)
     recipe.known["uneven"] |= makers(uneven)

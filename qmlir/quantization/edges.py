@@ -34,6 +34,9 @@ from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
 ENOUGH = 30.0
 """How far variation has to be above the noise of rounding, in decibels: as far as a layer in 8 bits is."""
 
+_AMPLIFIED = 6.0
+"""The decibels that weights must take from an input, so that it is their doing: of alike columns they take none."""
+
 _LEAST_LEVELS = 256
 """Whoever asks for fewer levels than 8 bits have asks for what they lose."""
 
@@ -50,6 +53,9 @@ class Edges:
 
     sums: set[SSAValue] = field(default_factory=set[SSAValue])
     """The results of products that such operations read, or outputs: 32-bit sums, which are not rounded."""
+
+    wide: set[Operation] = field(default_factory=set[Operation])
+    """Products into whose weights a scaler of columns is folded: they make too much of the rounding of an input."""
 
 
 def _decibels(ratio: float) -> float:
@@ -266,6 +272,7 @@ class _Reader:
                 entering[op] = None
                 noises |= {result: self._propagated(op, result, noises) for result in op.results}
         found, todo = Edges(), list[tuple[Operation, str]]()
+        found.wide.update(op for op in self.operations if isinstance(op, MatMulOp) and self._amplifies(op, noises))
         for op in entering:
             for result in op.results:
                 if self._is_taken(result, entering) and (reached := self._at_input(result, noises)) < ENOUGH:
@@ -277,6 +284,21 @@ class _Reader:
                 makers = (value.owner for value in op.operands)
                 todo += [(before, reason) for before in makers if isinstance(before, Operation) and before in entering]
         return found
+
+    # As in `amplified`: a product of few large weights and many small ones averages nothing out. The weights differ as
+    # the columns do, so that they need more bits, too.
+    def _amplifies(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> bool:
+        """Whether the constant weights of `op` leave an input below `ENOUGH`, and far below what it has itself."""
+        weights, is_input = constant_array(op.rhs), isinstance(op.lhs, BlockArgument) and op.lhs not in self.states
+        if weights is None or weights.ndim != 2 or not is_f32(op.lhs) or not (is_input or op.lhs in noises):
+            return False
+        columns, channels = (weights.T if op.is_rhs_transposed else weights).shape[-2:]
+        steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
+        of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)
+        of_data = self._noise(op.lhs) * float(np.square(weights, dtype=np.float64).sum()) / channels
+        before = _relative(np.asarray(self._noise(op.lhs)), np.asarray(_deviation(op.lhs) ** 2))
+        after = _relative(np.asarray(of_data + of_weights), np.asarray(_deviation(op.result) ** 2))
+        return _decibels(after) < ENOUGH and _decibels(before) - _decibels(after) > _AMPLIFIED
 
     def _is_taken(self, value: SSAValue, entering: dict[Operation, None]) -> bool:
         """Whether something else than an edge computes with `value`."""
@@ -333,4 +355,4 @@ def find_edges(function: FuncOp, wish: Wish, states: Set[SSAValue], ignored: Set
         return Edges()
     reader = _Reader(function, wish, states, ignored)
     before, after = reader.inputs(), reader.outputs()
-    return Edges(before.in_float | after.in_float, after.sums)
+    return Edges(before.in_float | after.in_float, after.sums, before.wide)

@@ -117,7 +117,7 @@ WIDE_BY_DEFAULT = (
     _wide("results in a part of their fixed range", facts={"given": True}),
     _wide("parts that differ much", facts={"uneven": True}),
     _wide("what depthwise convolutions make too much of", facts={"amplified": True}),
-    *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in (Slot.INPUT, Slot.OUTPUT)),
+    *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in FACTS["edge"].slots),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
@@ -322,7 +322,7 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         raise _rule_error(name, "sets nothing")
     for fact, slots in ((each, FACTS[each].slots) for each in facts):
         if matchers.get("slot", slots[0].value) not in slots:
-            known = "weights" if Slot.WEIGHT in slots else "results" if len(slots) == 1 else "data and results"
+            known = "data, weights and results" if len(slots) > 1 else "weights" if Slot.WEIGHT in slots else "results"
             raise _rule_error(name, f"{fact} is for {known}, slot '{matchers['slot']}' has none")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}

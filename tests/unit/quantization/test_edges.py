@@ -252,3 +252,28 @@ def test_the_recipe_of_a_run_decides_the_same(tmp_path: Path) -> None:
     assert run_command(["qmlir", *common, *again], "").code == 0
     first, second = ((tmp_path / name / "model.q.mlir").read_text() for name in ("first", "second"))
     assert first == second
+
+
+# As exporters fold a scaler: the weights of a column are divided by its deviation, and its mean goes into the bias.
+@pytest.mark.parametrize(("ratio", "bits"), [(1.0, 8), (1000.0, 16)])
+def test_the_input_of_a_layer_with_a_folded_scaler_is_fine(ratio: float, bits: int) -> None:
+    deviations = ratio ** np.linspace(0, 1, 6).astype(np.float32)
+    case = _Case(
+        "m = MatMul (x, folded) n = Identity (x)", "y = MatMul (q, last)", deviations=deviations,
+        constants=f", float[6, 16] folded = {_text(_FIRST / deviations[:, None])}",
+    )  # fmt: skip
+    model = case.model()
+    del model.graph.node[1:5]
+    model.graph.node.insert(1, parser.parse_node("q = Relu (m)"))
+    module = qmlir.quantize(qmlir.load(model), case.samples(64, 0), validate=False).module
+    first = next(op for op in module.walk() if op.name == "nn.matmul")
+    element = element_of(first.operands[0])
+    assert isinstance(element, UniformQuantizedType)
+    assert element.bits == bits
+    got, wanted = list[np.ndarray](), list[np.ndarray]()
+    for feeds in case.samples(24, 1):
+        exact = np.maximum(feeds["x"] / deviations.astype(np.float64) @ _FIRST, 0) @ _LAST
+        wanted.append(exact)
+        got.append(qmlir.interpret(module, feeds)["y"])
+    errors = np.stack(got) - np.stack(wanted)
+    assert 10 * np.log10(np.square(np.stack(wanted)).sum() / np.square(errors).sum()) > 25
