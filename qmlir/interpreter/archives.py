@@ -20,7 +20,7 @@ import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.budgets import budget, over
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.access import note_input
 from qmlir.text.files import mistaken_for
 
@@ -108,7 +108,9 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         shape, is_fortran, dtype = read(file)
     except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy parses it as Python before it checks it
         raise ValueError("no header") from error
-    if dtype.hasobject or any(type(size) is not int or size < 0 for size in shape):  # NumPy takes True for a size
+    if dtype.hasobject:
+        raise text_error("it holds Python objects, which are code to NumPy; help: save text by array.astype(str)")
+    if any(type(size) is not int or size < 0 for size in shape):  # NumPy takes True for a size
         raise ValueError("no plain array")
     return shape, is_fortran, dtype
 
@@ -118,6 +120,9 @@ def _told(path: Path) -> Generator[None]:
     """Inside, what is wrong with a file is a `DiagnosticError`."""
     try:
         yield
+    except DiagnosticError as error:
+        message = error.diagnostic.message
+        raise error if str(path) in message else text_error(f"cannot read '{path}': {message}") from error
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror or 'it is damaged'}") from error
     except _NO_ARRAYS as error:

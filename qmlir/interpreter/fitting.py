@@ -53,7 +53,8 @@ class SampledInput:
     @property
     def described(self) -> str:
         """The input as a user has to give it: name, shape and elements, `image ?x3x224x224 float32`."""
-        return f"{self.port.name} {shape_text(self.shape)} {value_dtype(self.type.get_element_type())}"
+        dtype = value_dtype(self.type.get_element_type())
+        return f"{self.port.name} {shape_text(self.shape)} {'text' if dtype == np.object_ else dtype}"
 
     def checked(self, value: Any) -> Array:
         """`value` as an array in the NumPy type of the input, converted where that is safe."""
@@ -63,6 +64,8 @@ class SampledInput:
         assert dtype is not None
         if array.dtype == np.bool_ and element == i1:
             array = array.astype(np.int8)
+        if dtype == np.object_ and array.dtype.kind == "U":  # text, which NumPy's files hold so
+            array = array.astype(np.object_)
         if array.dtype == np.dtype("V2") and isinstance(element, BFloat16Type):
             array = cast(Array, array.view(ml_dtypes.bfloat16))  # NumPy's files have no name for it
         return array if array.dtype == dtype else self._converted(array, dtype)
@@ -70,6 +73,10 @@ class SampledInput:
     def _converted(self, array: Array, dtype: np.dtype[Any]) -> Array:
         """`array` in another type: floats and bytes as floats, integers as wider ones or as those that hold them."""
         found = array.dtype
+        if dtype == np.object_:
+            raise op_error(
+                self.function, f"input '{self.port.name}' must be text, but got {found}; help: array.astype(str)"
+            )
         what = f"input '{self.port.name}' has elements of {dtype}, found {found}"
         is_plain = plain_type(self.type.get_element_type()) == self.type.get_element_type()
         if is_plain and is_float(dtype) and (is_float(found) or found == np.uint8):
@@ -96,8 +103,9 @@ class SampledInput:
         if self.axis is not None:
             wanted = f"{shape_text(sample)} for one sample, {wanted} for several"
         hint = _remedy(sample, found, is_row) or ("" if is_row else _remedy(self.shape, found, False))
-        if is_row and self.may_be(rows):
-            hint = "; give array[None] (it is one sample)"
+        if is_row and (axes := self._axes_missing_in(rows)):
+            is_sample = (0 if self.axis is None else self.axis) in axes
+            hint = "; give array[None] (it is one sample)" if is_sample else f"; give {_with_axis(axes[0])}"
         return op_error(
             self.function, f"input '{self.port.name}' has the shape {wanted}, found {shape_text(found)}{hint}"
         )
@@ -131,6 +139,16 @@ class SampledInput:
             self.axis = None
             return 1
         return rows[named]
+
+    def _axes_missing_in(self, shape: Sequence[int]) -> list[int]:
+        """The axes without which the input has this shape, an axis of size 1 if it is not the batch."""
+        batch = 0 if self.axis is None else self.axis
+        sizes = enumerate(self.shape)
+        return [
+            axis
+            for axis, size in sizes
+            if (axis == batch or size == 1) and shapes_agree(_without(self.shape, axis), shape)
+        ]
 
     def has_rows(self, shape: Sequence[int]) -> bool:
         """Whether the rows of an array of this shape may be samples, or batches."""
@@ -197,6 +215,11 @@ class SampledInput:
         if len(samples) == 1:  # a copy, as those of several are: who gives samples may write into them again
             return np.array(np.expand_dims(samples[0], self.axis), order="C")
         return np.ascontiguousarray(np.stack(samples, self.axis))
+
+
+def _with_axis(axis: int) -> str:
+    """`array[:, None]`, for the axis 1."""
+    return f"array[{', '.join([':'] * axis + ['None'])}]"
 
 
 def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:

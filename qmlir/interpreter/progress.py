@@ -40,6 +40,15 @@ SECONDS = 10.0
 """The time between two lines of a run that no terminal shows."""
 
 
+FIRST_CALL_SECONDS = 2.0
+"""After so many seconds of compiling in a call of a program, a warning says what takes the time."""
+
+
+def is_slow(started: float) -> bool:
+    """Return `True` if a call that began to compile at `started` (of the monotonic clock) has to say so."""
+    return time.monotonic() - started > FIRST_CALL_SECONDS
+
+
 class _Lines:
     """An `Advance` that writes a line now and then, for logs and pipes.
 

@@ -273,6 +273,7 @@ class Recorder(Listener):
         self._places = {key: place for place, key in enumerate(self._keys)}
         self._firsts: Sequence[int] = (0,)
         self._samples = (0, 0)
+        self._infinite_inputs: set[str] = set()
         self._ends = self._no_ranges()
 
     def _no_ranges(self) -> F64:
@@ -292,6 +293,7 @@ class Recorder(Listener):
         """
         self._images = images or {}
         self._firsts, self._samples = firsts, (firsts[0], samples)
+        self._infinite_inputs.clear()
         self._ends = self._no_ranges()
 
     def end(self) -> Ranges:
@@ -336,9 +338,15 @@ class Recorder(Listener):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
 
     def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, ends: F64, repeats: int = 1) -> None:
+        if isinstance(owner, Block) and not np.isfinite(values.max(initial=0) - values.min(initial=0)):
+            self._infinite_inputs.add(value.key)
         try:
             value.add(values, ends, repeats)
-        except (NotANumberError, PackageError) as error:
+        except NotANumberError as error:
+            listed = ", ".join(f"'{key}'" for key in sorted(self._infinite_inputs))
+            cause = f"; the input {listed} has infinities there" if listed else ""
+            raise self._error(owner, value.key, f"{error}{cause}") from error
+        except PackageError as error:
             raise self._error(owner, value.key, str(error)) from error
         except ValueError as error:
             raise self._error(owner, value.key, f"it {error}") from error

@@ -18,7 +18,7 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.interpreter.archives import ArchiveRows, whole
 from qmlir.interpreter.fitting import SampledInput, input_of
 from qmlir.interpreter.sources import Data as Data
-from qmlir.interpreter.sources import ImageFile, Labelled, Opened, array_of, is_array, opened
+from qmlir.interpreter.sources import ImageFile, Labelled, Limited, Opened, array_of, is_array, opened
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error, warn_once
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import shape_text
@@ -56,10 +56,16 @@ class Samples:
         self.inputs = [input_of(self.function, port) for port in inputs_of(self.function)]
         if not self.inputs:
             raise op_error(self.function, "has no inputs to give samples for")
+        self._most: int | None = None
+        if isinstance(self.data, Limited):
+            self._most, self.data = self.data.samples, self.data.data
         self._items = self._open()
+        if self._most is not None:
+            self.total = None if self.total is None else min(self.total, self._most)
+            self.exact = None if self.exact is None else min(self.exact, self._most)
 
     def __iter__(self) -> Iterator[Run]:
-        samples = (sample for item in self._items for sample in self._samples_in(item))
+        samples = islice((sample for item in self._items for sample in self._samples_in(item)), self._most)
         first = 0
         for head in samples:
             size = self._batch_size()

@@ -47,7 +47,19 @@ class Preprocessed:
     function: Preprocess
 
 
-Data: TypeAlias = str | PathLike[str] | Labelled | Preprocessed | Mapping[str, Any] | Array | Iterable[Any]
+@dataclass(frozen=True)
+class Limited:
+    """The first samples of data."""
+
+    data: "Data"
+    samples: int
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise text_error(f"the number of samples must be at least 1, but got {self.samples}")
+
+
+Data: TypeAlias = str | PathLike[str] | Labelled | Preprocessed | Limited | Mapping[str, Any] | Array | Iterable[Any]
 """A path, arrays by name or one array with a leading axis of samples, or items: arrays by name, in order, or one.
 
 Loaders and readers of other tools give items too: a DataLoader or a Dataset of torch, what has `get_next` (ONNX
@@ -102,6 +114,8 @@ def opened(data: Data) -> Opened:
     """The items of `data`. Raises `DiagnosticError` for a path that holds no samples, and for what has no items."""
     if isinstance(data, Preprocessed):
         return _preprocessed(data)
+    if isinstance(data, Limited):
+        return opened(data.data)  # items may be batches: who takes samples out of them counts these
     if isinstance(data, str | PathLike):
         path = path_of(data)
         if path.is_dir():
@@ -198,6 +212,11 @@ def named_function(name: str) -> Callable[[Any], Any]:
 def preprocessed(data: Data, function: Preprocess | None) -> Data:
     """`data`, each item of which goes through `function` where there is one."""
     return data if function is None else Preprocessed(data, function)
+
+
+def limited(data: Data, samples: int | None) -> Data:
+    """The first `samples` of `data`; all of them without a number."""
+    return data if samples is None else Limited(data, samples)
 
 
 def _preprocessed(data: Preprocessed) -> Opened:

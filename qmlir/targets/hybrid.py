@@ -20,8 +20,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.ops.island import OnnxIslandOp
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import op_error, text_error, without_remarks
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, op_error, text_error, without_remarks
 from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluate, evaluator_of, operand_layout
 from qmlir.ir.fingerprint import fingerprint
 from qmlir.ir.provenance import origins_of
@@ -340,6 +341,13 @@ class HybridProgram(Runs):
             note_sources(self)
             with folder_result(path_of(folder), PROGRAM_FIRST) as whole:
                 self.write(whole, about)
+        message = f"the program in '{folder}' needs {' and '.join(self.needs())} where it runs"
+        emit(Diagnostic(Severity.WARNING, f"{message}: qmlir.load_program('{folder}') opens it"))
+
+    def needs(self) -> tuple[str, ...]:
+        """The packages that a saved program needs where it runs, beside those of the targets of its parts."""
+        has_islands = any(isinstance(op, OnnxIslandOp) for op in self._module.walk())
+        return ("qmlir", "ONNX Runtime") if has_islands else ("qmlir",)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""

@@ -59,6 +59,28 @@ STRIP = "strip-training,dce"
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
+_TORCH = "torch.onnx.export(model, arguments, 'model.onnx') makes a model"
+_SCIKIT_LEARN = "to_onnx of skl2onnx makes a model of a fitted estimator"
+_TENSORFLOW = "tf2onnx makes an ONNX model of it"
+_OTHER_FORMATS: Mapping[str, str] = {
+    ".pb": f"{_TENSORFLOW}, if it is a graph of TensorFlow; an ONNX model must be named .onnx",
+    ".pbtxt": _TENSORFLOW,
+    ".h5": _TENSORFLOW,
+    ".keras": _TENSORFLOW,
+    ".tflite": _TENSORFLOW,
+    ".safetensors": "it holds weights alone: export the model that uses them to ONNX, or pass the .mlir next to it",
+    ".pt": _TORCH,
+    ".pth": _TORCH,
+    ".pt2": _TORCH,
+    ".ckpt": _TORCH,
+    ".joblib": _SCIKIT_LEARN,
+    ".pkl": _SCIKIT_LEARN,
+    ".pickle": _SCIKIT_LEARN,
+    ".npz": "it holds arrays: pass the model first, then the data",
+    ".npy": "it holds an array: pass the model first, then the data",
+}
+"""By the end of a file's name that people take for a model: what to do."""
+
 
 def load(
     source: "str | PathLike[str] | ModelProto",
@@ -107,8 +129,8 @@ def _loaded(
         source = path_of(source)
         if source.is_dir():
             source = workflows.model_in(source)
-    elif not hasattr(source, "graph"):
-        raise _no_model(source)
+    else:
+        source = _model_in_memory(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
         model = onnx.cut(onnx.read_model(source), inputs, outputs)
         imported = partial(_imported, model, keep_casts, fallback, strip_training)
@@ -116,6 +138,8 @@ def _loaded(
         if shapes and _is_dynamic(model):
             _mark_batch(module, imported)
         return module
+    if help := _OTHER_FORMATS.get(source.suffix.lower()):
+        raise text_error(f"cannot read '{source}': models are .onnx files or .mlir modules; help: {help}")
     if inputs is not None or outputs is not None:
         raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")
     module = load_module(default_environment().new_context(), source)
@@ -158,6 +182,14 @@ def _mark_batch(module: ModuleOp, imported: Callable[[Mapping[str, Sequence[int]
     except DiagnosticError as error:
         axes, found = {name: list(range(len(shape))) for name, shape in known.items()}, error
     mark_batch(function, axes, found)
+
+
+def _model_in_memory(source: Any) -> "ModelProto":
+    """An ONNX model, or that of an ONNXProgram, which torch.onnx.export returns. Raises `DiagnosticError`."""
+    found = getattr(source, "model_proto", source)
+    if not hasattr(found, "graph"):
+        raise _no_model(source)
+    return found
 
 
 def _no_model(source: Any) -> DiagnosticError:

@@ -14,7 +14,7 @@ from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.verification import verify
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import ELEMENTS, PROFILE
+from qmlir.pipelines import ELEMENTS, PROFILE, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.workflows.cluster.opening import Cluster, workers_of
@@ -26,7 +26,7 @@ def profile(
     module: ModuleOp,
     data: Data,
     *,
-    passes: str = "",
+    passes: str | None = "",
     function: str = "main",
     batch_size: int | None = None,
     processes: int = 1,
@@ -45,7 +45,8 @@ def profile(
 
     `data` is an `.npz` or `.npy` file or arrays by name, with a leading axis of samples; a folder of such files; or
     anything that gives one item after the other: arrays by name, in order, or one array, of one sample or of a batch.
-    `passes`, named pipelines among them, are run on a copy first, to profile a lowered model.
+    `passes`, named pipelines among them, are run on a copy first, to profile a lowered model. `None` stands for those
+    by which `qmlir.quantize` lowers it, so that it takes the profile.
 
     Samples go through the function in the batches of its type, and count one by one where that leaves the batch size
     open. `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
@@ -66,6 +67,8 @@ def profile(
     Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
     data that is empty or does not fit the inputs, and for values that are not finite.
     """
+    if passes is None:
+        passes = quantize_pipeline({}, module).text("target", "lower")
     observed = run_pipeline(module.clone(), parse_pipeline(passes, default_environment().passes, ELEMENTS))
     verify(observed)
     run_pipeline(observed, PROFILE.passes(constants=constants, axis=axis, observers=tuple(observers)))

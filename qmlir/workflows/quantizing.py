@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data, Run
-from qmlir.interpreter.sources import Preprocess, preprocessed
+from qmlir.interpreter.sources import Preprocess, limited, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, revised, text_error
 from qmlir.ir.provenance import describe
 from qmlir.ir.verification import verify
@@ -219,7 +219,7 @@ def _quantized(
     effort = effort if effort is not None else effort_in(settings.get("recipe", ""))
     passes = repair_passes(effort or 0, shorten)
     _refuse(data, profiled, observers, (effort or 0) if passes else 0)
-    _warn_of_quantized(module)
+    _warn_of_quantized(module, settings)
 
     def repairs_by(text: LiteralString) -> Callable[..., None]:
         return stages_of(settings, module, repair=text)
@@ -261,14 +261,22 @@ def _quantized(
     )  # fmt: skip
 
 
-def _warn_of_quantized(module: ModuleOp) -> None:
-    """What is quantized already stays what it is, which its caller may not have meant."""
+def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
+    """Warn of what is quantized already and stays what it is, which the caller may not have meant.
+
+    Raises `DiagnosticError` if nothing is left to quantize, and settings ask for anything else.
+    """
     if not computes_quantized(module):
         return
     found = coverage(module)
     dynamic = [op for op in module.walk() if isinstance(op, DynamicQuantizeOp)]
     if found.operations and found.quantized_operations == found.operations:
-        message = "the model is quantized already, and keeps its types: quantize takes the float model"
+        message = "the model is quantized already, and keeps its types"
+        usual = {"keep": kept_composites(), "granularity": "channel", "processes": 1}
+        if asked := sorted(name for name, value in settings.items() if value and value != usual.get(name)):
+            listed = ", ".join(f"'{name}'" for name in asked)
+            raise text_error(f"{message}: {listed} cannot have an effect; help: quantize the float model")
+        message += ": quantize takes the float model"
     elif dynamic:
         message = (
             f"the model is quantized already, dynamically in {counted(len(dynamic), 'place')} (the first: "
@@ -305,6 +313,7 @@ def quantize(
     data: Data | None = None,
     *,
     profiled: Profile | None = None,
+    samples: int | None = None,
     validation: Data | None = None,
     validate: bool = True,
     min_sqnr: float | None = None,
@@ -322,12 +331,13 @@ def quantize(
 
     What comes back prints its summary, and functions that take a model take it; the module itself is its `module`.
 
-    The module is lowered, profiled on `data`, its types are decided, and its operations are raised. `profiled` is a
-    profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:
-    types with ranges, and `calib.stats` beside values. `observers` of packages record something of their own in `data`,
-    for a calibrator. Inputs and outputs of the module stay float, but for `states`; between them it computes on
-    integers, but for operations that stay in float. `preprocess`, a function or its name, makes the input of each item
-    of the data. `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
+    The module is lowered, profiled on `data`, or on its first `samples`, its types are decided, and its operations are
+    raised. `profiled` is a profile of the lowered module, in place of `data` (`qmlir.profile` with `passes=None`).
+    With neither, the statistics that the module carries are used: types with ranges, and `calib.stats` beside values.
+    `observers` of packages record something of their own in `data`, for a calibrator. Inputs and outputs of the module
+    stay float, but for `states`; between them it computes on integers, but for operations that stay in float.
+    `preprocess`, a function or its name, makes the input of each item of the data.
+    `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
     their products (GPTQ), too, with 4 bits and fewer also their scales, and 3 learns codes behind activations
     (AdaRound). From 2 on the whole is tried on the equalized model, too (`nn-equalize`), which is then the `source` of
     the result. Every fourth sample is held out; of an effort and those below it the repair is kept that helps most
@@ -349,7 +359,7 @@ def quantize(
     options = ValidationOptions(given, min_sqnr, min_agreement)
     return _quantized(
         module,
-        None if data is None else preprocessed(data, preprocess),
+        None if data is None else limited(preprocessed(data, preprocess), samples),
         profiled,
         options if validate or options.is_asked_for else None,
         observers,

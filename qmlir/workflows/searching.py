@@ -345,7 +345,10 @@ def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budge
     if budget != SearchBudget():
         raise text_error(f"a budget is for the mode '{SearchMode.BUDGET}', found the mode '{way}'")
     if (bound is None) == (drop is None):
-        raise text_error("a search has a bound: an accuracy, or how far it may drop below the float model, one of them")
+        raise text_error(
+            "a search must have one goal; help: pass --bound A (bound=A), the accuracy to keep, or --drop A (drop=A), "
+            "how far it may be below that of the float model"
+        )
     name, figure = ("the bound", bound) if bound is not None else ("the drop", drop)
     if figure is None or not 0 <= figure <= 1:
         raise text_error(f"{name} is an accuracy from 0 to 1, found {figure}")

@@ -146,7 +146,7 @@ class CalibApplyProfile(TakesValues):
             helps = (
                 "calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit"
                 if self.taken is None
-                else "'qmlir profile MODEL --data PATH -o FILE' makes a profile of this model"
+                else "'qmlir profile MODEL --data PATH -o FILE', or qmlir.profile with passes=None, makes one that fits"
             )
             message += f"; help: {helps}"
             raise DiagnosticError(Diagnostic(severity, message, notes=notes))

@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import sys
+import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -28,13 +29,13 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.environment import default_environment
-from qmlir.interpreter.progress import bar
+from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
-from qmlir.specialization.inputs import function_of, signature_text
+from qmlir.specialization.inputs import function_of, shape_text, signature_text
 from qmlir.specialization.padding.pad import outline
 from qmlir.specialization.specialize import specialize
 from qmlir.targets import cpu
@@ -124,17 +125,25 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def compiled_entry(module: ModuleOp, made_for: MadeFor, progress: IO[str] | None = None) -> tuple[Path, Any]:
-    """The folder of the compiled program of a static module, and the program: from the cache where it is there."""
+def compiled_entry(
+    module: ModuleOp, made_for: MadeFor, progress: IO[str] | None = None, slow: str = ""
+) -> tuple[Path, Any]:
+    """The folder of the compiled program of a static module, and the program: from the cache where it is there.
+
+    `slow` is a warning if this takes long.
+    """
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
     found = tuned_for(isa, threads, _warn) if made_for.tuned else UNTUNED
     key = program_key(module, isa, threads, found.digest, made_for.emitter)
     name = f"qmlir_program_{key[:24]}"
     with _LOADING, bar("compiling", None, progress) as advance:
+        started, untold = time.monotonic(), [slow] if slow else []
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
             advance.at(number - 1, count, kernel)
+            if untold and is_slow(started):
+                emit(Diagnostic(Severity.WARNING, untold.pop()))
 
         entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
@@ -293,14 +302,16 @@ class Program(Runs):
         buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
         return AnyLength(plan_of(found), buckets)
 
-    def _entry(self, module: ModuleOp) -> tuple[Path, Any]:
+    def _entry(self, module: ModuleOp, slow: str = "") -> tuple[Path, Any]:
         main = as_main(module, self._function)
-        return compiled_entry(main, self._settings, self._progress)
+        return compiled_entry(main, self._settings, self._progress, slow)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
+        listed = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
+        slow = f"this call compiles for {listed}; later calls of these sizes reuse the code" if listed else ""
         if self._batch is not None:
-            return _Made(*self._entry(self._batch.specialized(self._module, shapes)))
-        return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function)))
+            return _Made(*self._entry(self._batch.specialized(self._module, shapes), slow))
+        return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function), slow))
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
         if not self._parameters:  # sizes are nearly always those of the last call

@@ -165,6 +165,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         steps = [{"part": step.name, "target": step.target} for step in program.steps]
         result["parts"] = steps
         lines += [f"  {step['part']}: {step['target']}" for step in steps]
+        result["needs"] = needs = program.needs()
+        lines.append(
+            f"it needs {' and '.join(needs)} where it runs: qmlir.load_program('{output}'), or qmlir run {output}"
+        )
     session.emit(result, lambda: "\n".join(lines))
     return 0
 

@@ -10,7 +10,6 @@ from qmlir.arithmetic.optimizers import OptimizerKind
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.learned import METHODS
-from qmlir.quantization.profiles.file import Profile
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.writing import check_file, check_own
 from qmlir.tools.arguments import (
@@ -22,11 +21,9 @@ from qmlir.tools.arguments import (
     add_quantization,
     data_in,
     export_settings,
-    import_settings,
     labels_beside_data,
-    load_model,
-    quantization_settings,
 )
+from qmlir.tools.float_models import float_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
@@ -37,7 +34,11 @@ _MODULE = ".mlir"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir finetune`."""
-    add_model(parser, help="a float model: .onnx, .mlir, or - for a module from stdin")
+    add_model(
+        parser,
+        help="a float model: .onnx, .mlir, or - for a module from stdin; or a folder of qmlir quantize, whose float "
+        "model, profile and recipe are used",
+    )
     add_options(parser, "--data", required=True, help="samples to train on: as for qmlir quantize")
     add_options(parser, "--preprocess")
     add_options(
@@ -122,16 +123,16 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.checkpoint:
         check_file(Path(arguments.checkpoint))
         check_own(Path(arguments.checkpoint))
-    module = load_model(arguments.model, session, **import_settings(arguments))
-    settings = quantization_settings(arguments)
+    source = float_model(arguments, session, "finetune")
+    settings = source.settings
     if settings.pop("processes") != 1:
         raise text_error("--processes: training runs in one process, with --threads")
     with labels_beside_data(arguments):
         found = finetune(
-            module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,
+            source.module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,
             scales=arguments.scales,
             only=[name for text in arguments.only for name in text.split(",") if name],
-            profiled=Profile.load(arguments.profile) if arguments.profile else None,
+            profiled=source.profile,
             optimizer=arguments.optimizer, checkpoint=arguments.checkpoint, threads=arguments.threads,
             isa=arguments.isa, progress=session.progress,
             on_epoch=lambda epoch, figures: session.detail(_epoch(epoch, figures)), epochs=arguments.epochs,

@@ -35,8 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, *IMPORT)
     add = parser.add_argument
     add(
-        "--passes", default="", metavar="PIPELINE", help="passes and named pipelines to run first, such as nn-decompose"
-    )
+        "--passes", metavar="PIPELINE",
+        help="passes and named pipelines to run first, such as nn-decompose, or '' for none (default: those by which "
+        "qmlir quantize lowers the model, so that its --profile takes the result)",
+    )  # fmt: skip
     add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
     add("--constants", action="store_true", help="profile constants too")
     add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")

@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     add_options(source, "--data")
     add_options(parser, "--preprocess")
+    parser.add_argument("--samples", type=int, metavar="N", help="use the first N samples of --data (default: all)")
     source.add_argument(
         "--profile", metavar="FILE",
         help="a profile of the lowered model instead of samples (with neither: the statistics that the model carries)",
@@ -105,6 +106,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         module,
         data_in(arguments),
         profiled=Profile.load(arguments.profile) if arguments.profile else None,
+        samples=arguments.samples,
         validation=data_in(arguments, "validation"),
         validate=not arguments.no_validate,
         min_sqnr=arguments.min_sqnr,
@@ -129,6 +131,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 def _check_words(arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for options that contradict each other."""
+    if arguments.samples is not None and arguments.data is None:
+        raise UsageError("qmlir quantize: error: --samples uses the first samples of --data, which is not given\n")
     asked = ("validation", "min_sqnr", "min_agreement")
     given = next((name for name in asked if getattr(arguments, name) is not None), None)
     if arguments.no_validate and given is not None:

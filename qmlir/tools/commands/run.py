@@ -16,7 +16,9 @@ from qmlir import interpret
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
-from qmlir.ir.diagnostics import nearest_name, printable, text_error
+from qmlir.interpreter.samples import left_out
+from qmlir.ir.diagnostics import nearest_name, printable, text_error, warn_once
+from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
@@ -125,6 +127,22 @@ def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
     return free
 
 
+def _ports(module: ModuleOp, function: str) -> Sequence[Port]:
+    return inputs_of(Interpreter(module).function(function))
+
+
+def _inputs_among(arrays: Mapping[str, Array], names: Sequence[str]) -> Mapping[str, Array] | Sequence[Array]:
+    """The arrays that are inputs; others, such as labels, are left out and told, if no input is missing."""
+    if "" in arrays:
+        return [arrays[""]]
+    if any(name not in arrays for name in names):
+        return arrays
+    for name in arrays:
+        if name not in names:
+            warn_once(left_out(name))
+    return {name: arrays[name] for name in names}
+
+
 @contextmanager
 def inputs_refused_in_a_line() -> Generator[None]:
     """Inside the `with` block an error of a program about its inputs becomes a `DiagnosticError`."""
@@ -156,15 +174,16 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.target and arguments.engine == "interpreter":
         raise UsageError("qmlir run: error: --target is for programs, the interpreter runs a module as it is\n")
     named = read_inputs(arguments.input)
-    inputs = [named[""]] if "" in named else named
     if is_program(Path(arguments.model)):
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
-        call: Callable[[], Any] = partial(load_program(arguments.model), inputs)
+        program: Any = load_program(arguments.model)
+        call: Callable[[], Any] = partial(program, _inputs_among(named, [port.name for port in program.inputs]))
     else:
         module = load_model(arguments.model, session, **import_settings(arguments))
-        call = partial(_run_module, module, arguments, inputs, session)
+        names = [port.name for name in _chosen_functions(module, arguments.function) for port in _ports(module, name)]
+        call = partial(_run_module, module, arguments, _inputs_among(named, names), session)
     with inputs_refused_in_a_line():
         outputs = dict(_as_arrays(call()))
     if arguments.output:

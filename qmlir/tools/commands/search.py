@@ -1,14 +1,9 @@
 """`qmlir search`: mixed precision. Finds layers that need more bits, or do with fewer, for a given accuracy."""
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
-
-from qmlir import load
-from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.tools.arguments import (
     IMPORT,
@@ -17,16 +12,13 @@ from qmlir.tools.arguments import (
     add_output,
     add_quantization,
     data_in,
-    import_settings,
     labels_beside_data,
-    load_model,
-    quantization_settings,
 )
+from qmlir.tools.float_models import FloatModel, float_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.workflows.evaluating import Engine
-from qmlir.workflows.explaining import beside_the_recipe
-from qmlir.workflows.folder import QuantizedFolder, check_new_folder, names_of
+from qmlir.workflows.folder import check_new_folder, names_of
 from qmlir.workflows.searching import SearchMode, SearchResult, search
 from qmlir.workflows.widths import Width
 
@@ -83,42 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_quantization(parser)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The subject of a search: the float model, its profile if there is one, the settings, the stem of file names."""
-
-    module: ModuleOp
-    profile: Profile | None
-    settings: dict[str, Any]
-    stem: str
-
-
-def _source(arguments: argparse.Namespace, session: Session) -> _Source:
-    settings = quantization_settings(arguments)
-    given = Profile.load(arguments.profile) if arguments.profile else None
-    if arguments.model == "-" or not QuantizedFolder.holds(arguments.model):
-        module = load_model(arguments.model, session, **import_settings(arguments))
-        stem = "model" if arguments.model == "-" else Path(arguments.model).name.split(".")[0]
-        return _Source(module, given, settings, stem)
-    if arguments.recipe or arguments.exclude:
-        what = "--recipe is" if arguments.recipe else "--exclude is a rule, and the recipe"
-        raise UsageError(f"qmlir search: error: {what} that of the folder: search from the model with another\n")
-    folder = QuantizedFolder.open(arguments.model)
-    if given is None and arguments.calibration is None:
-        given = Profile.load(folder.profile)
-    # The recipe of the folder says all that was asked for but what stays whole.
-    silent = {name: "" for name, value in settings.items() if isinstance(value, str)}
-    known = {**settings, **silent, **beside_the_recipe(folder), "recipe": str(folder.recipe)}
-    return _Source(load(folder.float_module), given, known, folder.stem)
-
-
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Search, and write the result: 1 if the bound cannot be kept. Raises `DiagnosticError`."""
     if arguments.max_steps is not None and arguments.max_steps < 0:
         raise UsageError(f"qmlir search: error: --max-steps is 0 or more, found {arguments.max_steps}\n")
     output = Path(arguments.output)
     check_new_folder(output, "search")
-    source = _source(arguments, session)
+    source = float_model(arguments, session, "search", uses_profile=arguments.calibration is None)
     check_new_folder(output, "search", names_of(source.stem))
     state = output / STATE
     if state.is_file():
@@ -143,7 +106,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0 if found.is_reached else 1
 
 
-def _save(output: Path, source: _Source, found: SearchResult, arguments: argparse.Namespace) -> None:
+def _save(output: Path, source: FloatModel, found: SearchResult, arguments: argparse.Namespace) -> None:
     """Write the folder of the found model; the measurements lie in it."""
     settings = {**source.settings, "recipe": RecipeText("search.toml", found.recipe)}
     quantized = replace(found.quantized, settings=settings)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
@@ -369,3 +370,41 @@ def test_files_that_are_mistaken_for_arrays(tmp_path: Path) -> None:
         DiagnosticError, match="it is a pointer of Git LFS, in place of the file: 'git lfs pull' fetches"
     ):
         images_of(tmp_path / "samples.npz")
+
+
+IMAGE = """func.func @main(%x: tensor<?x1x8x8xf32> {nn.name = "x"}) -> tensor<?x1x8x8xf32> {
+  %0 = nn.log %x : tensor<?x1x8x8xf32> {origin = "l"}
+  func.return %0 : tensor<?x1x8x8xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [((1257, 8, 8), r"give array\[:, None\]"), ((1, 8, 8), r"give array\[None\] \(it is one sample\)")],
+)
+def test_the_axis_that_is_missing(shape: tuple[int, ...], hint: str) -> None:
+    with pytest.raises(DiagnosticError, match=hint):
+        qmlir.profile(parse_module(default_environment().new_context(), IMAGE), np.ones(shape, np.float32))
+
+
+def test_infinities_of_an_input_are_named_where_they_make_nan() -> None:
+    difference = "nn.sub %x, %x : (tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32>) -> tensor<?x1x8x8xf32>"
+    text = IMAGE.replace("nn.log %x : tensor<?x1x8x8xf32>", difference)
+    x = np.ones((4, 1, 8, 8), np.float32)
+    x[2, 0, 3, 3] = np.inf
+    with pytest.raises(DiagnosticError, match=r"at sample 2: .* 1 NaN of 64.*; the input 'x' has infinities there"):
+        qmlir.profile(parse_module(default_environment().new_context(), text), x)
+
+
+def test_text_is_read_from_files_as_numpy_holds_it(tmp_path: Path) -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (string[N] t, float[N, 2] x) => (string[N] u, float[N, 2] y) '
+        "{ u = Identity (t) y = Relu (x) }"
+    )
+    x = np.ones((3, 2), np.float32)
+    np.savez(tmp_path / "text.npz", t=np.array(["a", "bb", "c"]), x=x)
+    assert qmlir.profile(qmlir.load(model), tmp_path / "text.npz").samples == 3
+    with pytest.raises(DiagnosticError, match=r"lacks the input t \? text"):
+        qmlir.profile(qmlir.load(model), {"x": x})
+    with pytest.raises(DiagnosticError, match="input 't' must be text, but got float32"):
+        qmlir.profile(qmlir.load(model), {"t": x[:, 0], "x": x})

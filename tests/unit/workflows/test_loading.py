@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import ModelProto
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.nets import Net
 
 STEP = np.float32(0.05)
@@ -65,3 +67,31 @@ def test_what_we_exported_comes_back_as_it_was(tmp_path: Path) -> None:
     qmlir.export_onnx(module, tmp_path / "model.onnx")
     assert str(qmlir.load(tmp_path / "model.onnx")) == str(module)
     onnx.checker.check_model(str(tmp_path / "model.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("graph.pb", "tf2onnx"), ("weights.safetensors", "it holds weights alone"), ("forest.joblib", "skl2onnx"),
+        ("forest.pkl", "skl2onnx"), ("net.pt", "torch.onnx.export"), ("net.h5", "tf2onnx"),
+        ("x.npz", "the model first"),
+    ],
+)  # fmt: skip
+def test_files_of_other_tools_are_told_what_to_do(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(bytes(range(256)))
+    with pytest.raises(DiagnosticError, match=rf"cannot read '.*{name}': models are .*; help: .*{message}"):
+        qmlir.load(tmp_path / name)
+
+
+def test_what_torch_exports_is_a_model() -> None:
+    net = Net()
+    model = net.model(net.node("Relu", net.input(np.ones(3, np.float32))))
+
+    class ONNXProgram:
+        """As `torch.onnx.export(..., dynamo=True)` returns it."""
+
+        model_proto = model
+
+        def __call__(self) -> None: ...
+
+    assert str(qmlir.load(ONNXProgram())) == str(qmlir.load(model))

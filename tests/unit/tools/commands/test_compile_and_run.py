@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import qmlir
+from qmlir.interpreter import progress
+from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
+from qmlir.targets.cpu import cache
 from qmlir.text.writing import LIST
 from qmlir.tools import qmlir_cli
 
@@ -168,3 +171,32 @@ def test_a_second_program_over_the_first(work: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program"]
     assert not (tmp_path / "program" / "kernels.py").exists()
     assert run("run", tmp_path / "program", "--input", work / "x.npz")[0] == 0  # of all images
+
+
+@pytest.mark.parametrize("subject", ["q", "program"])
+def test_arrays_beside_the_inputs_are_left_out(work: Path, tmp_path: Path, subject: str) -> None:
+    """As `qmlir quantize` does: labels lie beside the samples. Without an input, the unknown name is an error."""
+    np.savez(tmp_path / "labelled.npz", image=X[:2], labels=np.arange(2))
+    code, out, err = run("run", work / subject, "--input", tmp_path / "labelled.npz")
+    assert (code, out) == run("run", work / subject, "--input", work / "x.npz")[:2]
+    assert "the data has 'labels', which is no input of the model: it is left out" in err
+    np.savez(tmp_path / "typo.npz", imag=X[:2])
+    assert run("run", work / subject, "--input", tmp_path / "typo.npz")[0] == 1
+
+
+def test_a_program_with_islands_says_what_it_needs(tmp_path: Path) -> None:
+    code, out, _ = run("compile", "docs/examples/detector.onnxtxt", "-o", tmp_path / "program")
+    assert code == 0
+    assert "it needs qmlir and ONNX Runtime where it runs: qmlir.load_program(" in out
+
+
+def test_a_first_call_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(progress, "FIRST_CALL_SECONDS", 0)
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path))
+    program = qmlir.compile(qmlir.load("docs/examples/digits.onnxtxt"))
+    for calls in (1, 2):
+        said: list[Diagnostic] = []
+        with diagnostic_handler(said.append):
+            program(np.ones((3, 4), np.float32))
+        expected = ["this call compiles for image 1x4; later calls of these sizes reuse the code"] if calls == 1 else []
+        assert [each.message for each in said] == expected

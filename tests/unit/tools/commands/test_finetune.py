@@ -79,3 +79,13 @@ def test_what_is_wrong_is_one_line(folder: Path, words: tuple[str, ...], code: i
     assert (found, out) == (code, "")
     assert message in err.splitlines()[-1]
     assert not (folder / "none.mlir").exists()
+
+
+def test_a_folder_of_quantize_stands_for_its_float_model(folder: Path) -> None:
+    quantized = folder / "quantized"
+    out, err = io.StringIO(), io.StringIO()
+    words = ["quantize", folder / "classifier.onnx", "--data", folder / "x.npy", "--weights", "i4", "-o", quantized]
+    assert qmlir_cli.main(list(map(str, words)), stdout=out, stderr=err) == 0
+    words = ["finetune", quantized, "--data", folder / "x.npy", "--epochs", "1", "-o", folder / "of_folder.mlir"]
+    assert qmlir_cli.main(list(map(str, words)), stdout=out, stderr=err) == 0
+    assert "!quant.uniform<i4" in str(qmlir.load(folder / "of_folder.mlir"))

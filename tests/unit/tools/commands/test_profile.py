@@ -87,7 +87,10 @@ BROKEN = np.where(np.arange(6).reshape(3, 2) == 3, np.nan, X).astype(np.float32)
         ),
         ({"x": np.float32(1)}, "is given arrays without one leading axis of samples: scalar"),
         ({"x": X.astype(np.int64)}, "has elements of float32, found int64: give array.astype('float32') if these are"),
-        ({"x": np.array(["a"], object)}, "it is not a .npy or .npz file of plain arrays"),
+        (
+            {"x": np.array(["a"], object)},
+            "it holds Python objects, which are code to NumPy; help: save text by array",
+        ),
         ({"x": X[:0]}, "there are no samples to run"),
     ],
 )

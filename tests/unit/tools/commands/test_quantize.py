@@ -362,3 +362,43 @@ def test_a_state_is_stored_integers(tmp_path: Path) -> None:
     found = qmlir.interpret(qmlir.load(tmp_path / "out.mlir"), given)["next"]
     assert (found.dtype, found.tolist()) == (np.int8, [[-128 + 114] * 2])
     assert "'h=' does not name a state: input=output is accepted" in run(*words, "--state", "h")[2]
+
+
+def test_a_profile_of_the_model_gives_the_same_module(model: Path, tmp_path: Path) -> None:
+    """`qmlir profile` lowers the model as `qmlir quantize` does; without that, one line says what to type."""
+    data, profile = tmp_path / "samples.npz", tmp_path / "profile.json"
+    assert run(model, "--data", data, "-o", profile, command="profile")[0] == 0
+    assert run(model, "--profile", profile, "-o", tmp_path / "profiled")[0] == 0
+    assert run(model, "--data", data, "-o", tmp_path / "sampled")[0] == 0
+    modules = [(tmp_path / name / "net.q.mlir").read_text() for name in ("profiled", "sampled")]
+    assert modules[0] == modules[1]
+    assert run(model, "--data", data, "--passes", "", "-o", profile, command="profile")[0] == 0
+    code, _, err = run(model, "--profile", profile, "-o", tmp_path / "raw")
+    assert code == 1
+    assert "help: 'qmlir profile MODEL --data PATH -o FILE'" in err.splitlines()[0]
+
+
+def test_the_first_samples(model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "samples.npz"
+    code, out, _ = run(model, "--data", data, "--samples", "3", "-o", tmp_path / "three", "--json")
+    assert (code, json.loads(out)["samples"]) == (0, 3)
+    np.savez(tmp_path / "few.npz", image=X[:3])
+    assert run(model, "--data", tmp_path / "few.npz", "-o", tmp_path / "few")[0] == 0
+    names = ("net.q.mlir", "profile.json")
+    assert [files(tmp_path / "three")[name] for name in names] == [files(tmp_path / "few")[name] for name in names]
+    for words, code, message in (
+        (["--data", data, "--samples", "0"], 1, "the number of samples must be at least 1, but got 0"),
+        (["--profile", tmp_path / "few" / "profile.json", "--samples", "2"], 2, "--samples uses the first samples of"),
+    ):
+        found, _, err = run(model, *words, "-o", tmp_path / "no")
+        assert (found, message in err) == (code, True)
+
+
+def test_settings_for_a_quantized_model_are_an_error(model: Path, tmp_path: Path) -> None:
+    data, made = tmp_path / "samples.npz", tmp_path / "net.q.mlir"
+    assert run(model, "--data", data, "-o", made)[0] == 0
+    code, _, err = run(made, "--data", data, "--weights", "i4", "-o", tmp_path / "again")
+    assert (code, (tmp_path / "again").exists()) == (1, False)
+    assert "is quantized already, and keeps its types: 'weights' cannot have an effect; help: quantize the float" in err
+    code, _, err = run(made, "--data", data, "-o", tmp_path / "again")
+    assert (code, "warning: the model is quantized already" in err) == (0, True)

@@ -125,7 +125,7 @@ def test_a_budget(folder: Path) -> None:
     ("words", "code", "message"),
     [
         (("--bound", "1", "--max-steps", "-1"), 2, "--max-steps is 0 or more, found -1"),
-        ((), 1, "a search has a bound: an accuracy, or how far it may drop"),
+        ((), 1, "help: pass --bound A (bound=A)"),
         (("--bound", "1", "--drop", "0"), 2, "argument --drop: not allowed with argument --bound"),
         (("--mode", "budget"), 1, "a budget is a number of bytes, or an estimated time, or both: none is given"),
         (("--bound", "1.5"), 1, "the bound is an accuracy from 0 to 1, found 1.5"),

@@ -137,6 +137,9 @@ def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
     added = len(port.shape) - rank
     if rank and added > 0 and _fits(port.shape[added:], found) and set(port.shape[:added]) <= {1, OPEN}:
         return f": type {one}[{', '.join(['np.newaxis'] * added)}] for one image"
+    for axis, size in enumerate(port.shape):
+        if axis and size == 1 and _fits((*port.shape[:axis], *port.shape[axis + 1 :]), found):
+            return f": type {one}[{', '.join([':'] * axis + ['np.newaxis'])}]"
     for order in ((0, 3, 1, 2), (0, 2, 3, 1), (2, 0, 1), (1, 2, 0)):
         moved = [found[axis] for axis in order] if len(order) == rank else []
         is_single = rank == 3 and port.shape[:1] in ((1,), (OPEN,))
