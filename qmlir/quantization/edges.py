@@ -37,6 +37,9 @@ ENOUGH = 30.0
 _AMPLIFIED = 6.0
 """The decibels that weights must take from an input, so that it is their doing: of alike columns they take none."""
 
+_OTHER_UNIT = 1e-3
+"""A channel whose weights have so small a part of the mean square of all gives results in a unit of its own."""
+
 _LEAST_LEVELS = 256
 """Whoever asks for fewer levels than 8 bits have asks for what they lose."""
 
@@ -158,7 +161,7 @@ class _Reader:
 
     @staticmethod
     def _shares_of_channels(op: Quantizable) -> F64 | None:
-        """What each channel of a product with constant weights varies, relative to their mean, if its data is alike."""
+        """What channels of a product with constant weights vary, relative to their mean, if they are in other units."""
         slots, weights = op.quantization_slots(), None
         for place, slot in slots_of(op).items():
             weights = constant_array(op.operands[place]) if slot is Slot.WEIGHT else weights
@@ -168,7 +171,10 @@ class _Reader:
         squares = np.square(np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1), dtype=np.float64).sum(1)
         squares = np.tile(squares, slots.channel_repeats)
         behind = len(shape_of(op.results[0])) - 1 - along
-        return squares.reshape(-1, *(1,) * behind) / squares.mean() if squares.any() else None
+        if not squares.any():
+            return None
+        shares = squares / squares.mean()
+        return np.where(shares < _OTHER_UNIT, shares, 1.0).reshape(-1, *(1,) * behind)
 
     # --- Outputs ------------------------------------------------------------------------------------------------------
 
