@@ -526,7 +526,11 @@ class _Decider:
         if op not in self.recipe.known["table"] or not np.isfinite(array).all():
             return None
         choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results
-        if choice.storage.bits >= self._type_of(moved, op).bits:
+        rows = self._type_of(moved, op)
+        if choice.storage.bits >= rows.bits:
+            asked = self.recipe.asked_of_table(op)
+            if asked and (asked.keys() - {"storage"} or asked["storage"].bits != rows.bits):
+                self.decisions.idle_tables[op] = rows.bits
             return None
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its table"):
@@ -703,6 +707,12 @@ def decide(
     decisions.remarks += branch_remarks(function, decisions.quantized)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
+    for op, bits in decisions.idle_tables.items():
+        emit_warning(
+            op,
+            f"reads a table whose rows go into {bits} bits, and has their type: what rules say of table = true has no "
+            "effect; help: a storage of fewer bits, or more for the result",
+        )
     for op, (size, block) in decisions.without_blocks.items():
         emit_warning(op, f"has a weight scale for each channel: a block of {block} does not divide its sum of {size}")
     for op, reason in decisions.left_in_float.items():

@@ -55,6 +55,9 @@ class Decisions:
     )
     """Why each of these types is what it is: by the value, or by its user and its place there."""
 
+    idle_tables: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """What reads a table that has the type of its rows, of so many bits, whatever rules for tables say."""
+
     without_blocks: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
     """The operations whose weights have channels in place of blocks: the elements of a sum, and of a block."""
 

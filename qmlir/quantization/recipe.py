@@ -204,6 +204,11 @@ class Recipe:
                 said |= {key: (value, rule.name or rule.sources.get(key, "")) for key, value in rule.settings.items()}
         return said
 
+    def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
+        """What rules of a recipe for embedding tables alone say of the table that `op` reads, field by field."""
+        rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("table")]
+        return {key: value for rule in rules for key, value in rule.settings.items()}
+
     def wants_integers(self, op: Operation) -> bool:
         """Whether a rule of the recipe says `quantize = true` of `op`, or has a storage for it by its name or kind."""
         rules = [rule for slot in (Slot.INPUT, Slot.OUTPUT) for _, rule in self._matching(op, slot) if rule.name]

@@ -33,7 +33,7 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe, effort_in
 from qmlir.quantization.report import WidenedValues, coverage, float_reasons, widened
-from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
+from qmlir.quantization.settings import QuantizeSettings, names_in, tells_settings, understood
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
 from qmlir.workflows.cluster.opening import Cluster
@@ -220,6 +220,7 @@ def _quantized(
     passes = repair_passes(effort or 0, shorten)
     _refuse(data, profiled, observers, (effort or 0) if passes else 0)
     _warn_of_quantized(module, settings)
+    _warn_of_idle_keep(module, settings)
 
     def repairs_by(text: LiteralString) -> Callable[..., None]:
         return stages_of(settings, module, repair=text)
@@ -229,6 +230,9 @@ def _quantized(
     run(lowered, "target", "lower")
     judging = _Judging(shorten)
     if data is not None:
+        if any(observed(each.value) for each in keyed_values(lowered)):
+            message = "the ranges that the model carries have no effect: those of the samples replace them"
+            emit(Diagnostic(Severity.WARNING, message))
         judging = _Judging.of(module, lowered, effort, shorten, validation)
         profiled = profile(
             lowered, data, observers=observers, chosen=judging.calibrating, processes=runs.processes,
@@ -285,6 +289,14 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
     else:
         return
     emit(Diagnostic(Severity.WARNING, message))
+
+
+def _warn_of_idle_keep(module: ModuleOp, settings: QuantizeSettings) -> None:
+    """Warn of `keep` without a name where targets are named, which say themselves what stays whole."""
+    named = target_text(settings) or ",".join(each.name for each in targets_of(module))
+    if named and "keep" in settings and not names_in("keep", settings["keep"]):
+        message = f"an empty 'keep' has no effect: the target {named} says which composites stay whole; help: no target"
+        emit(Diagnostic(Severity.WARNING, message))
 
 
 def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:
