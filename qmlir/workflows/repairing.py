@@ -343,7 +343,7 @@ class Repairing:
 def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
     """The SQNR of each output of floats; none where nothing can be compared."""
     rows = compared(references, quantized, runs, source, ValidationOptions()).outputs
-    return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None}
+    return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
 
 def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:

@@ -37,7 +37,7 @@ from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, co
 from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES, TopOne
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
-from qmlir.workflows.comparison.variation import Ratios, ratios_of
+from qmlir.workflows.comparison.variation import Ratios, ratios_of, thinned
 
 MOST = 16
 """Runs that are compared at most."""
@@ -84,7 +84,7 @@ class ValidationOptions:
     """Decibels that every output has to have: below them there is an error, and no result."""
 
     min_agreement: float | None = None
-    """The share of samples whose class has to be that of the float model, `0 <= share <= 1`, likewise."""
+    """The share of rows whose largest element has to be that of the float model, `0 <= share <= 1`, likewise."""
 
     def __post_init__(self) -> None:
         if self.min_agreement is not None and not 0 <= self.min_agreement <= 1:
@@ -210,6 +210,9 @@ class OutputValidation:
     about_zero_db: float | None = None
     """The SQNR of the median sample, with what all samples have in common as a part of the signal."""
 
+    is_part: bool = False
+    """Whether it is a part that the model joins to an output."""
+
     @property
     def text(self) -> str:
         """For a reader: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
@@ -298,15 +301,24 @@ class _Output:
     name: str
     part: tuple[slice, ...] = ()
     is_integer: bool = False
+    axes: int = 0
+    equal: int = 0
+    elements: int = 0
     references: list[Array] = field(default_factory=list[Array])
     founds: list[Array] = field(default_factory=list[Array])
+    cosines: list[float] = field(default_factory=list[float])
     top1: TopOne = field(default_factory=TopOne)
 
     def add(self, reference: Array, found: Array) -> None:
         one, other = reference[self.part], found[self.part]
-        self.is_integer = one.dtype.kind in "iub"
-        self.references.append(one)
-        self.founds.append(other)
+        self.axes, self.is_integer = one.ndim, one.dtype.kind in "iub"
+        self.elements += one.size
+        if self.is_integer:
+            self.equal += int((one == other).sum())
+            return
+        self.references.append(thinned(one))
+        self.founds.append(thinned(other))
+        self.cosines.append(_cosine(one, other))
         self.top1.add(one, other)
 
     @cached_property
@@ -315,20 +327,18 @@ class _Output:
         return ratios_of(self.references, self.founds)
 
     def validation(self) -> OutputValidation:
-        pairs = list(zip(self.references, self.founds, strict=True))
         if self.is_integer:
-            equal, elements = sum(int((one == other).sum()) for one, other in pairs), sum(one.size for one, _ in pairs)
-            return OutputValidation(self.name, None, None, equal / elements if elements else None)
+            return OutputValidation(self.name, None, None, self.equal / self.elements if self.elements else None)
         plain, varying = self.ratios
-        cosines = sorted(_cosine(*pair) for pair in pairs)
         return OutputValidation(
             self.name,
             varying.samples[varying.median],
-            cosines[(len(cosines) - 1) // 2],
+            sorted(self.cosines)[(len(self.cosines) - 1) // 2],
             self.top1.share,
             varying.pooled,
             varying.samples[varying.worst],
             plain.samples[plain.median],
+            bool(self.part),
         )
 
     @property
@@ -339,8 +349,7 @@ class _Output:
         """
         if self.top1.share is None or self.top1.are_directions:
             return None
-        is_map = self.references[0].ndim > 2
-        return 1 - self.top1.wrong / self.top1.rows if is_map else self.top1.share
+        return 1 - self.top1.wrong / self.top1.rows if self.axes > 2 else self.top1.share
 
     def chosen(self, options: ValidationOptions) -> int:
         """The run that tells where answers are lost: the median one if it has lost its own, otherwise the worst."""
@@ -424,7 +433,7 @@ def compared(
                     outputs[name] = [_Output(name), *_parts(name, joined[name])]
                 for each in outputs[name]:
                     each.add(value, found[name])
-    compared_ones = [each for parts in outputs.values() for each in parts if each.references[0].size]
+    compared_ones = [each for parts in outputs.values() for each in parts if each.elements]
     if not compared_ones:
         return Validation(samples, source, problem="there is no output of numbers, or none of the same shape in both")
     rows = [(each, each.validation()) for each in compared_ones]
@@ -472,7 +481,8 @@ def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, s
     if share is None and samples >= OF_SAMPLES and (ratio is None or pooled is None or min(ratio, pooled) < BAD):
         share, agreement = MIN_AGREEMENT, row.agreement if ratio is None else output.clear_agreement
     if share is not None and agreement is not None and agreement < share:
-        what = "of its integers equal" if ratio is None else "of the samples in the same class"
+        rows = "samples" if output.axes <= 2 else "rows"
+        what = "of its integers equal" if ratio is None else f"of the {rows} in the same class"
         return f"output {name} has {100 * agreement:.1f}% {what}, less than {100 * share:g}%"
     return ""
 

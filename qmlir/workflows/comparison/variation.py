@@ -17,7 +17,7 @@ from qmlir.arithmetic.schemes import F64
 from qmlir.workflows.comparison.errors import sqnr
 
 MOST_ELEMENTS = 1 << 17
-"""Elements of a sample that are looked at: of more, those at an even distance."""
+"""About how many elements of a sample are compared: of more, some rows along the last axis, at an even distance."""
 
 _FILL, _FAR, _ENOUGH = 50.0, 16.0, 64
 """A fill has at least this magnitude and so many times that of the other values, among so many values at least."""
@@ -75,23 +75,28 @@ def _is_fill(values: F64) -> Array:
     return is_fill
 
 
+def thinned(array: Array) -> Array:
+    """`array`, or of a large one some rows along the last axis, at a distance that meets all places of the others."""
+    if array.size <= MOST_ELEMENTS:
+        return array
+    columns = array.shape[-1]
+    rows, step = array.size // columns, math.ceil(array.size / MOST_ELEMENTS)
+    while math.gcd(step, rows) > 1:
+        step += 1
+    return array.reshape(rows, columns)[::step].copy()
+
+
 def _tables(arrays: Sequence[Array]) -> tuple[list[F64], bool]:
-    """Samples as `[rows, columns]`, such that all that a column holds may be compared, and whether any other is there.
+    """Samples as `[rows, columns]` whose columns are of one place, and whether samples have places in common.
 
     Samples of one shape have a row each. Those of several lengths have one for each place of the last axis.
     """
     shapes = {each.shape for each in arrays}
     columns = {each.shape[-1] if each.ndim else 1 for each in arrays}
-    size = max(each.size for each in arrays)
-    step = max(1, math.ceil(size / MOST_ELEMENTS))
-    if len(shapes) == 1:
-        while step > 1 and math.gcd(step, *columns) > 1:  # so that all places of the last axis are met
-            step += 1
-        return [each.astype(np.float64).reshape(1, -1)[:, ::step] for each in arrays], len(arrays) > 1
-    if len(columns) == 1:
+    if len(shapes) > 1 and len(columns) == 1:
         (width,) = columns
-        return [each.astype(np.float64).reshape(-1, width)[::step] for each in arrays], True
-    return [each.astype(np.float64).reshape(1, -1) for each in arrays], False
+        return [each.astype(np.float64).reshape(-1, width) for each in arrays], True
+    return [each.astype(np.float64).reshape(1, -1) for each in arrays], len(shapes) == 1 and len(arrays) > 1
 
 
 def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Ratios, Ratios]:
@@ -100,6 +105,8 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
     Both are the same where an output does not vary, and where its errors are too small to change a probability.
     """
     (wanted, varies), (found, _) = _tables(references), _tables(founds)
+    if not varies and len(wanted) > 1:  # of shapes that have nothing in common
+        wanted, found = ([each.reshape(-1, 1) for each in tables] for tables in (wanted, found))
     reference, other = np.concatenate(wanted), np.concatenate(found)
     is_fill = _is_fill(reference)
     with np.errstate(invalid="ignore"):

@@ -244,9 +244,7 @@ def test_agreement_of_the_last_axis_is_told_whatever_the_rank() -> None:
     assert found.validation is not None
     assert (found.validation.outputs[0].agreement or 0) > 0.95
     assert "same class 9" in found.text()
-    with pytest.raises(
-        DiagnosticError, match=r"output y has \d+\.\d% of the samples in the same class, less than 100%"
-    ):
+    with pytest.raises(DiagnosticError, match=r"output y has \d+\.\d% of the rows in the same class, less than 100%"):
         qmlir.quantize(module, data, weights="i2<-1:1>", min_sqnr=-100, min_agreement=1)
 
 

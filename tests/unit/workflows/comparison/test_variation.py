@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qmlir.workflows.comparison import variation
-from qmlir.workflows.comparison.variation import ratios_of
+from qmlir.workflows.comparison.variation import ratios_of, thinned
 
 RANDOM = np.random.default_rng(0)
 SAMPLES = RANDOM.normal(size=(9, 1, 40, 5))
@@ -83,10 +83,17 @@ def test_a_small_error_of_a_probability_changes_no_answer() -> None:
     assert varying.pooled < -50 < 10 < plain.pooled
 
 
-def test_large_outputs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At a distance that meets every place of the last axis."""
-    monkeypatch.setattr(variation, "MOST_ELEMENTS", 50)
-    found = SAMPLES.copy()
-    found[..., 3] = 0
-    assert ratios_of(list(SAMPLES), list(found))[1].pooled == pytest.approx(_decibels(5, 1), abs=2)
-    assert ratios_of(list(SAMPLES), list(SAMPLES))[1].pooled == math.inf
+def test_large_outputs_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By rows of the last axis, of all places of the other ones."""
+    monkeypatch.setattr(variation, "MOST_ELEMENTS", 100)
+    array = np.arange(4 * 60 * 5).reshape(4, 60, 5)
+    found = thinned(array)
+    assert found.shape == (19, 5)  # every 13th of 240 rows: 12, the least distance, would meet each 5th of the 60 only
+    assert set((found[:, 0] // 300).tolist()) == {0, 1, 2, 3}
+    assert thinned(array[:1, :10]).shape == (1, 10, 5)
+
+
+def test_samples_of_shapes_that_have_nothing_in_common() -> None:
+    plain, varying = ratios_of([np.ones((1, 2)), np.ones((1, 3))], [np.ones((1, 2)) * 1.1, np.ones((1, 3)) * 1.1])
+    assert plain == varying
+    assert plain.samples == pytest.approx([20, 20])
