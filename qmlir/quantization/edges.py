@@ -298,6 +298,8 @@ class _Reader:
         weights, is_input = constant_array(op.rhs), isinstance(op.lhs, BlockArgument) and op.lhs not in self.states
         if weights is None or weights.ndim != 2 or not is_f32(op.lhs) or not (is_input or op.lhs in noises):
             return False
+        if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one less
+            return False
         columns, channels = (weights.T if op.is_rhs_transposed else weights).shape[-2:]
         steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
         of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)
