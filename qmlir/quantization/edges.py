@@ -300,7 +300,10 @@ class _Reader:
             return False
         if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one less
             return False
-        columns, channels = (weights.T if op.is_rhs_transposed else weights).shape[-2:]
+        columns, channels = (weights.T if op.is_rhs_transposed else weights).shape
+        seen = observed(op.lhs)
+        if seen is None or seen.statistics is None or seen.statistics.moments.zeros * columns >= seen.statistics.count:
+            return False  # a column that was always 0 may have any weights
         steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
         of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)
         of_data = self._noise(op.lhs) * float(np.square(weights, dtype=np.float64).sum()) / channels
