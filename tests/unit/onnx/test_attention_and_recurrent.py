@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx import ModelProto, parser
+from onnx import ModelProto, numpy_helper, parser
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 
 RNG = np.random.default_rng(0)
 
@@ -119,3 +120,26 @@ def test_lengths_beyond_the_sequence() -> None:
     model = _model(14, text + " { y = RNN<hidden_size=2>(x, w, r, , n) }")
     with pytest.raises(DiagnosticError, match="a sequence of 4 steps cannot have the length 5"):
         _run(model, _normal(4, 1, 3), _normal(1, 2, 3), _normal(1, 2, 2), np.array([5], np.int32))
+
+
+@pytest.mark.parametrize(("op_type", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_a_layer_of_any_length_is_exported_in_float(op_type: str, gates: int) -> None:
+    """Its quantized parts need a length, and the error says what to do; the advice is followed here."""
+    layer = f"z = {op_type} <hidden_size = 4> (x, w, r, b)"
+    text = f"(float[length, 1, 3] x) => (float[a, b, c, d] y) {{ {layer} y = Relu (z) }}"
+    model = _model(17, text)
+    for name, shape in (("w", (4 * gates, 3)), ("r", (4 * gates, 4)), ("b", (8 * gates,))):
+        model.graph.initializer.append(numpy_helper.from_array(_normal(1, *shape) / 2, name))
+    samples = [{"x": _normal(5, 1, 3)} for _ in range(4)]
+    if op_type == "RNN":  # gates next to an output may stay in float
+        quantized = qmlir.quantize(model, samples, validate=False)
+        with pytest.raises(DiagnosticError, match=r"cannot be written for any length: .*; help: .* by --exclude"):
+            qmlir.export_onnx(quantized.module)
+    left = qmlir.quantize(model, samples, validate=False, exclude=op_type).module
+    session = OrtSession(qmlir.export_onnx(left).SerializeToString(), OrtOptions(optimization="none"))
+    for length in (5, 2):
+        x = _normal(length, 1, 3)
+        np.testing.assert_allclose(session({"x": x})["y"], qmlir.interpret(left, {"x": x})["y"], atol=1e-5)
+    fixed = qmlir.quantize(qmlir.load(model, shapes={"x": (5, 1, 3)}), samples, validate=False).module
+    session = OrtSession(qmlir.export_onnx(fixed).SerializeToString(), OrtOptions(optimization="none"))
+    np.testing.assert_array_equal(session(samples[0])["y"], qmlir.interpret(fixed, samples[0])["y"])

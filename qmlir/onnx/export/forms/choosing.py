@@ -132,7 +132,10 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
         if results is None:
             raise out.error(f"has components that {parts.missing_type()}")
         if parts.is_excerpt:
-            raise out.error("is written as its parts, which need the length of its sequence: say it with --shape")
+            raise out.error(
+                "cannot be written for any length: ONNX has no operator for its quantized parts; help: fix the length "
+                "by --shape, or leave the layer in float by --exclude"
+            )
         names = dict(out.names)
         given: dict[SSAValue, str] = {}
         for result, name in zip(results, out.outputs, strict=True):
