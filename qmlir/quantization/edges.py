@@ -5,6 +5,9 @@ A model that takes and gives physical units begins with `(x - mean) / deviation`
 cost nothing in float: the input is quantized after them, the output is dequantized before them. A concatenation that
 only outputs read needs no common type, either.
 
+If the scaler of an input is folded into the first product, no step is there to stay in float: the weights of small
+columns are as much larger, and the product needs data and weights of 16 bits.
+
 What a step loses is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean square
 `s^2 / 12`, and constants multiply it, element by element. It is compared with the variation of the value next to the
 products, not with its power: a mean that a constant adds is no signal.
