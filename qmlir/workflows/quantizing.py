@@ -276,8 +276,10 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
     dynamic = [op for op in module.walk() if isinstance(op, DynamicQuantizeOp)]
     if found.operations and found.quantized_operations == found.operations:
         message = "the model is quantized already, and keeps its types"
-        usual = {"keep": kept_composites(), "granularity": "channel", "processes": 1}
-        if asked := sorted(name for name, value in settings.items() if value and value != usual.get(name)):
+        others = ("keep", "target", "states", "processes")  # they may be those of the whole project
+        usual = {"granularity": "channel"}
+        asked = sorted(name for name, value in settings.items() if value and value != usual.get(name))
+        if asked := [name for name in asked if name not in others]:
             listed = ", ".join(f"'{name}'" for name in asked)
             raise text_error(f"{message}: {listed} cannot have an effect; help: quantize the float model")
         message += ": quantize takes the float model"

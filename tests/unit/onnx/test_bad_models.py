@@ -315,4 +315,4 @@ def test_input_files_that_hold_code_arerefused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([print], dtype=object), allow_pickle=True)
     code, said = _run(path, "--input", f"x={tmp_path / 'x.npy'}")
     assert code == 1
-    assert "is not a .npy or .npz file of plain arrays" in said
+    assert "it holds Python objects, which are code to NumPy" in said
