@@ -334,8 +334,8 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "a search has a bound"),
-        ({"bound": 0.9, "drop": 0.1}, "a search has a bound"),
+        ({}, "a search must have one goal"),
+        ({"bound": 0.9, "drop": 0.1}, "a search must have one goal"),
         ({"bound": 99.0}, r"the bound is an accuracy from 0 to 1, found 99\.0"),
         ({"bound": 0.9, "mode": "rise"}, "no mode 'rise', did you mean 'raise'"),
         ({"bound": 0.9, "to": "32"}, "no width '32'"),
