@@ -220,6 +220,11 @@ def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Seq
             set_marks(value.op, (_mark_of(composite, number), *marks_on(value.op)))
 
 
+def is_part(op: Operation) -> bool:
+    """Whether `op` is a part of a composite, and says its role in it."""
+    return any(origin.role for origin in origins_of(op))
+
+
 def role_of(op: Operation) -> Hashable:
     """What a part of a composite has in common with those that are the same in the other steps of a layer."""
     return type(op), origins_of(op)
@@ -228,7 +233,7 @@ def role_of(op: Operation) -> Hashable:
 def is_repeated(op: Operation) -> bool:
     """Whether the block has other operations in the role of `op`, a part of a composite."""
     block = op.parent
-    if block is None or not any(origin.role for origin in origins_of(op)):
+    if block is None or not is_part(op):
         return False
     return any(other is not op and role_of(other) == role_of(op) for other in block.ops)
 

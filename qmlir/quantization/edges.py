@@ -14,6 +14,7 @@ products, not with its power: a mean that a constant adds is no signal.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.decomposition import is_part, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
@@ -124,7 +126,12 @@ class _Reader:
     ignored: Set[Operation]
 
     def __post_init__(self) -> None:
-        self.operations = [op for op in self.function.body.block.ops if self._may_count(op)]
+        roles = Counter(role_of(op) for op in self.function.body.block.ops if is_part(op))
+        # The steps of a recurrent layer are alike: the last one is no edge, or the layer could not be raised.
+        repeated = {role for role, count in roles.items() if count > 1}
+        self.operations = [
+            op for op in self.function.body.block.ops if self._may_count(op) and role_of(op) not in repeated
+        ]
 
     def _may_count(self, op: Operation) -> bool:
         return isinstance(op, Quantizable) and may_be_quantized(op) and op not in self.ignored and bool(op.results)
@@ -200,7 +207,7 @@ class _Reader:
                 continue
             if _is_transparent(op):
                 leaving.add(op)
-                if (lost := self._lost_by_joining(op)) > WORTH:
+                if not is_part(op) and (lost := self._lost_by_joining(op)) > WORTH:
                     losing[op] = f"joins values for outputs alone: one type of all would cost one of them {lost:.1f} dB"
             elif _is_elementwise(op) and (reached := self._at_output(op)) < ENOUGH:
                 leaving.add(op)

@@ -4,7 +4,7 @@ Movement, max pools and concatenation give their operands and results one type; 
 operand (relu, clip) gives the operand, and what was moved to become it, the type of the result, where nobody else
 uses them. An operation that joins several values (a concatenation, a selection, a scatter) leaves an operand its own
 type if other operations read the operand, too, and the range of the whole would cost them accuracy: the operand is
-rescaled where it is joined.
+rescaled where it is joined. In a composite it is not: a recurrent layer has one type for the values of all steps.
 """
 
 import math
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.ir.decomposition import is_part
 from qmlir.ir.interfaces import Quantizable
 from qmlir.quantization.observed import observed
 
@@ -84,7 +85,7 @@ class Groups:
         """Whether `operand`, which `op` joins to the other `operands`, is better rescaled there."""
         members, everything = self._kept(operand), [each for value in operands for each in self._kept(value)]
         own, joined = width(members), width(everything)
-        if len(operands) < 2 or not 0 < own < joined or self._is_only_read_by(members, op):
+        if len(operands) < 2 or is_part(op) or not 0 < own < joined or self._is_only_read_by(members, op):
             return False
         ratio = (joined / own) ** 2
         return 10 * math.log10(ratio / (1 + 1 / ratio)) > WORTH
