@@ -17,6 +17,8 @@ from qmlir.targets.cpu.emitters.writing import INDENT
 LANE = "l"
 """The variable of loops over lanes."""
 
+_WORD = re.compile(r"\w+")
+
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -195,8 +197,26 @@ def _loop(group: _Group, uses: _Uses) -> Iterator[str]:
     yield f"{margin}}}"
 
 
+def _read(statements: Sequence[Statement]) -> list[Statement]:
+    """The statements without variables that nothing reads: compilers warn of them."""
+    words = [set(_WORD.findall(each.text)) | each.reads for each in statements]
+    readers = Counter(word for each in words for word in each)
+    kept = dict(enumerate(statements))
+    changed = True
+    while changed:
+        changed = False
+        for place, each in reversed(tuple(kept.items())):
+            name = "" if isinstance(each, FixedLine) else each.name
+            if name and readers[name] == (name in words[place]):
+                readers.subtract(words[place])
+                del kept[place]
+                changed = True
+    return list(kept.values())
+
+
 def rendered(statements: Sequence[Statement]) -> list[str]:
     """The lines of a function's body."""
+    statements = _read(statements)
     uses = _Uses(statements)
     lines: list[str] = []
     for part in _groups(statements):

@@ -1,5 +1,6 @@
 """C programs against the interpreter, bit for bit: models of several kinds, scalar helpers, what is refused."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ import qmlir
 from benchmarks.emitted import BUILDS, Build, differing_bits, run_c
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
+from qmlir.targets.cpu.emitters.c.statements import Declaration, Lanes, rendered
 from tests.support.emitted import parsed
 from tests.support.sampled import sampled
 
@@ -257,6 +259,21 @@ def test_an_output_may_be_a_constant_and_an_input_unread(unread: str, dtype: str
     ended, found = run_c(qmlir.emit(parsed(text)), build, {"x": np.zeros(3, dtype)}, wanted, tmp_path)
     assert ended == 0
     assert differing_bits(wanted, found) == 0
+
+
+def test_what_nothing_reads_is_left_out() -> None:
+    """Nor what only such variables read; a vector is written where it has its lanes, and read before."""
+    statements = [
+        Declaration(1, "int32_t", "a", "x[0]"),
+        Declaration(1, "int32_t", "b", "a + 1"),
+        Declaration(1, "int32_t", "c", "x[1]"),
+        Lanes(1, 4, "c", "v", "int32_t", size=4),
+        Lanes(1, 4, "y[l] = v[l]"),
+        Lanes(1, 4, "v[l] + 1", "v"),
+        Lanes(1, 4, "v[l]", "w", "int32_t", size=4),
+    ]
+    text = "\n".join(rendered(statements))
+    assert {name for name in "abcvw" if re.search(rf"\b{name}\b", text)} == {"c", "v"}
 
 
 def test_an_unknown_form_is_told() -> None:
