@@ -8,31 +8,31 @@ the weights of a convolution with channels last are laid out as those of ONNX's 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, elementwise, movement
 from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.export.emission import MICROSOFT, attribute_names
+from qmlir.onnx.mirrored import MIRRORED
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import contraction, pooling
 
+_MIRRORED = (
+    "Celu", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Tanh",
+    "ThresholdedRelu",
+)  # fmt: skip
+
 _ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
-    "Celu": (activations.CeluOp, ("alpha",)),
     "Clip": (elementwise.ClipOp, ("minimum", "maximum")),
-    "Elu": (activations.EluOp, ("alpha",)),
-    "HardSigmoid": (activations.HardSigmoidOp, ("alpha", "beta")),
-    "LeakyRelu": (activations.LeakyReluOp, ("alpha",)),
-    "Relu": (activations.ReluOp, ()),
-    "Selu": (activations.SeluOp, ("alpha", "gamma")),
-    "Sigmoid": (activations.SigmoidOp, ()),
     "Silu": (activations.SwishOp, ()),
-    "Softplus": (activations.SoftplusOp, ()),
-    "Softsign": (activations.SoftsignOp, ()),
-    "Tanh": (activations.TanhOp, ()),
-    "ThresholdedRelu": (activations.ThresholdedReluOp, ("alpha",)),
+    **{
+        row.op_type: (cast(type[NnOp], row.operation), tuple(attribute_names(row.attributes).values()))
+        for row in MIRRORED
+        if row.op_type in _MIRRORED
+    },
 }
 """By the attribute `activation`: the operation, and its properties in the order of `activation_params`."""
 
@@ -41,7 +41,7 @@ def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
     """The row of the node's activation; `None` for a layer without one."""
     name = node.attribute("activation", "")
     if name and name not in _ACTIVATIONS:
-        raise node.unsupported(f"activation is '{name}': {', '.join(_ACTIVATIONS)} are supported")
+        raise node.unsupported(f"activation is '{name}': {', '.join(sorted(_ACTIVATIONS))} are supported")
     return _ACTIVATIONS[name] if name else None
 
 

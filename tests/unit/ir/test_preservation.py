@@ -27,8 +27,8 @@ def test_a_pass_that_says_nothing_keeps_every_bit() -> None:
 
 _ROUNDED = {
     "canonicalize", "convert-kernel-to-loops", "convert-nn-to-kernel", "kernel-pack", "kernel-propagate-layout",
-    "nn-contract-integers", "nn-decompose", "nn-equalize", "nn-raise", "nn-recognize", "nn-recognize-masks",
-    "nn-smooth", "nn-split-columns", "quant-expand-floats",
+    "nn-contract-integers", "nn-decompose", "nn-equalize", "nn-fold-constants", "nn-raise", "nn-recognize",
+    "nn-recognize-masks", "nn-smooth", "nn-split-columns", "quant-expand-floats",
 }  # fmt: skip
 _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
