@@ -126,10 +126,11 @@ class _Callees:
             ("result", type_.outputs.data, call.result_types),
         ):
             if len(expected) != len(found):
-                raise VerifyException(f"expected {len(expected)} {kind}s for callee {call.callee}, found {len(found)}")
+                count = f"{len(expected)} {kind}s, as callee {call.callee} has"
+                raise VerifyException(f"must have {count}, but got {len(found)}")
             for number, (own, other) in enumerate(zip(expected, found, strict=True)):
                 if own != other:
-                    raise VerifyException(f"expected {kind} number {number} of type {own}, found {other}")
+                    raise VerifyException(f"must have {kind} number {number} of type {own}, but got {other}")
 
     def _callee(self, call: CallOp) -> Operation | None:
         table = call.parent_op()

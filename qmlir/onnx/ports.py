@@ -82,9 +82,9 @@ def replaceable_defaults(model: ModelProto) -> Collection[str]:
 
 
 def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
-    """The inputs of the model that no initializer gives, with `shapes` in place of what the model leaves open.
+    """The inputs of the model that no initializer gives, and those of `replaceable_defaults`.
 
-    Those of `replaceable_defaults` are inputs too.
+    `shapes` gives the sizes that the model leaves open.
 
     A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is not a
     tensor of a known element type and rank, nor a sequence of tensors, and for shapes that do not fit.

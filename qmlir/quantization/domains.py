@@ -156,8 +156,9 @@ def _sums_products(op: Operation) -> bool:
 
 
 def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation, str]:
-    """What computes the operands at which `undefined` have no result in their types, with the reason: up to sums of
-    products in which something may cancel, and to what others take, too.
+    """The operations that compute the operands at which `undefined` have no result in their types, with the reason.
+
+    The search ends at sums of products in which terms may cancel, and at values that have other readers.
 
     A rounded sum with 1e-6 is 0 again, and a position rounded to 8 bits has no angle. The powers of a spectrum differ
     more than 16 bits hold, and so do the bands that are summed of them.

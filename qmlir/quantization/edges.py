@@ -1,4 +1,4 @@
-"""Steps next to inputs and outputs that stay in float: integers would lose what they compute.
+"""Steps next to inputs and outputs that stay in float, because integers would lose their results.
 
 A model that takes and gives physical units begins with `(x - mean) / deviation` and ends with `y * scale + offset`. In
 8 bits, a pressure of 1013 with a variation of 25 has a dozen values. Where the caller has floats anyway, such steps
@@ -54,7 +54,7 @@ Wish = Callable[[Operation, Slot], Choice]
 
 @dataclass(frozen=True)
 class Edges:
-    """What loses too much in integers next to inputs and outputs of a function."""
+    """The steps next to inputs and outputs of a function that lose too much in integers."""
 
     in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The operations that had better stay in float, with the reason."""
@@ -199,7 +199,7 @@ class _Reader:
         )
 
     def outputs(self) -> Edges:
-        """What loses too much between products and outputs."""
+        """The steps between products and outputs that lose too much."""
         found, leaving, losing = Edges(), set[Operation](), dict[Operation, str]()
         for op in reversed(self.operations):
             assert isinstance(op, Quantizable)
@@ -273,7 +273,7 @@ class _Reader:
     # --- Inputs -------------------------------------------------------------------------------------------------------
 
     def inputs(self) -> Edges:
-        """What loses too much between inputs and products."""
+        """The steps between inputs and products that lose too much."""
         noises: dict[SSAValue, F64] = {}
         entering: dict[Operation, None] = {}
         for op in self.operations:

@@ -6,7 +6,7 @@ numbers leaves the others a handful of codes, or one. So operations that hold bo
 infinities do. A softmax takes its mask as an operand and needs none of this (see `masks`).
 
 Where a fill comes from is proven: a constant, a number chosen by a condition, or a value that only had two numbers in
-all samples. How far it lies from the others follows from their recorded ranges, and behind an operation that computes
+all samples. How far it lies from the others follows from their recorded ranges, and after an operation that computes
 something new, from its histogram: its values have a gap.
 """
 
@@ -63,10 +63,10 @@ _NUMBERED = (CastOp, WhereOp, NegOp, AddOp, SubOp, MulOp, *_RESHAPED)
 
 @dataclass(frozen=True)
 class Fill:
-    """What is known of the numbers of a value with a fill."""
+    """The known magnitudes of a value with a fill: of the fill, and of the other numbers."""
 
     others: float
-    """The largest magnitude of all numbers but fills."""
+    """The largest magnitude of the numbers that are not fills."""
 
     fill: float
     """The fill of the smallest magnitude."""

@@ -1,9 +1,9 @@
-"""Which values of a function share one quantized type, because an operation moves them without a rescale.
+"""The values of a function that share one quantized type, because an operation moves them without a rescale.
 
-Movement, max pools and concatenation give their operands and results one type; an operation that only limits its
-operand (relu, clip) gives the operand, and what was moved to become it, the type of the result, where nobody else
-uses them. An operation that joins several values (a concatenation, a selection, a scatter) leaves an operand its own
-type if other operations read the operand, too, and the range of the whole would cost them accuracy: the operand is
+Movement, max pools and concatenation give their operands and results one type. An operation that only limits its
+operand (relu, clip) gives the operand, and the values that were moved to become it, the type of the result, if they
+have no other users. An operation that joins several values (a concatenation, a selection, a scatter) leaves an operand
+its own type if other operations read the operand and the range of the whole would cost them accuracy: the operand is
 rescaled where it is joined. In a composite it is not: a recurrent layer has one type for the values of all steps.
 """
 

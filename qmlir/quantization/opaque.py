@@ -1,8 +1,8 @@
 """Arithmetic around operations that compare numbers, or choose scales by them: it stays in float.
 
-Trees compare elements with thresholds; an ONNX island compares or sorts them by rules that are not known here, such as
-scores and boxes of a detector; dynamic quantization takes its scale from them. To round what goes in saves no product.
-A scale that only a run knows multiplies the integers of a product: it stays as exact as a scale in a type.
+Trees compare elements with thresholds; an ONNX island compares or sorts them by unknown rules, such as scores and boxes
+of a detector; dynamic quantization takes its scale from them. Rounding their operands saves no product. A scale that
+only a run knows multiplies the integers of a product, and stays as exact as a scale in a type.
 """
 
 from collections.abc import Set

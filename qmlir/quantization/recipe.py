@@ -205,7 +205,7 @@ class Recipe:
         return said
 
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
-        """What rules of a recipe for embedding tables alone say of the table that `op` reads, field by field."""
+        """The settings, by field, that rules for embedding tables alone give the table that `op` reads."""
         rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("table")]
         return {key: value for rule in rules for key, value in rule.settings.items()}
 

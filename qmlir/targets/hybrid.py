@@ -345,7 +345,7 @@ class HybridProgram(Runs):
         emit(Diagnostic(Severity.WARNING, f"{message}: qmlir.load_program('{folder}') opens it"))
 
     def needs(self) -> tuple[str, ...]:
-        """The packages that a saved program needs where it runs, beside those of the targets of its parts."""
+        """The packages that a saved program needs where it runs, in addition to those of the targets of its parts."""
         has_islands = any(isinstance(op, OnnxIslandOp) for op in self._module.walk())
         return ("qmlir", "ONNX Runtime") if has_islands else ("qmlir",)
 

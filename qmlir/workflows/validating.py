@@ -3,8 +3,8 @@
 A calibration of many samples holds a share of them out for this. The verdict is by what differs between samples (see
 `comparison.variation`), for the median sample and for the worst quarter: one spoiled sample with large outputs would
 decide a ratio of sums over all of them, and a median says nothing of the worse half. The parts that a model joins to
-one output are compared one by one, too. What is wrong is then looked for layer by layer, on one sample, and named with
-its place in the user's model.
+one output are also compared one by one. If answers are lost, the first layer that loses them is found on one sample,
+and named with its place in the user's model.
 """
 
 import math
@@ -215,7 +215,7 @@ class OutputValidation:
 
     @property
     def text(self) -> str:
-        """For a reader: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
+        """One line for a reader: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
         parts: list[str] = []
         if self.sqnr_db is not None:
             parts += [f"{self.sqnr_db:.1f} dB (pooled {self.pooled_db:.1f}, worst {self.worst_db:.1f})"]

@@ -98,7 +98,7 @@ def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
 
 
 def conv(node: Node) -> SSAValue:
-    """ONNX Conv."""
+    """Import ONNX Conv, which may have a bias, groups and automatic padding."""
     operands = (node.input(0), node.input(1), node.optional(2))
     properties = window_properties(node, _kernel(node))
     return node.add(ops.ConvOp, *operands, groups=node.attribute("group", 1), **properties).result

@@ -24,7 +24,7 @@ def pool_properties(node: Node) -> dict[str, Any]:
 
 
 def max_pool(node: Node) -> Sequence[SSAValue]:
-    """ONNX MaxPool, with the indices if the model takes them."""
+    """Import ONNX MaxPool, with the indices if the model takes them."""
     properties = pool_properties(node)
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return [node.add(ops.MaxPoolOp, node.quantized(), **properties).result]

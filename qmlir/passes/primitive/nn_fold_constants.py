@@ -1,4 +1,4 @@
-"""`nn-fold-constants`: what is computed of constants is a constant before types are chosen, quantized if it was."""
+"""`nn-fold-constants`: expressions of constants become constants before types are chosen."""
 
 from dataclasses import dataclass
 from math import prod
@@ -130,7 +130,8 @@ class KeepCodes(RewritePattern):
 class FoldLargeConstants(RewritePattern):
     """`f(constants) -> constant` of any size, if the result has no more elements than the constants together.
 
-    What only moves constants stays, if nothing is computed of the result: other operations read the same constant.
+    An operation that only moves a constant stays unless others compute with the result: a type passes through it, and
+    several readers share one constant.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -143,7 +144,7 @@ class FoldLargeConstants(RewritePattern):
 
 
 def _is_known(value: SSAValue) -> bool:
-    """Whether nothing but constants decides `value`."""
+    """Whether `value` depends on constants only."""
     op = value.owner
     return isinstance(op, ConstantOp) or (
         isinstance(op, NnOp) and bool(op.operands) and all(map(_is_known, op.operands))
@@ -151,7 +152,7 @@ def _is_known(value: SSAValue) -> bool:
 
 
 def _computes_known(op: Operation) -> bool:
-    """Whether `op`, or one that moves its result, computes a value that nothing but constants decides."""
+    """Whether `op`, or one that moves its result, computes a value that depends on constants only."""
     if not isinstance(op, NnOp) or not all(map(_is_known, op.operands)):
         return False
     if not isinstance(op, MovementOp):
@@ -161,10 +162,10 @@ def _computes_known(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class NnFoldConstants(ModulePass):
-    """Compute what is known, of any size, so that weights are constants when types are chosen.
+    """Evaluate expressions of constants, of any size, so that weights are constants when types are chosen.
 
-    Exporters write weights as expressions: cast from f16, divided by a norm, or as integers times a scale. The last
-    ones are quantized already: they keep their integers and their scales in their type.
+    Exporters write weights as expressions: cast from f16, divided by a norm, or as integers times a scale. Integers
+    times a scale are quantized already: they keep their integers, and the scale goes into their type.
 
     Before:
 

@@ -1,9 +1,9 @@
-"""How much of what an output tells is left: the error of an output against what differs between samples.
+"""The error of an output, measured against the differences between its samples.
 
-A ratio of signal to noise counts what all samples have in common as signal: an offset of 1013, or the fill of a mask.
-An answer is what differs. So the signal is taken about the median of each element over the samples, and fills, which
-are constants far outside the other values, are left out. The median, unlike the mean, is not that of one spoiled
-sample.
+A plain signal-to-noise ratio counts an offset of 1013, or the fill of a mask, as signal, although all samples have it
+in common and only differences answer a question. So the signal is taken about the median of each element over the
+samples, and fills, which are constants far outside the other values, are left out. Unlike a mean, the median does not
+follow one spoiled sample.
 """
 
 import math
@@ -100,7 +100,7 @@ def _tables(arrays: Sequence[Array]) -> tuple[list[F64], bool]:
 
 
 def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Ratios, Ratios]:
-    """The ratios of one output in several samples, about 0 and about what the samples have in common.
+    """The ratios of one output in several samples, about 0 and about the median of the samples.
 
     Both are the same where an output does not vary, and where its errors are too small to change a probability.
     """

@@ -98,13 +98,13 @@ func.func private @callee(%x: f32, %y: i32) -> f32
 func.func @calls(%x: f32, %y: i32) {
   // expected-error @+1 {{'func.call' op '@missing' does not reference a valid function}}
   %0 = func.call @missing(%x) : (f32) -> f32
-  // expected-error @+1 {{'func.call' op expected 2 operands for callee @callee, found 1}}
+  // expected-error @+1 {{'func.call' op must have 2 operands, as callee @callee has, but got 1}}
   %1 = func.call @callee(%x) : (f32) -> f32
-  // expected-error @+1 {{'func.call' op expected operand number 1 of type i32, found f32}}
+  // expected-error @+1 {{'func.call' op must have operand number 1 of type i32, but got f32}}
   %2 = func.call @callee(%x, %x) : (f32, f32) -> f32
-  // expected-error @+1 {{'func.call' op expected 1 results for callee @callee, found 0}}
+  // expected-error @+1 {{'func.call' op must have 1 results, as callee @callee has, but got 0}}
   func.call @callee(%x, %y) : (f32, i32) -> ()
-  // expected-error @+1 {{'func.call' op expected result number 0 of type f32, found i32}}
+  // expected-error @+1 {{'func.call' op must have result number 0 of type f32, but got i32}}
   %3 = func.call @callee(%x, %y) : (f32, i32) -> i32
   func.return
 }
