@@ -227,7 +227,8 @@ def test_composites_and_their_parts_have_the_same_parameters(seed: int) -> None:
         group = groups[origins_of(op)[0].name]
         assert [type_of(value) for value in op.operands[:2]] == [type_of(value) for value in group[0].operands[:2]]
         assert type_of(op.result) == type_of(group[-1].results[0])
-        if len(op.operands) == 3:
+        are_wide = all(type_of(value).bits == 16 for value in op.operands[:2])
+        if len(op.operands) == 3 and not are_wide:  # then parts have a sum whose scale is raised
             own, other = op.operands[2], group[-1].operands[1]
             assert type_of(own).scales.tolist() == type_of(other).scales.tolist()
             assert not type_of(own).zero_points.any()
