@@ -24,7 +24,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import is_part, role_of
@@ -288,9 +288,7 @@ class _Reader:
                 entering[op] = None
                 noises |= {result: self._propagated(op, result, noises) for result in op.results}
         found, todo = Edges(), list[tuple[Operation, str]]()
-        found.wide.update(
-            op for op in self.operations if isinstance(op, MatMulOp | FullyConnectedOp) and self._amplifies(op, noises)
-        )
+        found.wide.update(op for op in self.operations if isinstance(op, MatMulOp) and self._amplifies(op, noises))
         for op in entering:
             for result in op.results:
                 if self._is_taken(result, entering) and (reached := self._at_input(result, noises)) < ENOUGH:
@@ -305,23 +303,21 @@ class _Reader:
 
     # As in `amplified`: a product of few large weights and many small ones averages nothing out. The weights differ as
     # the columns do, so that they need more bits, too.
-    def _amplifies(self, op: MatMulOp | FullyConnectedOp, noises: dict[SSAValue, F64]) -> bool:
+    def _amplifies(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> bool:
         """Whether the constant weights of `op` leave an input below `ENOUGH`, and far below what it has itself."""
-        data, weights = op.operands[0], constant_array(op.operands[1])
-        is_transposed = isinstance(op, FullyConnectedOp) or op.is_rhs_transposed
-        is_input = isinstance(data, BlockArgument) and data not in self.states
-        if weights is None or weights.ndim != 2 or not is_f32(data) or not (is_input or data in noises):
+        weights, is_input = constant_array(op.rhs), isinstance(op.lhs, BlockArgument) and op.lhs not in self.states
+        if weights is None or weights.ndim != 2 or not is_f32(op.lhs) or not (is_input or op.lhs in noises):
             return False
         if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one less
             return False
-        columns, channels = (weights.T if is_transposed else weights).shape
-        seen = observed(data)
+        columns, channels = (weights.T if op.is_rhs_transposed else weights).shape
+        seen = observed(op.lhs)
         if seen is None or seen.statistics is None or seen.statistics.moments.zeros * columns >= seen.statistics.count:
             return False  # a column that was always 0 may have any weights
-        steps = 2 * np.abs(weights).max(-1 if is_transposed else -2) / (_LEAST_LEVELS - 1)
-        of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(data)
-        of_data = self._noise(data) * float(np.square(weights, dtype=np.float64).sum()) / channels
-        before = _relative(np.asarray(self._noise(data)), np.asarray(_deviation(data) ** 2))
+        steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
+        of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)
+        of_data = self._noise(op.lhs) * float(np.square(weights, dtype=np.float64).sum()) / channels
+        before = _relative(np.asarray(self._noise(op.lhs)), np.asarray(_deviation(op.lhs) ** 2))
         after = _relative(np.asarray(of_data + of_weights), np.asarray(_deviation(op.result) ** 2))
         return _decibels(after) < ENOUGH and _decibels(before) - _decibels(after) > _AMPLIFIED
 

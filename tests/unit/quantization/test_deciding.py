@@ -225,9 +225,10 @@ def test_composites_and_their_parts_have_the_same_parameters(seed: int) -> None:
         if all(isinstance(use.operation, ReturnOp | DequantizeCastOp) for use in op.result.uses):
             continue  # next to an output the bias may stay in float, which a composite has no part for
         group = groups[origins_of(op)[0].name]
+        data, weights = map(type_of, group[0].operands[:2])
+        if weights.bits == 16 or (data.bits == 16 and "i16" not in options):
+            continue  # a scaler is folded into weights that read the same data, which is looked for in products only
         assert [type_of(value) for value in op.operands[:2]] == [type_of(value) for value in group[0].operands[:2]]
-        if all(type_of(value).bits == 16 for value in op.operands[:2]):
-            continue  # a folded scaler: parts have a sum whose scale is raised, a layer a result of 16 bits
         assert type_of(op.result) == type_of(group[-1].results[0])
         if len(op.operands) == 3:
             own, other = op.operands[2], group[-1].operands[1]
