@@ -33,7 +33,7 @@ class QuantSetTarget(ModulePass):
     ```mlir
     builtin.module attributes {target.specs = [#target.spec<"cpu",
         keep = ["softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm", "gelu",
-                "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid"],
+                "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid", "dynamic_quantize"],
         supports = [{op = "*", weight = {granularities = [channel, tensor, block]}}], raises = ["*"]>]} {
       func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
         %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}

@@ -27,17 +27,28 @@ NAME = 'odd "*name*" [0]'
 """A node's name with everything that a recipe must escape."""
 
 
+INSIDE: dict[str, Any] = {"assert_all_quantized": True}
+"""Settings for which a layer is as one inside of a model: next to an output, its last sum would stay in float."""
+
+
 def text_of(array: Array) -> str:
     return "[" + ", ".join(text_of(row) if np.ndim(row) else f"{row:.8e}" for row in array) + "]"
 
 
 def layer(weights: Array, bias: Array | None = None, *, relu: bool = False) -> ModuleOp:
-    """A fully connected layer, and a relu behind it where there is one."""
+    """A fully connected layer; with a `relu` after it, and a product by the identity, which gives the output."""
     rows, columns = weights.shape
     origin = NAME.replace('"', '\\"')
     added = "" if bias is None else f"%b = nn.constant dense<{text_of(bias)}> : tensor<{rows}xf32>"
     operands, types = ("%x, %w", "") if bias is None else ("%x, %w, %b", f", tensor<{rows}xf32>")
-    last = f'%z = nn.relu %y : tensor<1x{rows}xf32> {{origin = "relu"}}' if relu else ""
+    square, result = f"tensor<{rows}x{rows}xf32>", f"tensor<1x{rows}xf32>"
+    last = (
+        f"""%r = nn.relu %y : {result} {{origin = "relu"}}
+      %i = nn.constant dense<{text_of(np.eye(rows))}> : {square}
+      %z = nn.matmul %r, %i : ({result}, {square}) -> {result} {{origin = "head"}}"""
+        if relu
+        else ""
+    )
     text = f"""
     func.func @main(%x: tensor<1x{columns}xf32>) -> tensor<1x{rows}xf32> {{
       %w = nn.constant dense<{text_of(weights)}> : tensor<{rows}x{columns}xf32>
@@ -138,10 +149,10 @@ def test_a_channel_that_is_dead_in_the_model() -> None:
 def test_a_channel_whose_values_are_lost(tmp_path: Path) -> None:
     weights = np.eye(4, dtype=np.float32) * np.array([[1], [1], [1e-5], [1]], np.float32)
     model, data = layer(weights), samples(50, 4)
-    quantized, report = report_of(model, data)
+    quantized, report = report_of(model, data, **INSIDE)
     found = only(report, "dead channel")
     assert found.text.startswith("Channel 2 of ")
-    changed = again(model, data, found.recipe, tmp_path)
+    changed = again(model, data, found.recipe, tmp_path, **INSIDE)
     assert value_type(quantized, NAME).bits == 8  # type: ignore[union-attr]
     assert value_type(changed, NAME).bits == 16  # type: ignore[union-attr]
 
@@ -150,10 +161,10 @@ def test_a_bias_near_its_limit(tmp_path: Path) -> None:
     weights = np.ones((2, 4), np.float32)
     weights[1] = 1e-5
     model, data = layer(weights, np.array([0.5, 1.0], np.float32)), samples(20, 4)
-    quantized, report = report_of(model, data)
+    quantized, report = report_of(model, data, **INSIDE)
     found = only(report, "bias")
     assert "channel 1 " in found.text
-    changed = again(model, data, found.recipe, tmp_path)
+    changed = again(model, data, found.recipe, tmp_path, **INSIDE)
     assert weight_type(quantized).scales.size == 2  # type: ignore[union-attr]
     assert weight_type(changed).scales.size == 1  # type: ignore[union-attr]
 
