@@ -338,7 +338,7 @@ class Recorder(Listener):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
 
     def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, ends: F64, repeats: int = 1) -> None:
-        if isinstance(owner, Block) and not np.isfinite(values.max(initial=0) - values.min(initial=0)):
+        if isinstance(owner, Block) and np.isinf(values).any():
             self._infinite_inputs.add(value.key)
         try:
             value.add(values, ends, repeats)

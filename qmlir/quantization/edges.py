@@ -126,6 +126,7 @@ class _Reader:
     ignored: Set[Operation]
 
     def __post_init__(self) -> None:
+        self._variations: dict[SSAValue, F64] = {}
         roles = Counter(role_of(op) for op in self.function.body.block.ops if is_part(op))
         # The steps of a recurrent layer are alike: the last one is no edge, or the layer could not be raised.
         repeated = {role for role, count in roles.items() if count > 1}
@@ -161,13 +162,23 @@ class _Reader:
 
     def _variation(self, value: SSAValue) -> F64:
         """The mean square of what varies in each element of `value`, as its own constants scale it."""
-        op = value.owner
-        gain = _gain(op) if isinstance(op, Operation) and isinstance(op, Quantizable) else None
-        if gain is not None and isinstance(op, Quantizable) and len(computed := computed_operands(op)) == 1:
-            return self._variation(computed[0]) * gain
-        if isinstance(op, MatMulOp) and (shares := self._shares_of_channels(op)) is not None:
-            return _deviation(value) ** 2 * shares
-        return np.asarray(_deviation(value) ** 2)
+        scaled: list[tuple[SSAValue, F64]] = []
+        while (
+            value not in self._variations and isinstance(op := value.owner, Operation) and isinstance(op, Quantizable)
+        ):
+            gain, computed = _gain(op), computed_operands(op)
+            if gain is None or len(computed) != 1:
+                break
+            scaled.append((value, gain))
+            (value,) = computed
+        if value not in self._variations:
+            op, own = value.owner, np.asarray(_deviation(value) ** 2)
+            shares = self._shares_of_channels(op) if isinstance(op, MatMulOp) else None
+            self._variations[value] = own if shares is None else own * shares
+        found = self._variations[value]
+        for each, gain in reversed(scaled):
+            self._variations[each] = found = found * gain
+        return found
 
     @staticmethod
     def _shares_of_channels(op: Quantizable) -> F64 | None:
@@ -201,6 +212,7 @@ class _Reader:
     def outputs(self) -> Edges:
         """The steps between products and outputs that lose too much."""
         found, leaving, losing = Edges(), set[Operation](), dict[Operation, str]()
+        read: dict[Operation, bool] = {}
         for op in reversed(self.operations):
             assert isinstance(op, Quantizable)
             if not self._leaves(op, leaving):
@@ -212,7 +224,7 @@ class _Reader:
             elif _is_elementwise(op) and (reached := self._at_output(op)) < ENOUGH:
                 leaving.add(op)
                 losing[op] = f"computes an output: rounded to integers, its variation would have {reached:.1f} dB"
-            elif self._is_product(op) and (self._is_read(op, losing) or self._at_output(op) < ENOUGH):
+            elif self._is_product(op) and (self._is_read(op, losing, read) or self._at_output(op) < ENOUGH):
                 found.sums.add(op.results[0])
         for op in self.operations:
             assert isinstance(op, Quantizable)
@@ -226,14 +238,19 @@ class _Reader:
                 found.in_float[op] = "moves sums that stay in 32 bits to an output"
         return found
 
-    def _is_read(self, op: Operation, losing: dict[Operation, str]) -> bool:
-        """Whether one of `losing` reads a result of `op`, also where it is moved before."""
-        users = {use.operation for result in op.results for use in result.uses}
-        return any(
-            isinstance(user, Quantizable)
-            and ((user in losing and _is_elementwise(user)) or (_is_transparent(user) and self._is_read(user, losing)))
-            for user in users
-        )
+    def _is_read(self, op: Operation, losing: dict[Operation, str], known: dict[Operation, bool]) -> bool:
+        """Whether one of `losing` reads a result of `op`, also where it is moved before; `known` says it of others."""
+        if op not in known:
+            users = {use.operation for result in op.results for use in result.uses}
+            known[op] = any(
+                isinstance(user, Quantizable)
+                and (
+                    (user in losing and _is_elementwise(user))
+                    or (_is_transparent(user) and self._is_read(user, losing, known))
+                )
+                for user in users
+            )
+        return known[op]
 
     @staticmethod
     def _is_product(op: Quantizable) -> bool:

@@ -137,27 +137,25 @@ class FoldLargeConstants(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, NnOp):
             return
-        if isinstance(op, MovementOp) and not any(map(_computes_known, {use.operation for use in op.results[0].uses})):
-            return
         shapes = [tensor(operand.type).get_shape() for operand in op.operands]
         fold(op, max(FOLD_LIMIT, sum(prod(shape) for shape in shapes if DYNAMIC_INDEX not in shape)), rewriter)
 
 
-def _is_known(value: SSAValue) -> bool:
-    """Whether `value` depends on constants only."""
-    op = value.owner
-    return isinstance(op, ConstantOp) or (
-        isinstance(op, NnOp) and bool(op.operands) and all(map(_is_known, op.operands))
-    )
-
-
-def _computes_known(op: Operation) -> bool:
-    """Whether `op`, or one that moves its result, computes a value that depends on constants only."""
-    if not isinstance(op, NnOp) or not all(map(_is_known, op.operands)):
-        return False
-    if not isinstance(op, MovementOp):
-        return True
-    return any(map(_computes_known, {use.operation for use in op.results[0].uses}))
+def _foldable(module: ModuleOp) -> set[Operation]:
+    """The operations on constants that compute, and those that move a constant for one that computes."""
+    known, found = list[NnOp](), set[Operation]()
+    values = set[SSAValue]()
+    for op in module.walk():
+        if isinstance(op, ConstantOp):
+            values.add(op.result)
+        elif isinstance(op, NnOp) and op.operands and values.issuperset(op.operands):
+            values.update(op.results)
+            known.append(op)
+    for op in reversed(known):
+        users = {use.operation for result in op.results for use in result.uses}
+        if not isinstance(op, MovementOp) or not found.isdisjoint(users):
+            found.add(op)
+    return found
 
 
 @dataclass(frozen=True)
@@ -197,5 +195,5 @@ class NnFoldConstants(ModulePass):
     preserves: ClassVar[Preservation] = ROUNDED  # products of transposed weights are summed in another order
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for pattern in (KeepCodes(), FoldLargeConstants()):
-            apply_patterns_greedily(op, [pattern], ctx)
+        apply_patterns_greedily(op, [KeepCodes()], ctx)
+        apply_patterns_greedily(op, [FoldLargeConstants()], ctx, only=_foldable(op).__contains__)
