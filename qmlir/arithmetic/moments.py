@@ -147,6 +147,10 @@ class Moments:
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "Moments":
-        """What `to_dict` made."""
-        sums = (dyadic_from_list(fields[name]) for name in ("total", "sizes", "squares"))
-        return Moments(int(fields["count"]), int(fields["zeros"]), *sums)
+        """The moments that `to_dict` wrote. Raises `ValueError` for sums that no numbers have."""
+        count, zeros = int(fields["count"]), int(fields["zeros"])
+        total, sizes, squares = (dyadic_from_list(fields[name]) for name in ("total", "sizes", "squares"))
+        # The last bound is Cauchy and Schwarz's inequality: without it, a variance could be negative.
+        if not 0 <= zeros <= count or not abs(total) <= sizes or not sizes * sizes <= (count - zeros) * squares:
+            raise ValueError("its moments are those of no values")
+        return Moments(count, zeros, total, sizes, squares)

@@ -235,8 +235,6 @@ def _check(statistics: Statistics) -> None:
         raise ValueError(
             f"its range {statistics.minimum} to {statistics.maximum} is without the mean {statistics.mean}"
         )
-    if not 0 <= moments.zeros <= moments.count or moments.squares < 0 or moments.sizes < 0:
-        raise ValueError("its moments are those of no values")
     if (histogram.counts < 0).any():
         raise ValueError(f"a count of its histogram is {int(histogram.counts.min())}, negative counts are not accepted")
     if histogram.counts.ndim != 1 or not histogram.counts.size or histogram.total != moments.count:

@@ -96,6 +96,8 @@ _DAMAGES: list[Callable[[dict[str, Any]], None]] = [
     _of_value("infinities", [-1, 0]),
     _of_moments("total", [1, 1 << 40]),  # a number with as many bits
     _of_moments("zeros", -1),
+    _of_moments("total", [1 << 60, 0]),  # a variance below 0
+    _of_moments("sizes", [-1, 0]),
 ]
 
 
