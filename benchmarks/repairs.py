@@ -44,13 +44,13 @@ from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.short_sums import STEPS
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.budget import constant_bytes, predict, samples_to_grade
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batches, output_name
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import stages_of
 from qmlir.workflows.repairing import BLOCKS, EFFORTS
 from qmlir.workflows.searching import search
 from qmlir.workflows.widths import Layered, Width

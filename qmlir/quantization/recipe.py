@@ -31,7 +31,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
 from qmlir.quantization.facts import FACTS
-from qmlir.quantization.recipe_text import EFFORT, RecipeSource, RecipeText
+from qmlir.quantization.recipe_text import AUTO, EFFORT, Effort, RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
 from qmlir.text.toml import parse_toml
 
@@ -364,12 +364,12 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     ]
 
 
-def effort_in(source: RecipeSource) -> int | None:
+def effort_in(source: RecipeSource) -> Effort | None:
     """The effort of repairs that a recipe names at its top, `None` where it names none. Raises `DiagnosticError`."""
     recipe = RecipeText.of(source)
     effort: Any = None if recipe is None else _content(recipe).get(EFFORT)
-    if effort is not None and (isinstance(effort, bool) or not isinstance(effort, int)):
-        raise text_error(f"'{recipe}': {EFFORT} is a whole number, found {effort!r}")
+    if effort not in (None, AUTO) and (isinstance(effort, bool) or not isinstance(effort, int)):
+        raise text_error(f"'{recipe}': {EFFORT} must be a whole number or '{AUTO}', but got {effort!r}")
     return effort
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.files import path_of
@@ -17,6 +17,12 @@ _HEAD = "[[rule]]"
 
 EFFORT = "effort"
 """The one key beside the rules: the effort of repairs, as `quantize --effort`."""
+
+AUTO: Literal["auto"] = "auto"
+"""The effort that applies the remedy that helps, if answers are lost."""
+
+Effort: TypeAlias = int | Literal["auto"]
+"""How hard to repair: 0 to 3, or `auto`."""
 
 
 @dataclass(frozen=True)

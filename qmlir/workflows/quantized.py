@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.recipe_text import Effort
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.stored_floats import quantized_anew
@@ -23,6 +24,7 @@ from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import save_quantized
 from qmlir.workflows.loading import HoldsModule
 from qmlir.workflows.recipes import recipe_text
+from qmlir.workflows.remedies import Remedies
 from qmlir.workflows.repairing import Repair
 from qmlir.workflows.summary import QuantizationSummary, weight_bytes
 from qmlir.workflows.validating import Validation
@@ -58,8 +60,11 @@ class Quantized(HoldsModule, Readable):
     repair: Repair | None = None
     """What the passes of an effort gave; `None` without one."""
 
-    effort: int | None = None
+    effort: Effort | None = None
     """The effort that was asked for, by the caller or by the recipe."""
+
+    remedies: Remedies | None = None
+    """What was tried against lost answers; `None` if nothing was lost, or nothing compared."""
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -81,6 +86,7 @@ class Quantized(HoldsModule, Readable):
             tuple(stored_tables(self.module)),
             self.widened,
             quantized_anew(self.source),
+            self.remedies,
         )
 
     def save(self, path: str | PathLike[str], *, stem: str = "model", force: bool = False) -> None:

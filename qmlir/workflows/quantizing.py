@@ -1,66 +1,38 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import IO, Any, LiteralString, Unpack
+from typing import IO, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
-from qmlir.interpreter.samples import Data, Run
+from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, limited, preprocessed
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, revised, text_error
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
 from qmlir.ir.provenance import describe
-from qmlir.ir.verification import verify
-from qmlir.passes.primitive.nn_equalize import equalize
-from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import (
-    CLEAN,
-    STORE,
-    given_recipe,
-    kept_composites,
-    literal_steps,
-    quantize_pipeline,
-    short_sums_text,
-    target_text,
-)
-from qmlir.quantization.decisions import Decisions
+from qmlir.pipelines import kept_composites, short_sums_text, target_text
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
-from qmlir.quantization.recipe import Recipe, effort_in
-from qmlir.quantization.report import WidenedValues, coverage, float_reasons, widened
+from qmlir.quantization.recipe import effort_in
+from qmlir.quantization.recipe_text import AUTO, Effort
+from qmlir.quantization.report import coverage
 from qmlir.quantization.settings import QuantizeSettings, names_in, tells_settings, understood
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
+from qmlir.workflows.calibrated import Attempt, Calibrated, Judging, stages_of
 from qmlir.workflows.cluster.opening import Cluster
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.repairing import EQUALIZES, MOST, MOST_BESIDE, JudgesBeside, Repair, Repairing, repair_passes
-from qmlir.workflows.validating import ENOUGH, References, Share, ValidationOptions, runs_to_compare, validate
-
-
-def stages_of(
-    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False, repair: LiteralString = ""
-) -> Callable[..., None]:
-    """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`.
-
-    Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored.
-    """
-    settings = understood(settings)
-    pipeline = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
-    options = {"repair": literal_steps(f"{repair},{STORE}")} if repair else {}
-    recipe = given_recipe(settings)
-
-    def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        run_pipeline(changed, pipeline.passes(*stages, **options), given_recipe=recipe, **given)
-        verify(changed)
-
-    return run
+from qmlir.workflows.remedies import Remedies, Remedy, find_remedy
+from qmlir.workflows.repairing import repair_passes
+from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions
 
 
 @dataclass(frozen=True)
@@ -83,124 +55,6 @@ def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str
         raise text_error(f"effort {repairing_effort} repairs by samples, and there are none: give data, or effort 0")
 
 
-@dataclass(frozen=True)
-class _Judging:
-    """Which samples calibrate, repair, judge the repair and validate."""
-
-    shorten: LiteralString
-    """The pass that has to run with or without a repair."""
-
-    share: Share | None = None
-    """What is held out of the calibration."""
-
-    asked: Repairing | None = None
-    """The repair of an effort that is asked for."""
-
-    beside: Repairing | None = None
-    """The repair that may be worth it where no effort is asked for."""
-
-    @staticmethod
-    def of(
-        module: ModuleOp,
-        lowered: ModuleOp,
-        effort: int | None,
-        shorten: LiteralString,
-        validation: ValidationOptions | None,
-    ) -> "_Judging":
-        """That of `lowered`, made of `module`, where there are samples."""
-        passes = repair_passes(effort or 0, shorten)
-        share: Share | None = None
-        if passes or (validation is not None and validation.data is None):
-            share = Share(runs_to_compare(module), enough=0 if passes else ENOUGH)
-        asked = Repairing(passes, lowered, share, required=shorten) if passes and share is not None else None
-        beside: Repairing | None = None
-        if effort is None:
-            judges = JudgesBeside(runs_to_compare(module), share)
-            most = MOST if shorten else MOST_BESIDE
-            beside = Repairing(repair_passes(1, shorten), lowered, judges, most, required=shorten)
-        return _Judging(shorten, share, asked, beside)
-
-    @property
-    def calibrating(self) -> Callable[[Iterable[Run]], Iterable[Run]] | None:
-        """Takes all runs, and gives those that calibrate; `None` for all of them."""
-        holds_out = self.asked or self.beside or self.share
-        return None if holds_out is None else holds_out.calibrating
-
-    def chosen(self, profiled: ModuleOp) -> Repairing | None:
-        """The repair to try, by what was recorded."""
-        beside = self.beside
-        if beside is not None and (beside.may_be_worth_it(profiled) or (self.shorten and beside.is_judged)):
-            return beside
-        return self.asked
-
-    def is_worth_it(self, repairing: Repairing, profiled: ModuleOp, decided: ModuleOp) -> bool:
-        """Whether it is tried, by what was decided: what is asked for always is."""
-        return repairing is not self.beside or bool(self.shorten) or repairing.is_worth_it(profiled, decided)
-
-
-@dataclass
-class _Watch:
-    """What is noted of decisions."""
-
-    used: set[int] = field(default_factory=set[int])
-    reasons: dict[str, str] = field(default_factory=dict[str, str])
-    wide: list[WidenedValues] = field(default_factory=list[WidenedValues])
-
-    def __call__(self, recipe: Recipe, decided: Sequence[Decisions]) -> None:
-        self.used.update(recipe.used)
-        self.reasons.update(float_reasons(decided))
-        self.wide[:] = widened(recipe, decided)
-
-
-@dataclass(frozen=True)
-class _Decided:
-    """A module whose types are decided, and what it was made of."""
-
-    source: ModuleOp
-    profile: Profile
-    profiled: ModuleOp
-    module: ModuleOp
-    watch: _Watch = field(default_factory=_Watch)
-
-    @staticmethod
-    def of(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> "_Decided":
-        """What `run` decides of `profiled`, the lowered `source` with its statistics."""
-        found = _Decided(source, profile, profiled, profiled.clone())
-        run(found.module, "decide", watch=found.watch)
-        run(found.module, "propagate")
-        return found
-
-
-@dataclass
-class _Equalized:
-    """The equalized float model, decided about as the given one: what a repair may be tried on."""
-
-    source: ModuleOp
-    run: Callable[..., None]
-    observers: Sequence[str]
-    made: _Decided | None = None
-
-    def __call__(self, samples: Data) -> tuple[ModuleOp, ModuleOp] | None:
-        """With the statistics of `samples`; `None` where nothing is to be equalized, or the recipe is not for that."""
-        try:
-            with revised(lambda _: None):  # all was said of the model that was given
-                self.made = self._decided(samples)
-        except DiagnosticError as error:  # such as a rule for what is amplified, where nothing is any more
-            emit(Diagnostic(Severity.REMARK, f"the equalized model is not tried: {error.diagnostic.message}"))
-        return None if self.made is None else (self.made.profiled, self.made.module)
-
-    def _decided(self, samples: Data) -> _Decided | None:
-        source = run_pipeline(self.source.clone(), CLEAN)
-        if not equalize(source):
-            return None
-        lowered = source.clone()
-        self.run(lowered, "target", "lower")
-        profiled = profile(lowered, samples, observers=self.observers)
-        profiled = replace(profiled, extreme_samples={})  # their numbers are those of the samples of the repair
-        self.run(lowered, "profile", "mask", "balance", taken=profiled)
-        return _Decided.of(source, profiled, lowered, self.run)
-
-
 def _quantized(
     module: ModuleOp,
     data: Data | None,
@@ -208,61 +62,69 @@ def _quantized(
     validation: ValidationOptions | None,
     observers: Sequence[str],
     runs: _Runs,
-    effort: int | None,
+    asked: Effort | None,
     settings: QuantizeSettings,
 ) -> Quantized:
     """What `quantize` does; validated with `validation` only.
 
     All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
     """
+    start = time.monotonic()
     shorten = short_sums_text(understood(settings))
-    effort = effort if effort is not None else effort_in(settings.get("recipe", ""))
+    asked = asked if asked is not None else effort_in(settings.get("recipe", ""))
+    effort = None if asked == AUTO else asked
     passes = repair_passes(effort or 0, shorten)
     _refuse(data, profiled, observers, (effort or 0) if passes else 0)
     _warn_of_quantized(module, settings)
     _warn_of_idle_keep(module, settings)
 
-    def repairs_by(text: LiteralString) -> Callable[..., None]:
-        return stages_of(settings, module, repair=text)
-
-    run = repairs_by(passes[-1] if passes else "")
+    run = stages_of(settings, module)
     lowered = module.clone()
     run(lowered, "target", "lower")
-    judging = _Judging(shorten)
+    judging = Judging(shorten)
     if data is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
             message = "the ranges that the model carries have no effect: those of the samples replace them"
             emit(Diagnostic(Severity.WARNING, message))
-        judging = _Judging.of(module, lowered, effort, shorten, validation)
+        judging = Judging.of(module, lowered, effort, shorten, validation)
         profiled = profile(
             lowered, data, observers=observers, chosen=judging.calibrating, processes=runs.processes,
             cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
         )  # fmt: skip
     elif profiled is None:
         profiled = _carried(lowered, module)
-    run(lowered, "profile", "mask", "balance", taken=profiled)
-    repairing = judging.chosen(lowered)
-    if repairing is not None:
-        run = repairs_by(repairing.candidates[-1])
-    made = _Decided.of(module, profiled, lowered, run)
     references = References(module)
-    repair: Repair | None = None
-    if repairing is not None and judging.is_worth_it(repairing, lowered, made.module):
-        equalized = _Equalized(module, run, observers) if (effort or 0) >= EQUALIZES else None
-        lowered, repair = repairing.apply(references, lowered, made.module, repairs_by, equalized)
-        if equalized is not None and equalized.made is not None and repair.is_equalized:
-            made = equalized.made
-    else:
-        lowered = made.module
-        if repairing is not None:
-            run_pipeline(lowered, STORE)
-        run(lowered, *(("repair",) if shorten else ()), "raise", "rescale")
-    validated = None if validation is None else validate(references, lowered, validation, judging.share)
-    run(lowered, "store")
+    calibrated = Calibrated(module, lowered, profiled, references, judging, effort, observers)
+    found = calibrated.attempt(settings)
+    validating = None if validation is None else Validating.of(references, validation, judging.share)
+    validated = None if validating is None else validating.compared(found.module)
+    remedies: Remedies | None = None
+    if validating is not None and validated is not None:
+        if validated.loss:
+            remedies, better = _remedies(calibrated, validating, validated, settings, time.monotonic() - start)
+            if asked == AUTO and better is not None:
+                found, validated = better
+                remedies = replace(remedies, is_applied=True)
+        validating.tell(validated, "" if remedies is None or remedies.is_applied else remedies.help)
+    module, made = calibrated.stored(found), found.decided
     return Quantized(
-        lowered, made.source, _asked(settings, module), made.profile, made.profiled, frozenset(made.watch.used),
-        made.watch.reasons, tuple(made.watch.wide), validated, repair, effort,
+        module, made.source, _asked(found.settings, calibrated.source), made.profile, made.profiled,
+        frozenset(made.watch.used), made.watch.reasons, tuple(made.watch.wide), validated, found.repair,
+        asked, remedies,
     )  # fmt: skip
+
+
+def _remedies(
+    calibrated: Calibrated, validating: Validating, lost: Validation, settings: QuantizeSettings, seconds: float
+) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
+    """The remedies that were tried, and the module under the best of them with its comparison."""
+
+    def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
+        made = calibrated.attempt(remedy.added_to(settings), corrects=remedy.corrects)
+        compared = validating.compared(made.module)
+        return (made, compared), compared
+
+    return find_remedy(lost, settings, attempt, seconds, may_correct=calibrated.judging.may_correct)
 
 
 def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
@@ -338,7 +200,7 @@ def quantize(
     cluster: "Cluster | None" = None,
     resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
-    effort: int | None = None,
+    effort: Effort | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
     """Post-training quantization: a quantized module of a float `module`, which is not changed, or of the path of one.
@@ -357,6 +219,7 @@ def quantize(
     the result. Every fourth sample is held out; of an effort and those below it the repair is kept that helps most
     there, and none where none helps.
     A recipe may name an `effort` at its top, which holds where none is given here.
+    With `effort="auto"` the result has the first of the remedies below that brings lost answers back.
     Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
     that helps on samples that the correction has not used; all of them calibrate.
     `processes`, `cluster` and `resume` are those of `qmlir.profile`: they say who runs the samples that calibrate, and
@@ -366,6 +229,8 @@ def quantize(
     than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
     warning that names the first cause, and a `DiagnosticError` where an output has less than `min_sqnr` decibels or
     gives less than the share `min_agreement` of the samples the same class. `validate=False` leaves all of that out.
+    After a loss, remedies are tried on these samples, for as long as quantizing took: the first bad operations in
+    float, effort 1, and 16 bits. The message, and `remedies` of the result, name the first that helps.
 
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """

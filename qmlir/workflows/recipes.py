@@ -11,7 +11,8 @@ from typing import Any
 
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.recipe import OPTIONS, built_in_rules, said_for_slots, simple_rules
-from qmlir.quantization.recipe_text import EFFORT, RecipeText, RuleTable, rules_text, table_text
+from qmlir.quantization.recipe_text import EFFORT, Effort, RecipeText, RuleTable, rules_text, table_text
+from qmlir.text.toml import toml_value
 
 
 def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
@@ -26,7 +27,7 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
         yield {**matchers, "slot": rule.slot.value, **{name: str(value) for name, value in rule.settings.items()}}
 
 
-def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: int | None = None) -> str:
+def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effort | None = None) -> str:
     """The recipe that decides what `settings` decided, of which the rules at the places `used` were of use.
 
     `settings` are those of `quantize`, by name; those that are no matter of rules, such as `target`, stand in comments.
@@ -41,7 +42,7 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: int 
     if short := settings.get("short_sums"):
         lines.append(f"# --short-sums {short}")
     if effort is not None:
-        lines += ["", f"{EFFORT} = {effort}"]
+        lines += ["", f"{EFFORT} = {toml_value(effort)}"]
     for place, table in enumerate(_tables(settings)):
         if place in used:
             lines += ["", table_text(table)]

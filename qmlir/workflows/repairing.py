@@ -18,6 +18,7 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
 from qmlir.quantization.amplified import amplifying
 from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.recipe_text import AUTO
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
@@ -157,10 +158,10 @@ def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralStr
     """The passes of the efforts up to `effort`, each to be tried; none for 0.
 
     Passes that are `required` choose the codes themselves, by the samples, so that only biases are left to repair.
-    Raises `DiagnosticError` for what is no effort.
+    Raises `DiagnosticError` for a number that is not an effort.
     """
     if effort not in EFFORTS:
-        raise text_error(f"the effort is one of {', '.join(map(str, EFFORTS))}, found {effort}")
+        raise text_error(f"effort must be one of {', '.join(map(str, EFFORTS))}, {AUTO}, but got {effort}")
     if required and effort:
         return (f"{required},{_LAST}",)
     return tuple(passes for other, passes in EFFORTS.items() if 0 < other <= effort)

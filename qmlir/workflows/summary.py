@@ -15,6 +15,7 @@ from qmlir.quantization.tables import StoredTable
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text, counted
 from qmlir.workflows.inspection.values import bytes_of
+from qmlir.workflows.remedies import Remedies
 from qmlir.workflows.repairing import Repair
 from qmlir.workflows.validating import Validation
 
@@ -55,6 +56,9 @@ class QuantizationSummary(Readable):
     anew: Mapping[str, int] = field(default_factory=dict[str, int])
     """How many constants of the model were stored in small floats that no integers are, by format: rounded again."""
 
+    remedies: Remedies | None = None
+    """What was tried against lost answers."""
+
     def text(self) -> str:
         """For a reader: what is wrong first, then the shares, what is left in float, the sizes."""
         before, after = self.float_weight_bytes, self.quantized_weight_bytes
@@ -67,6 +71,7 @@ class QuantizationSummary(Readable):
             for format_, number in self.anew.items()
         )
         is_fault = self.validation is not None and bool(self.validation.fault)
+        verdict += "" if self.remedies is None else self.remedies.text()
         return (
             f"{verdict if is_fault else ''}{self.coverage.text()}{wide}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
@@ -100,6 +105,7 @@ class QuantizationSummary(Readable):
             },
             "widened": [asdict(each) for each in self.widened],
             "validation": None if self.validation is None else self.validation.to_dict(),
+            "remedies": None if self.remedies is None else self.remedies.to_dict(),
             "repair": None if self.repair is None else self.repair.to_dict(),
             "settings": {key: _plain_setting(value) for key, value in self.settings.items()},
         }

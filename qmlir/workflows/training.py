@@ -38,9 +38,9 @@ from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import stages_of
 
 
 @dataclass(frozen=True, repr=False)

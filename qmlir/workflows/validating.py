@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
 from qmlir.dialects.nn.ops.movement import ConcatOp
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Run, Samples
@@ -30,6 +31,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.residual import computed_operands
 from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
@@ -67,6 +69,9 @@ MOST_PARTS = 16
 MIN_AGREEMENT, OF_SAMPLES = 0.75, 8
 """The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
 samples at least, and of ratios below `BAD`: above, classes differ that are as good as equal."""
+
+KEEPS = 0.98
+"""The share of rows that must keep their class for nothing to be lost: one of 16 samples that changes is a loss."""
 
 BAD = 20.0
 """The decibels below which a value inside is bad: it has an error of a tenth of the signal, where 8 bits have 30 and
@@ -220,10 +225,13 @@ class OutputValidation:
         if self.sqnr_db is not None:
             parts += [f"{self.sqnr_db:.1f} dB (pooled {self.pooled_db:.1f}, worst {self.worst_db:.1f})"]
             parts += [f"cosine {self.cosine:.4f}"]
-        if self.agreement is not None:
-            what = "equal" if self.sqnr_db is None else "same class"
-            parts.append(f"{what} {100 * self.agreement:.1f}%")
-        return f"{printable(self.name)} {', '.join(parts)}"
+        return f"{printable(self.name)} {', '.join([*parts, *self.agreement_text])}"
+
+    @property
+    def agreement_text(self) -> list[str]:
+        """`["same class 100.0%"]`; an empty list if the output has no classes."""
+        what = "equal" if self.sqnr_db is None else "same class"
+        return [] if self.agreement is None else [f"{what} {100 * self.agreement:.1f}%"]
 
 
 @dataclass(frozen=True)
@@ -238,6 +246,9 @@ class Cause:
     """The operator in the user's model, `MatMul`; empty where unknown."""
 
     sqnr_db: float
+    nodes: tuple[str, ...] = ()
+    """The nodes of the user's model that compute it: one, and for an activation those back to the contraction before
+    it, which quantized code computes together. Empty for an input."""
 
     @property
     def text(self) -> str:
@@ -258,6 +269,9 @@ class Validation(Readable):
     faults: tuple[str, ...] = ()
     """How answers are lost, by output; empty for a sound model."""
 
+    changes: tuple[str, ...] = ()
+    """The outputs of which some rows change their class though the answers are not lost, with the share of them."""
+
     cause: Cause | None = None
     problem: str = ""
     """Why nothing could be compared; empty where something was."""
@@ -271,6 +285,25 @@ class Validation(Readable):
             return ""
         where = "" if self.cause is None else f"; the first cause: {self.cause.text}"
         return f"the quantized model lost its answers: {'; '.join(self.faults)}{where}"
+
+    @property
+    def loss(self) -> str:
+        """The faults, or else the classes that change; empty if nothing is lost."""
+        return "; ".join(self.faults or self.changes)
+
+    @property
+    def lowest_db(self) -> float:
+        """The SQNR of the worst output, in decibels: the lower one about 0 and of what differs between samples."""
+        ratios = [each for row in self.outputs for each in (row.sqnr_db, row.about_zero_db) if each is not None]
+        return min(ratios, default=math.inf)
+
+    @property
+    def brief(self) -> str:
+        """The figures of the worst output: `logits 33.6 dB, same class 100.0%`."""
+        rows = [row for row in self.outputs if row.sqnr_db is not None] or list(self.outputs)
+        worst = min(rows, key=lambda row: math.inf if row.sqnr_db is None else row.sqnr_db)
+        figures = [] if worst.sqnr_db is None else [f"{worst.sqnr_db:.1f} dB"]
+        return f"{printable(worst.name)} {', '.join([*figures, *worst.agreement_text])}"
 
     def text(self) -> str:
         """For a reader: what is wrong, and how far each output is off."""
@@ -386,30 +419,44 @@ def _cosine(reference: Array, found: Array) -> float:
     return product / sizes if 0 < sizes < math.inf and math.isfinite(product) else 0.0
 
 
-def validate(
-    references: References, quantized: ModuleOp, options: ValidationOptions, share: Share | None
-) -> Validation | None:
-    """How far `quantized` is from the float module it was made of; `None` where there are no samples to run.
+@dataclass(frozen=True)
+class Validating:
+    """The samples on which quantized modules are compared with the float one, and the bounds that they must keep."""
 
-    What lost its answers is a warning, with the first cause; under a bound of `options`, a `DiagnosticError`.
-    """
-    module, function = references.module, references.function
-    if options.data is not None:
-        most = runs_to_compare(module, function)
-        runs: Sequence[Run] = list(islice(Samples(function_of(module, function), options.data), most))
-        source = "given to validate"
-    elif share is not None:
-        runs, source = share.runs, share.source
-    elif options.is_asked_for:
-        raise text_error("a bound needs samples to compare on: give samples, or some to validate")
-    else:
-        return None
-    found = compared(references, quantized, runs, source, options)
-    if found.fault:
+    references: References
+    options: ValidationOptions
+    runs: Sequence[Run]
+    source: str
+    """The origin of the samples, for a reader."""
+
+    @staticmethod
+    def of(references: References, options: ValidationOptions, share: Share | None) -> "Validating | None":
+        """With the samples of `options`, or else those of `share`; `None` if there are none.
+
+        Raises `DiagnosticError` if a bound is asked for and there are no samples.
+        """
+        module, function = references.module, references.function
+        if options.data is not None:
+            runs = list(islice(Samples(function_of(module, function), options.data), runs_to_compare(module, function)))
+            return Validating(references, options, runs, "given to validate")
+        if share is not None:
+            return Validating(references, options, share.runs, share.source)
         if options.is_asked_for:
-            raise text_error(found.fault)
-        emit(Diagnostic(Severity.WARNING, found.fault))
-    return found
+            raise text_error("a bound needs samples to compare on: give samples, or some to validate")
+        return None
+
+    def compared(self, quantized: ModuleOp) -> Validation:
+        """The comparison of `quantized` with the float module."""
+        return compared(self.references, quantized, self.runs, self.source, self.options)
+
+    def tell(self, found: Validation, help_: str = "") -> None:
+        """Warn of lost answers, with the first cause and `help_`; raise `DiagnosticError` if a bound was asked for."""
+        if not found.fault:
+            return
+        message = f"{found.fault}{help_}"
+        if self.options.is_asked_for:
+            raise text_error(message)
+        emit(Diagnostic(Severity.WARNING, message))
 
 
 def compared(
@@ -441,11 +488,12 @@ def compared(
     _check_measured(shown, options)
     faults = [(each, told) for each, row in rows if (told := _fault(each, row, options, samples))]
     if not faults:
-        return Validation(samples, source, shown)
+        changes = tuple(told for each, _ in rows if (told := _change(each, samples)))
+        return Validation(samples, source, shown, changes=changes)
     chosen = arguments[faults[0][0].chosen(options)]
     bound = BAD if options.min_sqnr is None else max(BAD, options.min_sqnr)
     told = tuple(each for _, each in faults)
-    return Validation(samples, source, shown, told, _cause(module, quantized, chosen, bound, function))
+    return Validation(samples, source, shown, told, cause=_cause(module, quantized, chosen, bound, function))
 
 
 def _returned(function: FuncOp) -> Sequence[SSAValue]:
@@ -487,6 +535,14 @@ def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, s
     return ""
 
 
+def _change(output: _Output, samples: int) -> str:
+    """The rows of a sound output that change their class; empty for a share of them that is as good as none."""
+    share, top1 = output.clear_agreement, output.top1
+    if output.part or share is None or samples < OF_SAMPLES or not 0 < 1 - top1.wrong / top1.rows < KEEPS:
+        return ""
+    return f"{100 * top1.wrong / top1.rows:.1f}% of the rows of output {printable(output.name)} change their class"
+
+
 def _outputs(module: ModuleOp, inputs: Mapping[str, Array], function: str) -> dict[str, Array]:
     types = {port.name: port.type for port in outputs_of(function_of(module, function))}
     found = real_outputs(interpret(module, inputs, function=function), types)
@@ -504,5 +560,16 @@ def _cause(
         return None
     named = {key: value.owner for value, key in module_names(module, function).values.items()}
     owner = named.get(first.key)
-    types = [each.op_type for each in origins_of(owner) if each.op_type] if isinstance(owner, Operation) else []
-    return Cause(first.key, first.operation, "+".join(dict.fromkeys(types)), first.sqnr_db)
+    origins = origins_of(owner) if isinstance(owner, Operation) else ()
+    types = dict.fromkeys(each.op_type for each in origins if each.op_type)
+    nodes = _nodes(owner) if isinstance(owner, Operation) else ()
+    return Cause(first.key, first.operation, "+".join(types), first.sqnr_db, nodes)
+
+
+def _nodes(op: Operation) -> tuple[str, ...]:
+    """The names of nodes that compute `op`: itself, and elementwise steps on one value back to a contraction."""
+    found = [each.name for each in origins_of(op) if each.name]
+    operands = computed_operands(op) if isinstance(op, UnaryOp | BinaryOp) else []
+    if len(operands) == 1 and isinstance(owner := operands[0].owner, Operation):
+        found += _nodes(owner)
+    return tuple(dict.fromkeys(found))

@@ -14,8 +14,8 @@ from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.interpret import quantize as to_codes
 from qmlir.quantization.rounded_weights import RoundedWeight
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import stages_of
 from qmlir.workflows.repairing import (
     EFFORTS,
 )

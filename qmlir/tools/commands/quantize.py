@@ -10,6 +10,7 @@ from qmlir import pipelines
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.tools.arguments import (
     IMPORT,
@@ -63,11 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(may be repeated)",
     )  # fmt: skip
     parser.add_argument(
-        "--effort", type=int, choices=tuple(EFFORTS),
+        "--effort", type=_effort, choices=(*EFFORTS, AUTO),
         help="repair what rounding loses, if it helps on samples that are held out: 1 corrects biases, 2 chooses the "
         "codes of weights by the error of their products (GPTQ), too, with 4 bits and fewer also their scales, and "
         "tries the equalized model, 3 learns codes "
-        "behind activations (AdaRound); the best of an effort and those below it is kept (default: 1 where depthwise "
+        "behind activations (AdaRound); the best of an effort and those below it is kept; auto: if answers are lost, "
+        "apply the first remedy that brings them back (default: 1 where depthwise "
         "convolutions amplify what rounding loses, by samples that calibrate, else 0)",
     )  # fmt: skip
     add = parser.add_argument_group("how to validate").add_argument
@@ -127,6 +129,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         quantized.save_folder(output, stem, summary)
     session.emit({"output": output, **summary.to_dict()}, summary.text)
     return 0
+
+
+def _effort(text: str) -> Effort:
+    return AUTO if text == AUTO else int(text)
 
 
 def _check_words(arguments: argparse.Namespace) -> None:

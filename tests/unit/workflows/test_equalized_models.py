@@ -10,9 +10,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import diagnostic_handler
 from qmlir.text.printing import module_text
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.subjects import ModuleSubject
-from qmlir.workflows.quantizing import quantize, stages_of
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import (
     EFFORTS,
     EQUALIZE,

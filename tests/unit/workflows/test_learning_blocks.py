@@ -27,8 +27,9 @@ from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.retyping import retype
 from qmlir.text.printing import module_text
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import quantize, stages_of
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import BLOCKS, EFFORTS
 
 _TERMS = 12

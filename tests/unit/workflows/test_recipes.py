@@ -142,10 +142,13 @@ def test_a_recipe_names_an_effort_which_the_caller_overrules(tmp_path: Path) -> 
     added = RecipeText.of(recipe)
     assert added is not None
     assert effort_in(added.with_rules([{"op": "relu", "quantize": False}], "more")) == 1
-    for text, message in (('effort = "2"', "effort is a whole number, found '2'"), ("eff = 2", "unknown key 'eff'")):
+    for text, message in (
+        ('effort = "2"', "effort must be a whole number or 'auto', but got '2'"),
+        ("eff = 2", "unknown key 'eff'"),
+    ):
         with pytest.raises(DiagnosticError, match=message):
             effort_in(RecipeText("it", text))
-    with pytest.raises(DiagnosticError, match="the effort is one of 0, 1, 2, 3, found 7"):
+    with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3, auto, but got 7"):
         qmlir.quantize(MODEL, DATA, recipe={"effort": 7}, progress=None)
     with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
         qmlir.quantize(MODEL, profiled=asked[0].profile, recipe=recipe, progress=None)

@@ -10,8 +10,9 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.rounded_weights import rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import quantize, stages_of
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import (
     Repair,
 )

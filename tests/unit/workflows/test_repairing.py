@@ -30,8 +30,9 @@ from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from qmlir.workflows import validating
+from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import quantize, stages_of
+from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import (
     EFFORTS,
     MOST,
@@ -209,7 +210,7 @@ def test_runs_in_step_are_runs(model: ModuleOp, data: Array) -> None:
 
 def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, data: Array) -> None:
     given = {"input": data[:4]}
-    with pytest.raises(DiagnosticError, match="the effort is one of 0, 1, 2, 3, found 4"):
+    with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3, auto, but got 4"):
         qmlir.quantize(model, given, effort=4)
     lowered = model.clone()
     stages_of({}, model)(lowered, "target", "lower")

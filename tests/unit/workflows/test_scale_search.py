@@ -7,7 +7,7 @@ from qmlir.passes.quantized.quant_search_scales import SHARES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.quantizing import stages_of
+from qmlir.workflows.calibrated import stages_of
 from tests.support.repairs import decided_by, samples_of_four, two_layers
 
 _PASS = "quant-search-scales{compensating}"

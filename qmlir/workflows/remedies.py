@@ -1,0 +1,224 @@
+"""Remedies for lost answers, each tried on the samples that showed the loss before it is named.
+
+`find_remedy` tries, for as long as quantizing took: 8 bits instead of fewer, the first bad operations in float, 16 bits
+there, 16 bits for all activations, and biases corrected as by effort 1. It stops at the first remedy that brings the
+answers back.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from glob import escape
+from shlex import quote
+from typing import Any, Generic, TypeVar, cast
+
+from qmlir.arithmetic.schemes import Storage
+from qmlir.ir.diagnostics import DiagnosticError, printable, revised
+from qmlir.quantization.recipe_text import RecipeText, RuleTable, table_text
+from qmlir.quantization.settings import QuantizeSettings, understood
+from qmlir.workflows.validating import Validation
+
+MOST_CAUSES = 3
+"""First bad operations that are left in float together, at most: the next one is found after the one before."""
+
+_BITS = 8
+"""Storage with fewer bits was asked for, and is tried with these."""
+
+_HELPS = 3.0
+"""A remedy that doesn't bring all answers back is named if it gains so many decibels."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Settings, in addition to the given ones, that may bring the answers back."""
+
+    option: str
+    """What to type: `--exclude Scaler`."""
+
+    settings: QuantizeSettings
+    rules: Sequence[RuleTable] = ()
+    """Rules of a recipe, after those that are given."""
+
+    corrects: bool = False
+    """Whether biases are corrected, as by effort 1."""
+
+    def added_to(self, given: QuantizeSettings) -> QuantizeSettings:
+        """The settings to try. Raises `DiagnosticError` if the given ones are not understood."""
+        made = understood(cast(QuantizeSettings, {**understood(given), **self.settings}))
+        if not self.rules:
+            return made
+        recipe = RecipeText.of(made.get("recipe") or "") or RecipeText("", "")
+        return {**made, "recipe": recipe.with_rules(self.rules, "the remedy")}
+
+
+def _excluding(names: Sequence[str]) -> Remedy:
+    globs = [escape(name) for name in names]
+    return Remedy(" ".join(f"--exclude {quote(printable(each))}" for each in globs), {"exclude": globs})
+
+
+def _widening(names: Sequence[str]) -> Remedy:
+    rules = [{"node": escape(name), "storage": f"i{2 * _BITS}"} for name in names]
+    text = ", ".join(table_text(rule).replace("\n", " ") for rule in rules)
+    return Remedy(f"--recipe with {printable(text)}", {}, rules)
+
+
+_CORRECTING = Remedy("--effort 1", {}, corrects=True)
+_WIDE = Remedy(f"--activations i{2 * _BITS}", {"activations": f"i{2 * _BITS}"})
+
+
+def _wider(settings: QuantizeSettings) -> Iterator[Remedy]:
+    """8 bits for each option that asks for fewer."""
+    for name in ("weights", "activations"):
+        try:
+            is_narrow = Storage.parse(cast(Any, settings).get(name) or "i8").bits < _BITS
+        except ValueError:
+            continue  # a float format
+        if is_narrow:
+            yield Remedy(f"--{name} i8", cast(QuantizeSettings, {name: "i8"}))
+
+
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A remedy, and the comparison with the float model under it."""
+
+    remedy: Remedy
+    validation: Validation
+
+    @property
+    def cures(self) -> bool:
+        """Whether nothing is lost any more."""
+        return not self.validation.loss
+
+    @property
+    def text(self) -> str:
+        """The remedy and its figures: `--exclude Scaler gives y 23.6 dB`."""
+        return f"{self.remedy.option} gives {self.validation.brief}"
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """What was tried against a loss."""
+
+    lost: Validation
+    """The comparison that showed it."""
+
+    tried: tuple[Tried, ...] = ()
+    is_applied: bool = False
+    """Whether the result has the best remedy."""
+
+    @property
+    def best(self) -> Tried | None:
+        """The remedy that cures, or the one that gains most; `None` if none gains 3 dB."""
+        cures = next((each for each in self.tried if each.cures), None)
+        if cures is not None or not self.tried:
+            return cures
+        found = max(self.tried, key=lambda each: each.validation.lowest_db)
+        return found if found.validation.lowest_db >= self.lost.lowest_db + _HELPS else None
+
+    @property
+    def help(self) -> str:
+        """The end of a message: what to type, or what was tried in vain; empty if nothing was tried."""
+        best = self.best
+        if best is not None:
+            partly = "" if best.cures else ", which is better but not enough"
+            return f"; help: {best.text} on the same samples{partly}"
+        if not self.tried:
+            return ""
+        return f"; help: run 'qmlir compare' to see each layer; tried in vain: {'; '.join(t.text for t in self.tried)}"
+
+    def text(self) -> str:
+        """Lines for a reader."""
+        best = self.best
+        if best is None:
+            return "".join(f"tried in vain: {each.text}\n" for each in self.tried)
+        verb = "applied" if self.is_applied else "remedy"
+        return f"{verb}: {best.text} (without: {self.lost.brief})\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines: plain values."""
+        best = self.best
+        return {
+            "applied": self.is_applied,
+            "best": None if best is None else best.remedy.option,
+            "tried": [
+                {"remedy": each.remedy.option, "cures": each.cures, "validation": each.validation.to_dict()}
+                for each in self.tried
+            ],
+        }
+
+
+def find_remedy(
+    lost: Validation,
+    settings: QuantizeSettings,
+    attempt: Callable[[Remedy], tuple[_Made, Validation]],
+    seconds: float,
+    *,
+    may_correct: bool,
+) -> tuple[Remedies, _Made | None]:
+    """Try remedies against a loss, and return the tries and what `attempt` made by the best of them.
+
+    Args:
+        lost: The comparison that shows the loss.
+        settings: The settings that gave it.
+        attempt: Quantizes again under a remedy, and compares on the same samples.
+        seconds: No remedy is begun that would likely end later.
+        may_correct: Whether `attempt` can correct biases.
+    """
+    trials = _Trials(attempt, time.monotonic() + seconds)
+    _ = trials.cured(lost, settings, may_correct=may_correct)
+    found = Remedies(lost, tuple(trials.tried))
+    best = found.best
+    return found, None if best is None else trials.made[trials.tried.index(best)]
+
+
+@dataclass
+class _Trials(Generic[_Made]):
+    """The remedies that were tried so far."""
+
+    attempt: Callable[[Remedy], tuple[_Made, Validation]]
+    end: float
+    """In seconds of `time.monotonic`."""
+
+    longest: float = 0.0
+    tried: list[Tried] = field(default_factory=list[Tried])
+    made: list[_Made] = field(default_factory=list[_Made])
+
+    def cured(self, lost: Validation, settings: QuantizeSettings, *, may_correct: bool) -> bool:
+        """Try remedies until one brings the answers back, the surest first; returns whether one did.
+
+        If a few classes change and no answer is lost, only biases are corrected: wider types would cost time.
+        """
+        if not lost.faults:
+            return may_correct and self._cures(_CORRECTING)
+        if any(map(self._cures, _wider(settings))):
+            return True
+        names: list[str] = []
+        cause = lost.cause
+        for _ in range(MOST_CAUSES):
+            more = [] if cause is None else [each for each in cause.nodes if each not in names]
+            if not more:
+                break
+            names += more
+            if self._cures(_excluding(names)):
+                return True
+            cause = self.tried[-1].validation.cause
+        others = [*([_widening(names)] if names else []), _WIDE, *([_CORRECTING] if may_correct else [])]
+        return any(map(self._cures, others))
+
+    def _cures(self, remedy: Remedy) -> bool:
+        """Try a remedy, unless there is no time for it, or the model or its target rejects it."""
+        start = time.monotonic()
+        if self.tried and start + self.longest > self.end:
+            return False
+        try:
+            with revised(lambda _: None):  # the first result has told all of this
+                made, validation = self.attempt(remedy)
+        except DiagnosticError:
+            return False
+        self.longest = max(self.longest, time.monotonic() - start)
+        self.made.append(made)
+        self.tried.append(Tried(remedy, validation))
+        return self.tried[-1].cures
