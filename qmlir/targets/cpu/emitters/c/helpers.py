@@ -204,7 +204,58 @@ def _fused(e: CElement) -> str:
             "    bits += (error > 0.0 || error < 0.0) && (bits & 1) == 0 ? odd : 0;\n"
             "    return (float)f64_of(bits);"
         )
-    raise NotImplementedError("fma of f64")
+    # The product has 106 bits. Both it and `c` become 128-bit numbers, in units of powers of two, whose highest bit is
+    # 125 or 126. The smaller one is shifted to the unit of the other; the bits that fall off are joined into its last
+    # one. Either none fall off, or the sum has so many bits that the joined one only tells how to round.
+    return (
+        "const uint64_t x = bits_of_f64(a), y = bits_of_f64(b), z = bits_of_f64(c), low = UINT64_C(0xffffffff);\n"
+        "    const int32_t is_unlike = (int32_t)((x ^ y ^ z) >> 63);\n"
+        "    int32_t e = (int32_t)(x >> 52) & 2047, f = (int32_t)(y >> 52) & 2047, g = (int32_t)(z >> 52) & 2047;\n"
+        "    uint64_t sign = (x ^ y) & (UINT64_C(1) << 63), p, q, r, hi, lo, h, l;\n"
+        "    int32_t n, top;\n"
+        "    if (e == 2047 || f == 2047 || bits_of_f64(absf_f64(a)) == 0 || bits_of_f64(absf_f64(b)) == 0) {\n"
+        "        const double product = a * b;\n"
+        "        return product + c;\n"
+        "    }\n"
+        "    if (g == 2047) return c;\n"
+        "    if (bits_of_f64(absf_f64(c)) == 0) return a * b;\n"
+        "    p = normal_f64(x, &e);\n"
+        "    q = normal_f64(y, &f);\n"
+        "    h = normal_f64(z, &g) << 10;\n"
+        "    l = 0;\n"
+        "    r = (p >> 32) * (q & low) + (((p & low) * (q & low)) >> 32);\n"
+        "    lo = (p & low) * (q >> 32) + (r & low);\n"
+        "    hi = (p >> 32) * (q >> 32) + (r >> 32) + (lo >> 32);\n"
+        "    lo = lo << 32 | (((p & low) * (q & low)) & low);\n"
+        "    hi = hi << 21 | lo >> 43;\n"
+        "    lo <<= 21;\n"
+        "    e += f - 2150 - 21;\n"
+        "    g -= 1075 + 74;\n"
+        "    if (e < g) {\n"
+        "        joined_shift(&hi, &lo, g - e);\n"
+        "        e = g;\n"
+        "    } else joined_shift(&h, &l, e - g);\n"
+        "    if (!is_unlike) {\n"
+        "        hi += h + (lo + l < lo);\n"
+        "        lo += l;\n"
+        "    } else if (hi > h || (hi == h && lo >= l)) {\n"
+        "        hi -= h + (lo < l);\n"
+        "        lo -= l;\n"
+        "    } else {\n"
+        "        hi = h - hi - (l < lo);\n"
+        "        lo = l - lo;\n"
+        "        sign ^= UINT64_C(1) << 63;\n"
+        "    }\n"
+        "    if ((hi | lo) == 0) return 0.0;\n"
+        "    for (top = 127, r = hi != 0 ? hi : lo, top -= hi != 0 ? 0 : 64; (r >> 63) == 0; r <<= 1) top--;\n"
+        "    n = top - 54;\n"
+        "    if (n + e < -1076) n = -1076 - e;\n"
+        "    if (n > 0) joined_shift(&hi, &lo, n);\n"
+        "    else lo <<= -n;\n"
+        "    p = (lo >> 2) + ((lo & 3) > 2 || (lo & 7) == 6);\n"
+        "    if (n + e + 2 + 1074 > 2045) return f64_of(sign | UINT64_C(0x7ff) << 52);\n"
+        "    return f64_of(sign | (((uint64_t)(n + e + 2 + 1074) << 52) + p));"
+    )
 
 
 FLOATS: Mapping[str, Row] = {
@@ -272,6 +323,37 @@ _FIXED: Mapping[str, str] = {
         f"    {type_} r;\n    memcpy(&r, &bits, sizeof r);\n    return r;\n}}"
         for name, type_, bits in (("f32", "float", "uint32_t"), ("f64", "double", "uint64_t"))
     },
+    "normal_f64": (
+        "static inline uint64_t normal_f64(uint64_t bits, int32_t *exponent) {\n"
+        "    /* The significand with its highest bit at 52, times 2^(exponent - 1075). */\n"
+        "    uint64_t m = bits & UINT64_C(0xfffffffffffff);\n"
+        "    if (*exponent != 0) return m | UINT64_C(1) << 52;\n"
+        "    for (*exponent = 1; (m >> 52) == 0; m <<= 1) --*exponent;\n"
+        "    return m;\n}"
+    ),
+    "joined_shift": (
+        "static inline void joined_shift(uint64_t *hi, uint64_t *lo, int32_t n) {\n"
+        "    /* 128 bits, not all 0, to the right: the ones that fall off are joined into the last bit. */\n"
+        "    uint64_t off;\n"
+        "    if (n > 127) {\n"
+        "        *hi = 0;\n"
+        "        *lo = 1;\n"
+        "        return;\n"
+        "    }\n"
+        "    if (n >= 64) {\n"
+        "        off = *lo;\n"
+        "        *lo = *hi;\n"
+        "        *hi = 0;\n"
+        "        n -= 64;\n"
+        "    } else off = 0;\n"
+        "    if (n == 0) {\n"
+        "        *lo |= off != 0;\n"
+        "        return;\n"
+        "    }\n"
+        "    off |= *lo << (64 - n);\n"
+        "    *lo = *hi << (64 - n) | *lo >> n | (off != 0);\n"
+        "    *hi >>= n;\n}"
+    ),
     "widen_bf16": "static inline float widen_bf16(uint16_t a) { return f32_of((uint32_t)a << 16); }",
     "widen_f16": (
         "static inline float widen_f16(uint16_t a) {\n"

@@ -225,7 +225,7 @@ def _bits(write: CWriter, op: Operation, source: SSAValue, result: SSAValue) -> 
 
 def _fma(write: CWriter, op: vector.FMAOp) -> None:
     element = write.element(op, op.res)
-    write.define(op, op.res, helper_call(write, op, "fma", element, *map(write.text, op.operands)))
+    write.define(op, op.res, helper_call(write, "fma", element, *map(write.text, op.operands)))
 
 
 _KINDS = {"add": "+", "mul": "*"}
@@ -235,7 +235,7 @@ def _joined(write: CWriter, op: Operation, kind: str, element: CElement, a: Text
     """Two scalars by the kind of a reduction."""
     if element.name in ("f32", "f64") and kind in _KINDS:
         return Text(f"{a.inner} {_KINDS[kind]} {b.inner}", reads_of((a, b)), is_atom=False)
-    return helper_call(write, op, kind, element, a, b)
+    return helper_call(write, kind, element, a, b)
 
 
 def _reduction(write: CWriter, op: vector.ReductionOp) -> None:

@@ -86,10 +86,8 @@ def _float_operator(write: CWriter, op: Operation) -> None:
     write.define(op, op.results[0], narrowed(write, element, infix(_FLOAT_SYMBOLS[type(op)], a, b)))
 
 
-def helper_call(write: CWriter, op: Operation, name: str, element: CElement, *texts: Text) -> Text:
-    """The call of a helper for an element. Raises `DiagnosticError` where it is not there."""
-    if name not in (FLOATS if element.is_float else INTEGERS) or (name == "fma" and element.name == "f64"):
-        raise op_error(op, f"computes {element.name}, for which it has no form in C")
+def helper_call(write: CWriter, name: str, element: CElement, *texts: Text) -> Text:
+    """The call of a helper for an element."""
     if not element.is_half:
         return write.call(f"{name}_{element.name}", *texts)
     wide = (widened(write, element, text) for text in texts)
@@ -102,7 +100,7 @@ def _function(write: CWriter, op: Operation) -> None:
         write.define(op, result, folded)
         return
     element = write.element(op, result)
-    found = helper_call(write, op, FUNCTIONS[type(op)], element, *map(write.text, op.operands))
+    found = helper_call(write, FUNCTIONS[type(op)], element, *map(write.text, op.operands))
     write.define(op, result, Index.of(found) if isinstance(result.type, IndexType) else found)
 
 
@@ -304,15 +302,15 @@ def _attribute(value: Any, element: Attribute) -> Attribute:
 
 def _add_with_carry(write: CWriter, op: arith.AddUIExtendedOp) -> None:
     element = write.element(op, op.sum)
-    write.keep(op, op.sum, helper_call(write, op, "add", element, write.text(op.lhs), write.text(op.rhs)))
+    write.keep(op, op.sum, helper_call(write, "add", element, write.text(op.lhs), write.text(op.rhs)))
     write.define(op, op.overflow, compared(write, op, "ult", op.sum, op.lhs))
 
 
 def _multiply_extended(write: CWriter, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
     texts, element = [write.text(value) for value in op.operands], write.element(op, op.results[0])
     name = "mulsi_high" if isinstance(op, arith.MulSIExtendedOp) else "mului_high"
-    write.define(op, op.results[0], helper_call(write, op, "mul", element, *texts))
-    write.define(op, op.results[1], helper_call(write, op, name, element, *texts))
+    write.define(op, op.results[0], helper_call(write, "mul", element, *texts))
+    write.define(op, op.results[1], helper_call(write, name, element, *texts))
 
 
 def _select(write: CWriter, op: arith.SelectOp) -> None:
