@@ -195,9 +195,13 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add(
         "--exact", action=argparse.BooleanOptionalAction, default=None,
         help="compute the same integers in every session of ONNX Runtime (default: in sessions with optimizations; "
-        "--no-exact: with qdq, put everything between casts)",
+        "--no-exact: with qdq, put everything between casts, and keep constant weights signed)",
     )  # fmt: skip
-    add("--signed", action="store_true", help="keep signed 8-bit integers signed in products")
+    add(
+        "--signed",
+        action="store_true",
+        help="keep signed 8-bit integers signed in products, which saturate on x86 CPUs without VNNI",
+    )
     add("--functions", action="store_true", help="write composites of several nodes as local functions")
     add("--external-data", action="store_true", help="large tensors into a file beside the model (always above 2 GB)")
 

@@ -206,8 +206,9 @@ class Settings:
     opset: int = OLDEST_OPSET
     exact: bool | None = None
     """Whether to write the same integers for every session: in the form Q/DQ integer arithmetic where floats between
-    casts may round another way, and in each form no product of signed integers. Where it is not said: the same for
-    sessions of ONNX Runtime with optimizations, which fuse some casts. `False` leaves everything between casts."""
+    casts may round another way. By default (`None`) sessions of ONNX Runtime with optimizations, which fuse some
+    casts, compute the same integers. Neither has products of signed integers. `False` leaves everything between casts,
+    and constant weights signed, whose products saturate in ONNX Runtime on x86 CPUs without VNNI."""
 
     functions: bool = False
     """Whether the parts of a composite are written as a local function."""

@@ -304,11 +304,11 @@ def export_model(
 
     `form` says how operations on quantized values are written. `opset` is the version of ONNX's operators, by default
     the oldest from 21 on that has all that the module needs. `exact` gives the same integers in every session of ONNX
-    Runtime: the form `qdq` takes integer arithmetic where floats between casts might round another way, and no form has
-    products of signed integers. By default, sessions with optimizations give the same integers, which fuse casts and
-    what is between them; `False` leaves all between casts that can be. `functions` writes composites of several nodes
-    as local functions. `signed` keeps signed integers of 8 bits signed, where by default those that are multiplied are
-    held as unsigned ones, 128 higher.
+    Runtime: the form `qdq` takes integer arithmetic where floats between casts might round another way. By default,
+    sessions with optimizations give the same integers, which fuse casts and what is between them; `False` leaves all
+    between casts that can be, and constant weights signed. `functions` writes composites of several nodes as local
+    functions. `signed` keeps signed integers of 8 bits signed, where by default those that are multiplied are held as
+    unsigned ones, 128 higher: ONNX Runtime saturates products of signed integers on x86 CPUs without VNNI.
 
     Raises `DiagnosticError`, naming the operation, for what cannot be written.
     """

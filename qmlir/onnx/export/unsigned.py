@@ -8,8 +8,9 @@ signed weights only; without it, products of signed data saturate at 16 bits on 
 makes what it can unsigned itself (qdq_s8_to_u8.cc), which leaves operations between the two that it fuses no longer.
 
 Operations compute with `q - z`, so an operation means the same on shifted integers: it is written as its twin on
-shifted types. Inputs and outputs of the model keep their types; so do the factors on the right that are constants of
-one product, which every session can multiply by unsigned data.
+shifted types. Inputs and outputs of the model keep their types. With `exact=False`, so do the factors on the right that
+are constants of one product: every session loads them, other tools expect them, and CPUs with VNNI multiply them
+faster.
 """
 
 from collections.abc import Mapping
@@ -92,7 +93,12 @@ def _is_kept_factor(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and use is not None and use.index in _right_factors(use.operation)
 
 
-def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], *, exact: bool) -> bool:
+def _keeps_factors(settings: Settings) -> bool:
+    """Whether constants that are the factor on the right of one product stay signed."""
+    return settings.exact is False
+
+
+def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Settings) -> bool:
     """Whether ONNX Runtime has an operator for unsigned integers only: of a product of signed ones, or of mixed ones.
 
     What is packed it dequantizes.
@@ -107,18 +113,18 @@ def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], *, exact: boo
     if any(value in packed for value in factors):
         return False
     return any(map(_has_twin, op.results)) or any(
-        _has_twin(value) and (exact or not _is_kept_factor(value)) for value in factors
+        _has_twin(value) and not (_keeps_factors(settings) and _is_kept_factor(value)) for value in factors
     )
 
 
 def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAValue, int]) -> set[SSAValue]:
     """The values that are held unsigned: where there are products of signed integers, all that may be.
 
-    Not the function's arguments and results, not what is packed, and, unless the export is to be exact on every CPU,
-    not the factors on the right that every session takes signed.
+    Not the function's arguments and results, not what is packed, and with `exact=False` not the factors on the right
+    that every session takes signed.
     """
     ops = list(function.body.block.ops)
-    if settings.signed or not any(_wants_unsigned(op, packed, exact=bool(settings.exact)) for op in ops):
+    if settings.signed or not any(_wants_unsigned(op, packed, settings) for op in ops):
         return set()
     returned = set(ops[-1].operands)
     return {
@@ -128,7 +134,7 @@ def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAVal
         if _has_twin(result)
         and result not in returned
         and result not in packed
-        and (settings.exact or not _is_kept_factor(result))
+        and not (_keeps_factors(settings) and _is_kept_factor(result))
     }
 
 
@@ -196,7 +202,7 @@ class Twin:
             twin = Twin(op, op, dict(names), operands={value: value for value in op.operands})
             twin.lowered = [value for value in dict.fromkeys(op.operands) if value in unsigned]
             return twin
-        if not held and (settings.signed or not _wants_unsigned(op, packed, exact=bool(settings.exact))):
+        if not held and (settings.signed or not _wants_unsigned(op, packed, settings)):
             return None
         twin = Twin(op, op, {}, is_unsigned=True)
         for place, value in enumerate(op.operands):

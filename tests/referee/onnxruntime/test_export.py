@@ -14,7 +14,6 @@ from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
@@ -22,10 +21,7 @@ from tests.levels.generator import Case, case_of
 from tests.referee.onnxruntime.exported import EXACT, FORMS, check_exported
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 
-pytestmark = [
-    *needs_onnxruntime,
-    pytest.mark.skipif("vnni" not in host_isa(), reason="products of u8 and s8 saturate in ONNX Runtime without VNNI"),
-]
+pytestmark = needs_onnxruntime
 
 SESSIONS = (EXACT, OrtOptions(), OrtOptions(is_exact=True))
 """As the model says it; with all optimizations, as users run it: Q/DQ become QLinear operators; exact everywhere."""

@@ -225,7 +225,11 @@ func.func @main() -> tensor<2xf32> {
 
 
 def test_constants_hold_the_bytes_of_the_module() -> None:
-    (weight,) = [each for each in exported(CONV, form="integer").graph.initializer if list(each.dims) == [1, 1, 2, 2]]
+    (weight,) = [
+        each
+        for each in exported(CONV, form="integer", signed=True).graph.initializer
+        if list(each.dims) == [1, 1, 2, 2]
+    ]
     assert numpy_helper.to_array(weight).tolist() == [[[[1, 2], [3, -4]]]]
 
 

@@ -85,6 +85,32 @@ def test_what_comes_in_and_goes_out_stays_signed() -> None:
     assert set(kinds(exported(signed=True)).values()) == {TensorProto.INT8}
 
 
+ONE_PRODUCT = """
+!x = !quant.uniform<i8:f32, 0.5:1>
+!w = !quant.uniform<i8<-127:127>:f32, 0.25>
+!s = !quant.uniform<i32:f32, 0.125>
+func.func @main(%x: tensor<4x2x!x> {nn.name = "x"}) -> (tensor<4x2xf32> {nn.name = "y"}) {
+  %w = nn.constant dense<[[127, -127], [127, 4]]> : tensor<2x2xi8> -> tensor<2x2x!w> {origin = "w"}
+  %0 = nn.matmul %x, %w : (tensor<4x2x!x>, tensor<2x2x!w>) -> tensor<4x2x!s> {origin = "sums"}
+  %1 = quant.dcast %0 : tensor<4x2x!s> to tensor<4x2xf32>
+  func.return %1 : tensor<4x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("form", ["qdq", "qoperator", "integer"])
+def test_weights_of_one_product_are_unsigned(form: str) -> None:
+    """Without VNNI, ONNX Runtime adds pairs of u8 times s8 in 16 saturating bits: 255 * 127 twice is too much."""
+    module = parse_module(default_environment().new_context(), ONE_PRODUCT, "module")
+
+    def held(**settings: Any) -> list[int]:
+        graph = qmlir.export_onnx(module, form=form, **settings).graph
+        return [each.data_type for each in graph.initializer if each.name == "w"]
+
+    assert held() == held(exact=True) == [TensorProto.UINT8]
+    assert held(exact=False) == held(signed=True) == [TensorProto.INT8]
+
+
 @pytest.mark.parametrize("form", ["qdq", "qoperator", "integer"])
 def test_both_ways_to_read_it_compute_the_same(form: str) -> None:
     model = exported(form=form)
