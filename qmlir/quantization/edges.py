@@ -11,22 +11,27 @@ columns are as much larger, and the product needs data and weights of 16 bits.
 What a step loses is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean square
 `s^2 / 12`, and constants multiply it, element by element. It is compared with the variation of the value next to the
 products, not with its power: a mean that a constant adds is no signal.
+
+The branches of a choice (`scf.if`) are a part of the function: what they yield is an output if the result of the choice
+is one. An operation that only decides by a value, as a comparison or an ArgMax, does not keep it from being an output.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 
 import numpy as np
+from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control import handed_on
 from qmlir.ir.decomposition import is_part, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
@@ -127,12 +132,11 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self._variations: dict[SSAValue, F64] = {}
-        roles = Counter(role_of(op) for op in self.function.body.block.ops if is_part(op))
+        ops = list(_with_branches(self.function.body.block))
+        roles = Counter(role_of(op) for op in ops if is_part(op))
         # The steps of a recurrent layer are alike: the last one is no edge, or the layer could not be raised.
         repeated = {role for role, count in roles.items() if count > 1}
-        self.operations = [
-            op for op in self.function.body.block.ops if self._may_count(op) and role_of(op) not in repeated
-        ]
+        self.operations = [op for op in ops if self._may_count(op) and role_of(op) not in repeated]
 
     def _may_count(self, op: Operation) -> bool:
         return isinstance(op, Quantizable) and may_be_quantized(op) and op not in self.ignored and bool(op.results)
@@ -200,14 +204,25 @@ class _Reader:
     # --- Outputs ------------------------------------------------------------------------------------------------------
 
     def _leaves(self, op: Operation, leaving: Set[Operation]) -> bool:
-        """Whether all that reads the results of `op` are outputs in float, and operations of `leaving`."""
-        uses = [(result, use.operation) for result in op.results for use in result.uses]
-        return bool(uses) and all(
-            user in leaving
-            or user in self.ignored
-            or (isinstance(user, ReturnOp) and is_f32(result) and result not in self.states)
-            for result, user in uses
+        """Whether all that computes with the results of `op` are outputs in float, and operations of `leaving`."""
+        return self._all_leave([use for result in op.results for use in result.uses], leaving)
+
+    def _all_leave(self, uses: list[Use], leaving: Set[Operation]) -> bool:
+        read = [use for use in uses if not _decides(use.operation)]
+        return bool(read) and all(
+            use.operation in leaving or use.operation in self.ignored or self._is_output(use, leaving) for use in read
         )
+
+    def _is_output(self, use: Use, leaving: Set[Operation]) -> bool:
+        """Whether a value leaves the function in float where it is used, or a branch whose result does so."""
+        value, user = use.operation.operands[use.index], use.operation
+        if not is_f32(value) or value in self.states:
+            return False
+        choice = user.parent_op()
+        if isinstance(user, scf.YieldOp) and isinstance(choice, scf.IfOp):
+            taken = [each.taken for each in handed_on(choice) if each.user is user and each.place == use.index]
+            return self._all_leave([after for result in taken for after in result.uses], leaving)
+        return isinstance(user, ReturnOp)
 
     def outputs(self) -> Edges:
         """The steps between products and outputs that lose too much."""
@@ -234,6 +249,9 @@ class _Reader:
             elif op in leaving and any(each in found.in_float for each in before):
                 cause = next(each for each in before if each in found.in_float)
                 found.in_float[op] = f"moves the result of {describe(cause)}, which stays in float, to an output"
+            elif _decides(op) and any(each in found.in_float for each in before):
+                cause = next(each for each in before if each in found.in_float)
+                found.in_float[op] = f"decides by the result of {describe(cause)}, which stays in float"
             elif op in leaving and not found.sums.isdisjoint(computed_operands(op)):
                 found.in_float[op] = "moves sums that stay in 32 bits to an output"
         return found
@@ -364,6 +382,21 @@ class _Reader:
             return _power(result) * sum(parts, np.zeros(())) + own
         before, after = _deviation(computed[0]), _deviation(result)
         return noises[computed[0]] * ((after / before) ** 2 if before > 0 else 0.0) + own
+
+
+def _with_branches(block: Block) -> Iterator[Operation]:
+    """The operations of `block`, and those of the branches of its choices, in order."""
+    for op in block.ops:
+        yield op
+        if isinstance(op, scf.IfOp):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _with_branches(inner)
+
+
+def _decides(op: Operation) -> bool:
+    """Whether `op` computes no float of what it reads, as a comparison or an ArgMax does."""
+    return isinstance(op, Quantizable) and bool(op.results) and not any(map(is_f32, op.results))
 
 
 def _only_user(value: SSAValue) -> Quantizable | None:

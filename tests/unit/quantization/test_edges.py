@@ -91,6 +91,13 @@ _INPUTS: Mapping[str, _Case] = {
         means=[1e5] * 6, constants=", int64[1] from0 = {0}, int64[1] from3 = {3}, int64[1] to3 = {3},"
         " int64[1] to6 = {6}, int64[1] axis = {1}, float[3] mean3 = {100000, 100000, 100000}"),
 }  # fmt: skip
+_IF = """
+    {before}
+    total = ReduceSum <keepdims = 0> (x)
+    small = Less (total, million)
+    y = If (small) <then_branch = taken () => (float[1, 3] a) {{ {then} }},
+                    else_branch = other () => (float[1, 3] c) {{ c = Neg (s) }}>"""
+_IF_CONSTANTS = ", float two = {2.5}, float offset = {1013.25}, float million = {1000000}"
 _OUTPUTS: Mapping[str, _Case] = {
     "scale_offset": _Case(after="s = Mul (o, two) y = Add (s, offset)",
                           constants=", float two = {2.5}, float offset = {1013.25}"),
@@ -103,6 +110,15 @@ _OUTPUTS: Mapping[str, _Case] = {
         constants=f", float[16, 3] other = {_text(_LAST * _UNITS)}, float[3] offset = {{0.5, 300, 100000}}"),
     "moved": _Case(after="t = Transpose <perm = [1, 0]> (o) s = Sub (t, offset) y = Transpose <perm = [1, 0]> (s)",
                    constants=", float offset = {5000}"),
+    "compared": _Case(after="s = Mul (o, two) y = Add (s, offset) more = Greater (y, offset)",
+                      output="float[1, 3] y, bool[1, 3] more",
+                      constants=", float two = {2.5}, float offset = {1013.25}"),
+    "largest": _Case(after="s = Mul (o, two) y = Add (s, offset) at = ArgMax <axis = 1> (y)",
+                     output="float[1, 3] y, int64[1, 1] at", constants=", float two = {2.5}, float offset = {1013.25}"),
+    "yielded": _Case(after=_IF.format(before="s = Mul (o, two) b = Add (s, offset)", then="a = Identity (b)"),
+                     constants=_IF_CONSTANTS),
+    "in_branch": _Case(after=_IF.format(before="s = Mul (o, two)", then="a = Add (s, offset)"),
+                       constants=_IF_CONSTANTS),
     "joined": _Case(after="s = Sigmoid (o) w = Mul (o, many) y = Concat <axis = 1> (s, w)", output="float[1, 6] y",
                     constants=", float many = {10000}"),
     "exp": _Case(
@@ -127,7 +143,7 @@ def _expected(name: str, feeds: Mapping[str, np.ndarray]) -> tuple[np.ndarray, n
             n = x["x"]
     o = np.maximum(n @ _FIRST.astype(np.float64), 0) @ _LAST.astype(np.float64)
     match name:
-        case "scale_offset":
+        case "scale_offset" | "compared" | "largest" | "yielded" | "in_branch":
             return o * 2.5 + 1013.25, np.full(3, 2.5)
         case "bias" | "bias_relu":
             offset = np.array([300, 290, -310 if name == "bias" else 310])
