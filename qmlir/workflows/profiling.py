@@ -16,9 +16,11 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import ELEMENTS, PROFILE, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
+from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
+from qmlir.workflows.sample_checks import SampleWatch
 
 
 @takes_model
@@ -64,6 +66,8 @@ def profile(
     histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are
     profiled; the others are run for errors alone. A terminal as `progress` gets a bar.
 
+    Warns if the samples are constant, mostly repeated, or only one.
+
     Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
     data that is empty or does not fit the inputs, and for values that are not finite.
     """
@@ -72,16 +76,19 @@ def profile(
     observed = run_pipeline(module.clone(), parse_pipeline(passes, default_environment().passes, ELEMENTS))
     verify(observed)
     run_pipeline(observed, PROFILE.passes(constants=constants, axis=axis, observers=tuple(observers)))
+    watch = SampleWatch(function_of(observed, function))
     with workers_of(cluster, resume, processes=processes) as workers:
-        return run_profile(
+        found = run_profile(
             observed,
             data,
             options=RunOptions(function, bins, momentum),
             batch_size=batch_size,
             processes=processes,
             passes=passes,
-            chosen=chosen,
+            chosen=watch.watching(chosen),
             progress=progress,
             faster=CompiledProfiling(progress if workers is None else None) if compiled else None,
             workers=workers,
         )
+    watch.tell()
+    return found

@@ -12,17 +12,18 @@ from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, limited, preprocessed
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import describe
 from qmlir.pipelines import kept_composites, short_sums_text, target_text
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
 from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.quantization.profiles.keys import ENTRY, keyed_values
 from qmlir.quantization.recipe import effort_in
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.quantization.report import coverage
 from qmlir.quantization.settings import QuantizeSettings, names_in, tells_settings, understood
+from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
 from qmlir.workflows.calibrated import Attempt, Calibrated, Judging, stages_of
@@ -32,6 +33,7 @@ from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.remedies import Remedies, Remedy, find_remedy
 from qmlir.workflows.repairing import repair_passes
+from qmlir.workflows.sample_checks import warn_of_other_scale, warn_of_scale
 from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions
 
 
@@ -100,6 +102,7 @@ def _quantized(
     validated = None if validating is None else validating.compared(found.module)
     remedies: Remedies | None = None
     if validating is not None and validated is not None:
+        _warn_of_samples(calibrated, validating, is_given=validation is not None and validation.data is not None)
         if validated.loss:
             remedies, better = _remedies(calibrated, validating, validated, settings, time.monotonic() - start)
             if asked == AUTO and better is not None:
@@ -112,6 +115,18 @@ def _quantized(
         frozenset(made.watch.used), made.watch.reasons, tuple(made.watch.wide), validated, found.repair,
         asked, remedies,
     )  # fmt: skip
+
+
+def _warn_of_samples(calibrated: Calibrated, validating: Validating, *, is_given: bool) -> None:
+    """Warn of samples that are scaled otherwise than the model, or the given validation samples, say."""
+    function = function_of(calibrated.source, ENTRY)
+    if is_given:
+        warn_of_other_scale(function, calibrated.profile, validating.runs)
+    try:
+        outputs = [validating.references.of(run) for run in validating.runs]
+    except DiagnosticError:
+        return  # the comparison tells why the float model cannot run
+    warn_of_scale(function, calibrated.profile, outputs)
 
 
 def _remedies(

@@ -1,0 +1,159 @@
+"""Checks that calibration samples look like the data that the model was made for.
+
+Ranges come from samples, so samples that are constant, repeated or scaled otherwise give a quantized model that fits
+nothing else, and agrees with the float model on these samples all the same. `SampleWatch` looks at samples as they are
+read, `warn_of_scale` at the outputs of the float model.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.elementwise import DivOp, MulOp
+from qmlir.interpreter.samples import Run
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, printable
+from qmlir.ir.signature import inputs_of
+from qmlir.quantization.profiles.file import Profile
+
+FEW = 16
+"""Samples below this number rarely show the ranges of other inputs; a message asks for so many."""
+
+_HASHED = 1024
+"""Runs that are compared with each other: the first ones."""
+
+_REPEATED = 0.5
+"""The share of repeats from which on they are told: a series may have a few equal samples."""
+
+_APART = 50.0
+"""Inputs whose largest magnitudes differ by this factor are scaled otherwise: by 255, as a rule."""
+
+_BYTE = 255.0
+_LARGE, _CERTAIN = 50.0, 100.0
+"""The magnitude of an input, and the distance of the largest logit from the next, that only unscaled inputs have: a
+softmax of such logits is 1 to 43 digits."""
+
+
+def _warn(message: str) -> None:
+    emit(Diagnostic(Severity.WARNING, message))
+
+
+class SampleWatch:
+    """Looks at the samples that calibrate while they are read."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self._names = [port.name for port in inputs_of(function)]
+        self._ends = [(math.inf, -math.inf)] * len(self._names)
+        self._elements = [0] * len(self._names)
+        self._is_float = [False] * len(self._names)
+        self._seen: set[bytes] = set()
+        self._hashed = 0
+        self._samples = 0
+
+    def watching(
+        self, chosen: Callable[[Iterable[Run]], Iterable[Run]] | None
+    ) -> Callable[[Iterable[Run]], Iterator[Run]]:
+        """`chosen`, which gives the runs that calibrate, with a look at each of them."""
+
+        def watched(runs: Iterable[Run]) -> Iterator[Run]:
+            for run in runs if chosen is None else chosen(runs):
+                self._look(run)
+                yield run
+
+        return watched
+
+    def _look(self, run: Run) -> None:
+        self._samples += run.samples
+        for place, array in enumerate(run.arguments):
+            low, high = self._ends[place]
+            if array.size and low >= high and array.dtype.kind in "fiub":  # still constant
+                self._ends[place] = min(low, float(array.min())), max(high, float(array.max()))
+            self._elements[place] = max(self._elements[place], array.size // run.samples)
+            self._is_float[place] = array.dtype.kind == "f"
+        if self._hashed < _HASHED:
+            self._hashed += 1
+            digest = hashlib.blake2b(digest_size=16)
+            for array in run.arguments:
+                digest.update(str(array.shape).encode())
+                digest.update(array.tobytes())
+            self._seen.add(digest.digest())
+
+    def tell(self) -> None:
+        """Warn of the faults that the samples have together."""
+        if self._samples == 1:
+            _warn(f"1 sample calibrates, whose ranges rarely fit other inputs; pass {FEW} samples or more")
+        constant = [low == high for low, high in self._ends]
+        repeats = self._hashed - len(self._seen)
+        if repeats >= max(1, _REPEATED * self._hashed) and not all(constant):
+            _warn(f"{repeats} of {self._hashed} calibration samples repeat others, and add nothing to the ranges")
+        for name, is_constant, (low, _), elements, is_float in zip(
+            self._names, constant, self._ends, self._elements, self._is_float, strict=True
+        ):
+            # A scalar may be a setting, and integers a mask or a type of tokens: then another input varies.
+            if is_constant and (all(constant) or (is_float and elements > 1)):
+                where = f"input {printable(name)} is {low:g} in all calibration samples"
+                _warn(f"{where}: its range fits no other value; pass samples as the model is used on")
+
+
+def _largest(arrays: Iterable[Array]) -> float:
+    return max((float(np.abs(each[np.isfinite(each)]).max(initial=0.0)) for each in arrays), default=0.0)
+
+
+def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run]) -> None:
+    """Warn of inputs whose validation samples are scaled otherwise than those that calibrated."""
+    for place, port in enumerate(inputs_of(function)):
+        known = profile.values.get(port.name)
+        if known is None or not known.count:
+            continue
+        calibrated = max(abs(known.minimum), abs(known.maximum))
+        given = _largest(run.arguments[place] for run in runs)
+        if min(calibrated, given) > 0 and not 1 / _APART < calibrated / given < _APART:
+            name = printable(port.name)
+            reach = f"{calibrated:g} in the calibration samples and {given:g} in the validation samples"
+            _warn(f"input {name} reaches {reach}: scale both as the model expects")
+
+
+def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[str, Array]]) -> None:
+    """Warn of inputs that are scaled otherwise than the model expects, by its `outputs` on some samples.
+
+    Pixels of 0 to 255 in place of 0 to 1 make logits so large that no training gives them. A model that divides by 255
+    itself is not for inputs of 0 to 1.
+    """
+    sizes = {port.name: profile.values.get(port.name) for port in inputs_of(function)}
+    for port, argument in zip(inputs_of(function), function.body.blocks[0].args, strict=True):
+        known = sizes[port.name]
+        if known is None or not known.count:
+            continue
+        largest = max(abs(known.minimum), abs(known.maximum))
+        divided = [use.operation for use in argument.uses if isinstance(use.operation, MulOp | DivOp)]
+        reach = f"input {printable(port.name)} reaches {largest:g} in the calibration samples"
+        if 0 < largest <= _BYTE / _APART and any(map(_divides_by_255, divided)):
+            _warn(f"{reach}, and the model divides it by 255: pass samples of 0 to 255")
+        elif largest >= _LARGE and (name := _certain_output(outputs)):
+            cause = f"gives the logits of output {printable(name)} a margin above {_CERTAIN:g}, more than training does"
+            _warn(f"{reach}, which {cause}: scale the samples as in training, such as by 1/255")
+
+
+def _divides_by_255(op: MulOp | DivOp) -> bool:
+    factor = constant_array(op.operands[1])
+    if factor is None or factor.size == 0:
+        return False
+    factors = np.asarray(factor, np.float64)
+    return bool(np.allclose(factors if isinstance(op, DivOp) else factors * _BYTE**2, _BYTE, rtol=0.01))
+
+
+def _certain_output(outputs: Sequence[Mapping[str, Array]]) -> str:
+    """The output of at least 3 logits, or probabilities, whose largest one is far from the next in half of the rows; empty for none."""
+    for name in outputs[0] if len(outputs) > 1 else ():
+        arrays = [each[name] for each in outputs if name in each]
+        if all(each.ndim == 2 and each.shape[-1] > 2 and each.dtype.kind == "f" for each in arrays):
+            rows = np.sort(np.concatenate(arrays).astype(np.float64), axis=-1)
+            if rows.min() >= 0 and np.allclose(rows.sum(axis=-1), 1, rtol=0, atol=1e-3):
+                rows = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
+            if np.median(rows[:, -1] - rows[:, -2]) >= _CERTAIN:
+                return name
+    return ""
