@@ -26,6 +26,19 @@ ENOUGH = 30.0
 """How far a result has to be above the rounding of its data, in decibels: as far as a layer in 8 bits is."""
 
 
+def depthwise(function: FuncOp) -> Set[Operation]:
+    """The depthwise convolutions of `function` with constant weights: products of so few terms that errors add up.
+
+    A channel's rounded weights shift the mean of its result, and no other channel makes up for that.
+    """
+    return {op for op in function.walk() if isinstance(op, ConvOp) and _is_depthwise(op)}
+
+
+def _is_depthwise(op: ConvOp) -> bool:
+    weights = constant_array(op.weight)
+    return weights is not None and weights.ndim >= 3 and weights.shape[1] == 1 and op.group_count != 1
+
+
 def amplifying(function: FuncOp) -> Set[Operation]:
     """The depthwise convolutions of `function` whose results are below 30 dB over the rounding of their data."""
     return {op for op in function.walk() if isinstance(op, ConvOp) and _amplifies(op)}
@@ -35,9 +48,7 @@ def amplifying(function: FuncOp) -> Set[Operation]:
 # has that times the sum of its squared weights; the mean is over channels, as the recorded deviation is.
 def _amplifies(op: ConvOp) -> bool:
     weights, data, result = constant_array(op.weight), observed(op.data), observed(op.result)
-    if weights is None or weights.ndim < 3 or weights.shape[1] != 1 or op.group_count == 1:
-        return False
-    if data is None or result is None or result.statistics is None:
+    if weights is None or not _is_depthwise(op) or data is None or result is None or result.statistics is None:
         return False
     step = (max(data.maximum, 0.0) - min(data.minimum, 0.0)) / (_LEVELS - 1)
     noise = step**2 / 12 * float(np.square(weights, dtype=np.float64).sum()) / len(weights)

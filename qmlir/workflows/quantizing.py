@@ -235,8 +235,8 @@ def quantize(
     there, and none where none helps.
     A recipe may name an `effort` at its top, which holds where none is given here.
     With `effort="auto"` the result has the first of the remedies below that brings lost answers back.
-    Without an effort biases are corrected where depthwise convolutions amplify what rounding loses (`amplified`), if
-    that helps on samples that the correction has not used; all of them calibrate.
+    Without an effort, biases are corrected if the model has depthwise convolutions, and if that helps on samples that
+    the correction has not used; all of them calibrate.
     `processes`, `cluster` and `resume` are those of `qmlir.profile`: they say who runs the samples that calibrate, and
     do not change the result. A terminal as `progress` gets a bar, any other stream a line every ten seconds.
 

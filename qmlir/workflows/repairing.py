@@ -16,7 +16,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.passes.quantized.repairs import LayerGain, mark_repaired
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import STORE
-from qmlir.quantization.amplified import amplifying
+from qmlir.quantization.amplified import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.recipe_text import AUTO
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
@@ -270,15 +270,15 @@ class Repairing:
         return bool(self._judges.runs)
 
     def may_be_worth_it(self, profiled: ModuleOp) -> bool:
-        """Whether something amplifies what rounding loses in the module with recorded statistics, and can be judged."""
-        return self.is_judged and bool(amplifying(function_of(profiled, ENTRY)))
+        """Whether the module has depthwise convolutions, whose biases are worth a correction, and it can be judged."""
+        return self.is_judged and bool(depthwise(function_of(profiled, ENTRY)))
 
     def is_worth_it(self, profiled: ModuleOp, decided: ModuleOp) -> bool:
-        """Whether that is quantized in `decided`, whose constants are floats still, and a bias can make up for it.
+        """Whether such a convolution is quantized in `decided`, whose constants are floats still, and has a bias.
 
-        That is so where products read codes of fewer than 16 bits, here or before: no others lose what shifts a mean.
+        It must read codes of fewer than 16 bits, here or before: wider codes do not shift a mean.
         """
-        amplified = {origins_of(op) for op in amplifying(function_of(profiled, ENTRY))}
+        sensitive = {origins_of(op) for op in depthwise(function_of(profiled, ENTRY))}
         readers = {
             reader: min(weight.element.bits, data.bits)
             for weight in rounded_weights(function_of(decided, ENTRY))
@@ -286,7 +286,7 @@ class Repairing:
             if (data := quantized_type(rows.data)) is not None
         }
         is_narrow = any(bits < _EXACT_BITS for bits in readers.values())
-        return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in amplified for each in readers)
+        return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in sensitive for each in readers)
 
     def apply(
         self,

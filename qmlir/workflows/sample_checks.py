@@ -147,7 +147,10 @@ def _divides_by_255(op: MulOp | DivOp) -> bool:
 
 
 def _certain_output(outputs: Sequence[Mapping[str, Array]]) -> str:
-    """The output of at least 3 logits, or probabilities, whose largest one is far from the next in half of the rows; empty for none."""
+    """The first output of 3 logits or more, or probabilities, whose largest is far from the next in half of the rows.
+
+    Empty if no output is such.
+    """
     for name in outputs[0] if len(outputs) > 1 else ():
         arrays = [each[name] for each in outputs if name in each]
         if all(each.ndim == 2 and each.shape[-1] > 2 and each.dtype.kind == "f" for each in arrays):

@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "codes of weights by the error of their products (GPTQ), too, with 4 bits and fewer also their scales, and "
         "tries the equalized model, 3 learns codes "
         "behind activations (AdaRound); the best of an effort and those below it is kept; auto: if answers are lost, "
-        "apply the first remedy that brings them back (default: 1 where depthwise "
-        "convolutions amplify what rounding loses, by samples that calibrate, else 0)",
+        "apply the first remedy that brings them back (default: 1, by samples that "
+        "calibrate, if the model has depthwise convolutions, else 0)",
     )  # fmt: skip
     add = parser.add_argument_group("how to validate").add_argument
     add(

@@ -87,8 +87,9 @@ def test_its_data_has_16_bits_from_the_product_on(large: float, bits: int) -> No
         assert np.abs(found - expected).max() < large / 255 + last.scale + rounding  # of the input, and of the result
 
 
-def test_biases_are_corrected_there_by_samples_that_all_calibrate() -> None:
-    made = quantize(qmlir.load(_model(32.0)), _samples(64, 0), validate=False)
+@pytest.mark.parametrize("large", [8.0, 32.0])
+def test_biases_are_corrected_by_samples_that_all_calibrate(large: float) -> None:
+    made = quantize(qmlir.load(_model(large)), _samples(64, 0), validate=False)
     assert made.repair is not None
     assert made.repair.passes == "quant-correct-bias"
     assert made.repair.source == "that the correction has not used"
@@ -96,9 +97,9 @@ def test_biases_are_corrected_there_by_samples_that_all_calibrate() -> None:
     assert made.profile.samples == 64
 
 
-@pytest.mark.parametrize(("large", "count", "effort"), [(8.0, 64, None), (32.0, 64, 0), (32.0, 3, None)])
-def test_nothing_is_corrected_elsewhere(large: float, count: int, effort: int | None) -> None:
-    model, data = qmlir.load(_model(large)), _samples(count, 0)
+@pytest.mark.parametrize(("groups", "count", "effort"), [(1, 64, None), (2, 64, 0), (2, 3, None)])
+def test_nothing_is_corrected_elsewhere(groups: int, count: int, effort: int | None) -> None:
+    model, data = qmlir.load(_model(32.0, groups)), _samples(count, 0)
     assert quantize(model, data, validate=False, effort=effort).repair is None
 
 
