@@ -1,6 +1,6 @@
 """Islands in a module: nodes that nothing imports as one `nn.onnx_island`, its types, and the nodes written back."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, cast
 
@@ -137,8 +137,11 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
     """Write the types of the outputs: what ONNX infers, the model declares and ONNX Runtime infers, then of a run."""
     inferred = inferred_outputs(model)
     for info in model.graph.output:
-        for each in (inferred.get(info.name), declared.get(info.name)):
-            _learn(info.type, each)
+        _learn(info.type, inferred.get(info.name))
+    unproven = {info.name for info in model.graph.output if not _is_known(info.type)}
+    for info in model.graph.output:
+        _learn(info.type, declared.get(info.name))
+    _correct_ranks(model, unproven & {info.name for info in model.graph.output if _is_known(info.type)})
     if all(_is_static(info.type) for info in model.graph.output):
         return
     runs: list[Sequence[Any]] = []
@@ -161,6 +164,19 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
         if len({np.ndim(result) for result in results}) > 1:
             raise UnknownRankError(node, info.name)
         info.CopyFrom(_info_of_array(info.name, cast(Any, results[0])))
+
+
+def _correct_ranks(model: ModelProto, declared: Set[str]) -> None:
+    """Correct `declared` ranks that hold only if open sizes are 1, as in the example for which a model was made."""
+    if not declared:
+        return
+    with suppress(InterpretationError, DiagnosticError):  # zeros may be no input that the nodes accept
+        opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+        results = opened.run([_zeros(info.type, max(SIZES_TRIED)) for info in model.graph.input])
+        for info, result in zip(model.graph.output, results, strict=True):
+            rank = len(info.type.tensor_type.shape.dim)
+            if info.name in declared and isinstance(result, np.ndarray) and result.ndim != rank:
+                info.CopyFrom(_info_of_array(info.name, cast(Any, result)))
 
 
 def _learn(type_: TypeProto, found: TypeProto | None) -> None:

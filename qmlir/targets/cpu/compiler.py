@@ -388,6 +388,13 @@ class Program(Runs):
         made = self._made_for(values)
         return made.call, {name: value for name, value in values.items() if name not in self._parameters}
 
+    def compile_for(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> None:
+        """Make the code for inputs of these sizes now; without this call, the first call with them makes it.
+
+        Raises `DiagnosticError` for what has no compiled form at these sizes, and `InputError` as a call does.
+        """
+        self._chosen(inputs)
+
     def time_kernels(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), rounds: int = ROUNDS
     ) -> tuple[KernelTime, ...]:

@@ -144,7 +144,7 @@ class CompiledProfiling:
             Way(
                 _COMPILING + _COMPILED_OPERATION * sizes.operations,
                 _CALL + _COMPILED_PRODUCT * sizes.products + _RECORDED_AT_ONCE * sizes.elements,
-                partial(_compiled, module, options, self.progress),
+                partial(_compiled, module, options, run, self.progress),
             ),
         ]
 
@@ -281,10 +281,13 @@ class RecordingMachine:
         return self._recorder.taken()
 
 
-def _compiled(module: ModuleOp, options: RunOptions, progress: IO[str] | None) -> Callable[[], Machine] | None:
-    """What makes a machine of the compiled module; `None`, with a remark, where it has no compiled form."""
+def _compiled(
+    module: ModuleOp, options: RunOptions, run: Run, progress: IO[str] | None
+) -> Callable[[], Machine] | None:
+    """What makes a machine of the compiled module; `None`, with a remark, if it has no compiled form for `run`."""
     try:
         made = _Compiled(module, options, progress)
+        made.program.compile_for([*run.arguments, made.records.empty()])
     except DiagnosticError as error:
         emit(Diagnostic(Severity.REMARK, f"profiling is not compiled: {error.diagnostic.message}"))
         return None

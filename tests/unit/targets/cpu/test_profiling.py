@@ -172,6 +172,23 @@ func.func @main(%x: tensor<?x6x4xf16> {nn.name = "x", nn.dims = ["batch", "", ""
     ]
 
 
+def test_what_has_no_compiled_form_at_open_sizes_is_interpreted() -> None:
+    """Code of open sizes is made with the first sample: then it is seen, too."""
+    text = """
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x", nn.dims = ["rows", "columns"]}) -> tensor<2x?xi64> {
+  %0 = nn.relu %x : tensor<?x?xf32> {origin = "relu"}
+  %1 = nn.non_zero %0 : (tensor<?x?xf32>) -> tensor<2x?xi64> {origin = "found"}
+  func.return %1 : tensor<2x?xi64>
+}
+"""
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        found = qmlir.profile(_module(text), SAMPLES)
+    assert found == qmlir.profile(_module(text), SAMPLES, compiled=False)
+    (told,) = (each.message for each in said if "not compiled" in each.message)
+    assert "'nn.non_zero' op (found)" in told
+
+
 PIECES = """
 func.func @main(%x: tensor<3x?x4xf32> {nn.name = "x", nn.dims = ["", "N", ""]}) -> (tensor<?x12xf32>, tensor<?x4xf32>) {
   %h = nn.constant dense<0.5> : tensor<f32> {origin = "h"}

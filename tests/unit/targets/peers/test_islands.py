@@ -201,6 +201,30 @@ def test_what_an_importer_refuses_runs_too() -> None:
         qmlir.load(qmlir.export_onnx(module), fallback=False)
 
 
+@pytest.mark.parametrize("before", ["t = Identity (s)", "t = Unsqueeze (s, last)"])
+def test_a_rank_declared_for_a_size_of_1_is_corrected(before: str) -> None:
+    """Converters declare the shape of one row for a Squeeze without axes; samples of several rows are profiled, too."""
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        net (float[n, 6] x) => (float[m] y)
+        {{ h = MatMul (x, w) s = Sigmoid (h) {before} y = Squeeze (t) }}
+        """)
+    weights = RNG.standard_normal((6, 4)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    model.graph.initializer.append(numpy_helper.from_array(np.int64([2]), "last"))
+    module, said = _loaded(model)
+    assert "declares 'y' as tensor<?xf32>, the node gives tensor<?x?xf32>" in "\n".join(map(str, said))
+    samples = {"x": RNG.standard_normal((16, 5, 6)).astype(np.float32)}
+    with diagnostic_handler(lambda _: None):
+        quantized = quantize(module, samples)
+        program = qmlir.compile(quantized.module)
+    for x in samples["x"][:2]:
+        (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+        found = qmlir.interpret(quantized, {"x": x})["y"]
+        np.testing.assert_allclose(found, expected, atol=0.03)
+        np.testing.assert_array_equal(program({"x": x})["y"], found)
+
+
 def test_values_that_modules_have_not_stay_inside() -> None:
     """Maps and optional values go from node to node of one island; at its border they are refused by name."""
     model = parser.parse_model("""
