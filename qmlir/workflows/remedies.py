@@ -202,9 +202,10 @@ class _Trials(Generic[_Made]):
             if not more:
                 break
             names += more
+            count = len(self.tried)
             if self._cures(_excluding(names)):
                 return True
-            cause = self.tried[-1].validation.cause
+            cause = self.tried[-1].validation.cause if len(self.tried) > count else None
         others = [*([_widening(names)] if names else []), _WIDE, *([_CORRECTING] if may_correct else [])]
         return any(map(self._cures, others))
 

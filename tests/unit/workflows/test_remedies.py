@@ -83,6 +83,14 @@ def test_what_does_not_help_is_told() -> None:
     assert remedies.help.endswith("tried in vain: --activations i16 gives y 2.0 dB")
 
 
+def test_what_the_model_rejects_is_passed_over() -> None:
+    found = {"--activations i16": _validation(30.0, is_lost=False)}
+    asked, (remedies, made) = _tried(found, _validation(1.0, "a"))
+    assert asked[0] == "--exclude a"
+    assert made == "--activations i16"
+    assert [each.remedy.option for each in remedies.tried] == [made]
+
+
 def test_no_remedy_is_begun_that_would_end_too_late() -> None:
     found = {"--exclude a": _validation(1.0, "b")}
     asked, _ = _tried(found, _validation(1.0, "a"), seconds=0.02, takes=0.05)
