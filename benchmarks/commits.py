@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from rich.console import Console
@@ -35,6 +35,9 @@ DIGITS = ROOT / "docs" / "examples"
 
 MARGIN, DECIBELS, SAMPLES = 1.02, 0.1, 1
 """What a row may lose: of times and memory as a ratio, of accuracy in decibels and in samples."""
+
+Figures: TypeAlias = Mapping[tuple[str, str], float]
+"""Measured numbers by name and unit."""
 
 THREADS = (1, 2)
 PYTHON = (sys.executable, "-P")
@@ -168,12 +171,11 @@ def _copy(folder: Path) -> Path:
     return folder
 
 
-def _rounds(trees: Sequence[Tree], rounds: int, measure: Callable[[Tree], Mapping[str, float]]) -> Iterator[Row]:
-    """Rows of what `measure` gives, the trees in turns."""
+def _rounds(trees: Sequence[Tree], rounds: int, measure: Callable[[Tree], Figures]) -> Iterator[Row]:
+    """A row for each figure of `measure`, which takes the trees in turns."""
     found = [[measure(tree) for tree in trees] for _ in range(rounds)]
-    for what in found[0][0]:
-        base, again, own = ([each[what] for each in column] for column in zip(*found, strict=True))
-        name, _, unit = what.rpartition(", ")
+    for name, unit in found[0][0]:
+        base, again, own = ([each[name, unit] for each in column] for column in zip(*found, strict=True))
         yield Row(name, unit, base, again, own)
 
 
@@ -192,18 +194,18 @@ def _run_rows(trees: Sequence[Tree], name: str, paths: Sequence[tuple[str, str]]
             )
             for tree, path in zip(trees, paths, strict=True)
         ]
-        by_tree = dict(zip([tree.name for tree in trees], processes, strict=True))
+        by_tree = dict(zip(trees, processes, strict=True))
 
-        def measure(tree: Tree) -> Mapping[str, float]:
-            process = by_tree[tree.name]
+        def measure(tree: Tree) -> Figures:
+            process = by_tree[tree]
             assert process.stdin is not None
             assert process.stdout is not None
-            seconds: dict[str, float] = {}
+            found: dict[tuple[str, str], float] = {}
             for threads in THREADS:
                 process.stdin.write(f"{threads} {args.seconds}\n")
                 process.stdin.flush()
-                seconds[f"{name}: run on {threads} threads, ms"] = 1e3 * json.loads(process.stdout.readline())
-            return seconds
+                found[f"{name}: run on {threads} threads", "ms"] = 1e3 * json.loads(process.stdout.readline())
+            return found
 
         for tree in trees:
             measure(tree)  # compiles
@@ -215,25 +217,25 @@ def _run_rows(trees: Sequence[Tree], name: str, paths: Sequence[tuple[str, str]]
 def _model_rows(trees: Sequence[Tree], name: str, folder: Path, args: Any) -> Iterator[Row | Accuracy]:
     model, archive = str(folder / f"{name}.onnx"), str(folder / f"{name}.npz")
     paths = [(str(folder / f"{name}.{tree.name}.mlir"), archive) for tree in trees]
-    by_tree = {tree.name: path for tree, path in zip(trees, paths, strict=True)}
-    answers: dict[str, Mapping[str, Any]] = {}
+    by_tree = dict(zip(trees, paths, strict=True))
+    answers: dict[Tree, Mapping[str, Any]] = {}
 
-    def quantize(tree: Tree) -> Mapping[str, float]:
-        answers[tree.name] = found = tree.answer("quantize", model, archive, by_tree[tree.name][0])
+    def quantize(tree: Tree) -> Figures:
+        answers[tree] = found = tree.answer("quantize", model, archive, by_tree[tree][0])
         return {
-            f"{name}: quantize, processor s": found["processor seconds"],
-            f"{name}: quantize, peak of memory, MB": found["peak bytes"] / 1e6,
+            (f"{name}: quantize", "processor s"): found["processor seconds"],
+            (f"{name}: quantize, peak of memory", "MB"): found["peak bytes"] / 1e6,
         }
 
-    def compile_cold(tree: Tree) -> Mapping[str, float]:
-        found = tree.answer("compile", *by_tree[tree.name])
+    def compile_cold(tree: Tree) -> Figures:
+        found = tree.answer("compile", *by_tree[tree])
         return {
-            f"{name}: compile, empty cache, processor s": found["processor seconds"],
-            f"{name}: compile, peak of memory, MB": found["peak bytes"] / 1e6,
+            (f"{name}: compile, empty cache", "processor s"): found["processor seconds"],
+            (f"{name}: compile, peak of memory", "MB"): found["peak bytes"] / 1e6,
         }
 
     yield from _rounds(trees, args.rounds, quantize)
-    yield Accuracy(name, answers[trees[0].name], answers[trees[-1].name])
+    yield Accuracy(name, answers[trees[0]], answers[trees[-1]])
     yield from _rounds(trees, args.rounds, compile_cold)
     yield from _run_rows(trees, name, paths, args)
 
@@ -251,7 +253,7 @@ def _rows(base: str, work: Path, args: Any) -> Iterator[Row | Accuracy]:
                 shutil.copy(path.with_suffix(".npz"), work)
     for tree in trees:
         tree.import_seconds()  # writes bytecode
-    yield from _rounds(trees, 3 * args.rounds, lambda tree: {"import, processor s": tree.import_seconds()})
+    yield from _rounds(trees, 3 * args.rounds, lambda tree: {("import", "processor s"): tree.import_seconds()})
     for name in names:
         yield from _model_rows(trees, name, work, args)
 

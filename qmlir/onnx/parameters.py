@@ -4,7 +4,7 @@ they are not.
 A tensor has one scale, one for each index of an axis, or one for each block along an axis (ONNX QuantizeLinear).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
@@ -192,9 +192,8 @@ class QParams:
             others = tuple(axis for axis in range(stored.ndim) if axis != channels)
             dead = np.broadcast_to(is_zero, stored.shape).all(axis=others)
             inputs[bias] = node.add_constant(np.where(dead, np.zeros_like(known), known), element_of(added))
-        integers = np.where(is_zero, self.spread_array(offsets).astype(stored.dtype), stored)
+        integers, live = with_live_scales(stored, scales, offsets, self.spread_array)
         inputs[data] = node.add_constant(integers, element_of(node.input(data)))
-        live = np.where(scales == 0, np.ones_like(scales), scales)
         inputs[scale] = node.add_constant(live, element_of(node.input(scale)))
         return replace(node, inputs=tuple(inputs))
 
@@ -212,3 +211,18 @@ class QParams:
             raise node.unsupported(f"blocks along axis {place} need a known size: fix the shape of the input")
         block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // layout.block, i64)
         return node.add(GatherOp, value, block_of_each, axis=place).result
+
+
+def with_live_scales(
+    stored: Array, scales: Array, zero_points: Array, spread: Callable[[Array], Array]
+) -> tuple[Array, Array]:
+    """The integers and scales of the same real values without a scale of 0, which types cannot have.
+
+    Integers whose scale is 0 become their zero point, and the scale becomes 1. `spread` gives an array of parameters
+    the shape in which it broadcasts against `stored`.
+    """
+    is_zero = scales == 0
+    if not is_zero.any():
+        return stored, scales
+    integers = np.where(spread(is_zero), spread(zero_points).astype(stored.dtype), stored)
+    return integers, np.where(is_zero, np.ones_like(scales), scales)

@@ -24,7 +24,7 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import integer_products
 from qmlir.onnx.operators.quantization import UI8, dequantized, matrix_parameters, storage_of
 from qmlir.onnx.operators.recurrent import recurrent
-from qmlir.onnx.parameters import check_scales
+from qmlir.onnx.parameters import check_scales, with_live_scales
 
 # --- Products that end in floats --------------------------------------------------------------------------------------
 
@@ -100,10 +100,7 @@ def _matmul_n_bits(node: Node) -> SSAValue:
         given = _rows(node, 3, "its zero points", outputs, -(-blocks * bits // 8))
         points = _bits_of(given, bits)[:, :blocks].astype(np.int64)
     storage = IntegerType(bits, Signedness.UNSIGNED)
-    if not scales.all():  # a block of zeros
-        of_each = np.repeat(points, block, axis=1).astype(integers.dtype)
-        integers = np.where(np.repeat(scales == 0, block, axis=1), of_each, integers)
-        scales = np.where(scales == 0, np.float32(1), scales)
+    integers, scales = with_live_scales(integers, scales, points, lambda each: np.repeat(each, block, axis=1))
     element = UniformQuantizedType.per_block(storage, f32, {0: 1, 1: block}, scales.astype(np.float64), points)
     weights = dequantized(node, node.add_constant(integers, element))
     if blocks * block != inputs:
@@ -133,10 +130,9 @@ def _layer_weights(node: Node, index: int) -> SSAValue:
         )
     check_scales(node, scales, may_be_zero=True)
     stored, points = np.ascontiguousarray(weights.swapaxes(1, 2)), np.broadcast_to(points, scales.shape)
-    if not scales.all():  # a row of zeros
-        is_zero, of_each = (each.reshape(*each.shape, *[1] * (3 - each.ndim)) for each in (scales == 0, points))
-        stored = np.where(is_zero, of_each.astype(stored.dtype), stored)
-        scales = np.where(scales == 0, 1.0, scales)
+    stored, scales = with_live_scales(
+        stored, scales, points, lambda each: each.reshape(*each.shape, *[1] * (3 - each.ndim))
+    )
     storage = storage_of(node, node.input(index))
     if scales.size == 1:
         element = UniformQuantizedType.per_tensor(storage, f32, float(scales.item()), int(points.item()))
