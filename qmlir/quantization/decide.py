@@ -38,6 +38,7 @@ from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.element_types import fixed_type, type_from_range, undivided_sum, weight_type
+from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
@@ -138,8 +139,8 @@ class _Decider:
     unrounded: Set[SSAValue]
     """The sums of products that such operations, or outputs, read as they are."""
 
-    states: Sequence[StatePair]
-    """What leaves the function to enter it again, in one type."""
+    states: Sequence[Sequence[SSAValue]]
+    """What leaves the function and enters it again, in one type."""
 
     def __post_init__(self) -> None:
         self.decisions = Decisions()
@@ -175,7 +176,7 @@ class _Decider:
             limits = partial(self._limits_storage, op)
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         for state in self.states:
-            self.groups.join(filter(is_f32, (state.argument, state.returned)))
+            self.groups.join(filter(is_f32, state))
         begun = Counter(each.given for _, given, _ in control for each in given if each.user.regions)
         for _, given, taken in control:
             shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
@@ -685,6 +686,10 @@ def decide(
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
     recipe.learn(function, without=["uneven", *(["table"] if targets else [])])
     own = {value for state in states for value in (state.argument, state.returned)}
+    named = [(state.returned, state.argument) for state in states]
+    feedback = find_feedback(function, named, residual)
+    recipe.known["fed_back"] |= feedback.makers
+    fed_back = [*named, *feedback.states]
     edges = find_edges(function, recipe.wish, own, masking | exact.keys())
     recipe.known["edge"] |= edges.in_float.keys() | edges.wide
     in_float, unrounded = _in_float(edges, recipe, assignment, keeps_integers=keeps_integers)
@@ -692,7 +697,7 @@ def decide(
     recipe.known["uneven"] |= makers(uneven)
     exact |= in_float
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, unrounded, states)
+        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, unrounded, fed_back)
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result

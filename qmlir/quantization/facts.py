@@ -38,6 +38,7 @@ FACTS: Mapping[str, Fact] = {
     "given": Fact((Slot.OUTPUT,), given_in_part),
     "uneven": Fact((Slot.OUTPUT,), uneven_results),
     "amplified": Fact((Slot.OUTPUT,), amplified_results),
+    "fed_back": Fact((Slot.OUTPUT,)),
     "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
     "table": Fact((Slot.WEIGHT,), readers_of_tables),
 }

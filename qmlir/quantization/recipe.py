@@ -10,9 +10,9 @@
     quantize = false
 
 A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint`,
-`coarse`, `rooted`, `squared`, `given`, `uneven` or `amplified`, by whether a value is at an `edge` of the model, and by
-whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last rule that
-matches and sets it, on top of the defaults of the slot.
+`coarse`, `rooted`, `squared`, `given`, `uneven`, `amplified` or `fed_back`, by whether a value is at an `edge` of the
+model, and by whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last
+rule that matches and sets it, on top of the defaults of the slot.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -106,6 +106,7 @@ def _wide(named: str, bits: int = 16, slot: Slot = Slot.OUTPUT, **matchers: Any)
 
 
 WIDE_BY_DEFAULT = (
+    _wide("values that are fed back", facts={"fed_back": True}),
     _wide("the cell of an LSTM", role="*cell/*"),
     _wide("what gates read", role="*gate/sum"),
     *(_wide("the state of a GRU", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
@@ -124,9 +125,9 @@ adds up over all steps, and what goes into the functions of gates; and the state
 products in each step. Residual streams (see `residual`), which add up over all layers, probabilities that are lost in
 8 bits (see `faint`), scores that a softmax reads in coarse steps (see `scores`), what roots and logarithms read (see
 `roots`), where squares have 32, results of the model in a part of their fixed range (see `given`), what is joined of
-large and small parts (see `uneven`), what depthwise convolutions make too much of (see `amplified`), and steps next to
-inputs and outputs that 8 bits would lose, where they cannot stay in float (see `edges`). Products of weights stay as
-they are."""
+large and small parts (see `uneven`), what depthwise convolutions make too much of (see `amplified`), what one step of a
+recurrence hands to the next (see `feedback`), and steps next to inputs and outputs that 8 bits would lose, where they
+cannot stay in float (see `edges`). Products of weights stay as they are."""
 
 
 FOR_TABLES = f"{_BUILT_IN}embedding tables"

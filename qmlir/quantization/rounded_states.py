@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.decompose.recurrent import ROUNDED
+from qmlir.dialects.nn.decompose.recurrent import RECURRENCE, ROUNDED
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import ClipOp
 from qmlir.ir.builtin_types import shape_of
@@ -29,7 +29,6 @@ from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import is_f32, slots_of
 
-_PRODUCT = "recurrence_matmul"
 _RESET = "reset_mul"
 """What a GRU multiplies the state with before a product that then does not read the state."""
 
@@ -51,7 +50,7 @@ def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
     for op in function.walk():
         if (
             isinstance(op, MatMulOp)
-            and _is_part(op, _PRODUCT)
+            and _is_part(op, RECURRENCE)
             and is_f32(op.lhs)
             and not _is_part(op.lhs.owner, _RESET)
         ):

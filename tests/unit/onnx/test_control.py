@@ -186,7 +186,7 @@ def _quantized(name: str, samples: int = 16, **settings: Any) -> tuple[ModuleOp,
 
 @pytest.mark.parametrize("name", ["scan", "nested", "else"])
 def test_quantized_inside(name: str) -> None:
-    """Products become 8 bits, a loop casts nothing, and compiled bits are those of the interpreter."""
+    """Products have weights of 8 bits, a loop casts nothing, and compiled bits are those of the interpreter."""
     module, quantized = _quantized(name)
     inside = [
         op for op in quantized.walk() if op.parent_op() is not None and op.parent_op().name in ("scf.for", "scf.if")
@@ -194,7 +194,7 @@ def test_quantized_inside(name: str) -> None:
     casts = [op for op in inside if isinstance(op, QuantizeCastOp | DequantizeCastOp)]
     assert name == "else" or not casts
     products = [op for op in inside if op.name == "nn.matmul"]
-    assert all("!quant.uniform<i8" in str(op.operands[0].type) for op in products)
+    assert all("!quant.uniform<i8<" in str(op.operands[1].type) for op in products)
     inputs = MODELS[name][1]
     found, program = qmlir.interpret(quantized, inputs), qmlir.compile(quantized)
     for output, expected in qmlir.interpret(module, inputs).items():

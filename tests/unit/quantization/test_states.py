@@ -64,17 +64,18 @@ cell (float[1,2] x, float[1,2] h) => (float[1,2] next) { a = Add(x, h) next = Mu
 
 
 def test_a_state_that_is_computed_with() -> None:
-    """What enters and what leaves have one range, 0 to 8 in 255 steps.
+    """The state enters and leaves with one range, 0 to 8 in 65535 steps, as it is fed back.
 
-    64 steps are 2.0078; with 1 that is 3.0078, or 192 of the 255 steps from 0 to 4. The product, 6.0471, is 193 steps.
+    16384 steps are 2.00003. An input of 1.004 is 128 of 255 steps from 0 to 2, or 1.00392. The sum is 49216 of the
+    65535 steps from 0 to 4, or 3.00395, and the product, 6.00799, is 49217 steps.
     """
     samples = [{"x": np.array([[0, 2]], np.float32), "h": np.array([[0, 2]], np.float32)}]
     model = qmlir.load(parser.parse_model(CELL))
     quantized = qmlir.quantize(model, samples, states={"h": "next"}, validate=False).module
-    state = np.full((1, 2), -128 + 64, np.int8)
-    found = qmlir.interpret(quantized, {"x": np.ones((1, 2), np.float32), "h": state})["next"]
-    assert found.dtype == np.int8
-    assert found.tolist() == [[-128 + 193] * 2]
+    state = np.full((1, 2), -(2**15) + 16384, np.int16)
+    found = qmlir.interpret(quantized, {"x": np.full((1, 2), 1.004, np.float32), "h": state})["next"]
+    assert found.dtype == np.int16
+    assert found.tolist() == [[-(2**15) + 49217] * 2]
 
 
 def test_names_that_the_model_has_not() -> None:

@@ -49,6 +49,9 @@ EXCERPT = 2
 ROUNDED = "hidden/rounded"
 """The role of the hidden state as its products read it, where that has a type of its own."""
 
+RECURRENCE = "recurrence_matmul"
+"""The end of the roles of products that read the hidden state."""
+
 CELLS = ("cell/sum", "cell/kept")
 """The roles of what an LSTM carries from step to step besides its output."""
 
@@ -158,7 +161,7 @@ class Direction:
 
     def sum(self, gate: str, step: SSAValue, state: SSAValue, weight: SSAValue) -> SSAValue:
         """`W x + b + R h` of a gate at one step."""
-        product = self.product(f"{gate}/recurrence_matmul", state, weight)
+        product = self.product(f"{gate}/{RECURRENCE}", state, weight)
         return self.add(f"{gate}/sum", AddOp(step, product))
 
 
@@ -238,7 +241,7 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
         if not is_linear:
             scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, hidden))
             return walk.sum("hidden_gate", new_inputs[place], scaled, new_weight)
-        product = walk.add("hidden_gate/recurrence_matmul", MatMulOp(read, new_weight, True))
+        product = walk.add(f"hidden_gate/{RECURRENCE}", MatMulOp(read, new_weight, True))
         if recurrence_bias is not None:
             product = walk.add("hidden_gate/recurrence_bias_add", AddOp(product, recurrence_bias))
         scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, product))

@@ -20,7 +20,7 @@
 // RUN: not qmlir-opt %t/huge.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=HUGE
 
 // UNMATCHED: error: the recipe has rules that decide nothing: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'), did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
-// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, node, slot, residual, faint, coarse, rooted, squared, given, uneven, amplified, edge, table, storage, scheme, granularity, scale, rule, repair, quantize, calibrator)
+// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, node, slot, residual, faint, coarse, rooted, squared, given, uneven, amplified, fed_back, edge, table, storage, scheme, granularity, scale, rule, repair, quantize, calibrator)
 // SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): no slot 'wieght', did you mean 'weight'? (accepted: input, weight, bias, accumulator, output)
 // STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'byte' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
 // CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: there is no calibrator 'percentil', did you mean 'percentile'?

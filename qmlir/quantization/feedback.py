@@ -1,0 +1,332 @@
+"""Values that are fed back: each step of a recurrence reads what the step before computed, with its rounding errors.
+
+The state of a recurrent cell is such a value, and so are the scores of a greedy decoder, which pick the token that the
+next step reads. In 8 bits the errors of all steps add up, and one wrong token changes all tokens after it. So each
+value that is rounded on the way from one state to the next has 16 bits, and so have the scores. Weights keep theirs.
+
+Recurrences are found by their structure, however the model spells them:
+
+- a loop, whose body computes the values that it carries from those values;
+- a state that the caller feeds back: it is named, or it is an output that a gate mixes with an input of its shape;
+- unrolled steps: products with the same weights, each of which depends on the one before;
+- a recurrent layer whose results one of these reads. By itself a layer has rules for its parts.
+
+Values that are only moved, such as a cache or the list of all outputs, gather no errors.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.decompose.recurrent import RECURRENCE, WALKS
+from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp, SubOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control import CONTROL, handed_on
+from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.provenance import origins_of
+from qmlir.quantization.residual import computed_operands, is_passed_on
+from qmlir.quantization.retyping import is_f32, is_float, slots_of
+
+Pair = tuple[SSAValue, SSAValue]
+"""A value at the end of a step, and the value as which the next step reads it."""
+
+_LAYERS = {operation.name for operation in WALKS}
+
+_STEPS = 3
+"""How many products must have the same weights to be steps: two layers may be tied, as in an autoencoder."""
+
+_SAMPLE = 64
+"""How many elements of two weights are compared before all of them are."""
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """The values of a function that are fed back."""
+
+    makers: Set[Operation] = frozenset()
+    """The operations that compute them."""
+
+    states: Sequence[Pair] = ()
+    """Outputs that the caller feeds back without having named them, each with its input."""
+
+
+def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValue]) -> Feedback:
+    """The values of `function` that are fed back, where the caller names the states `named`.
+
+    Layers that share their weights along a `residual` stream are no steps: the stream has 16 bits by itself.
+    """
+    guessed = [] if named else _gated_states(function)
+    pairs, shared = [*named, *guessed], _sharing_weights(function)
+    loops = [(each.given, each.taken) for op in function.walk() for each in handed_on(op)]
+    if not pairs and not loops and not shared:
+        return Feedback()
+    exact, every = (_Flow(function, [*loops, *pairs], is_exact=is_exact) for is_exact in (True, False))
+    found, picked = _rounding(exact.cycles()), _picking(every.cycles())
+    layers = list[Set[SSAValue]]()
+    for flow in (exact, every):
+        for cycle in flow.unrolled(shared):
+            if _is_layer(cycle):
+                layers.append(cycle)
+            elif residual.isdisjoint(cycle):
+                found |= _rounding([cycle] if flow is exact else [])
+                picked |= _picking([cycle] if flow is every else [])
+    if pairs and found:
+        picked |= _given_scores(function, {given for given, _ in pairs})
+    reaching = exact.before([*picked, *(value for op in found for value in op.operands)])
+    found |= _rounding(cycle for cycle in layers if not reaching.isdisjoint(cycle))
+    found |= _added(found, picked)
+    roles = {role_of(op) for op in found if is_part(op)}
+    found |= {op for op in function.walk() if is_part(op) and role_of(op) in roles}
+    return Feedback(found, guessed)
+
+
+# --- What is computed from what ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Flow:
+    """Which values of a function are computed from which others.
+
+    An `is_exact` flow leaves out integers and conditions: they pass on no part of an error.
+    """
+
+    function: FuncOp
+    edges: Sequence[Pair]
+    """What the operations of regions hand on, and the states of the caller."""
+
+    is_exact: bool
+    _after: dict[SSAValue, list[SSAValue]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _before: dict[SSAValue, list[SSAValue]] = field(default_factory=lambda: defaultdict(list), init=False)
+
+    def __post_init__(self) -> None:
+        self.edges = [pair for pair in self.edges if not self.is_exact or all(map(is_float, pair))]
+        for given, taken in self.edges:
+            self._add(given, taken)
+        for op in self.function.walk():
+            if isinstance(op, CONTROL):
+                continue
+            operands, results = (
+                [value for value in values if is_float(value) or not self.is_exact]
+                for values in (op.operands, op.results)
+            )
+            for operand in operands:
+                for result in results:
+                    self._add(operand, result)
+
+    def _add(self, given: SSAValue, taken: SSAValue) -> None:
+        self._after[given].append(taken)
+        self._before[taken].append(given)
+
+    @staticmethod
+    def _reached(starts: Iterable[SSAValue], edges: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:
+        found, todo = set[SSAValue](), list(starts)
+        while todo:
+            value = todo.pop()
+            if value not in found:
+                found.add(value)
+                todo += edges.get(value, ())
+        return found
+
+    def before(self, values: Iterable[SSAValue]) -> set[SSAValue]:
+        """`values`, and all from which they are computed."""
+        return self._reached(values, self._before)
+
+    def cycles(self) -> list[Set[SSAValue]]:
+        """The sets of values that are computed from each other; only `edges` close cycles."""
+        return list(self._closed_by(self.edges))
+
+    def _closed_by(self, edges: Iterable[Pair]) -> Iterator[Set[SSAValue]]:
+        known = set[SSAValue]()
+        for given, taken in edges:
+            if given not in known:
+                cycle = self._reached([taken], self._after) & self._reached([given], self._before)
+                known |= cycle
+                if cycle:
+                    yield cycle
+
+    def unrolled(self, shared: Sequence[Sequence[Operation]]) -> list[Set[SSAValue]]:
+        """The cycles that close where products with the same weights are one, those of layers among them.
+
+        A cycle in which a product has weights of its own is none: layers that share a filter are no steps.
+        """
+        chains = [chain for products in shared if len(chain := self._behind(products)) >= _STEPS]
+        closing = [(chain[-1].results[0], chain[0].results[0]) for chain in chains]
+        repeated = {op for chain in chains for op in chain}
+        for given, taken in closing:
+            self._add(given, taken)
+        found = list(self._closed_by(closing))
+        for given, taken in closing:
+            self._after[given].remove(taken)
+            self._before[taken].remove(given)
+        return [cycle for cycle in found if all(op in repeated for op in _makers(cycle) if _weights(op) is not None)]
+
+    def _behind(self, products: Sequence[Operation]) -> list[Operation]:
+        """The first of `products` and those that depend on it."""
+        first, *others = products
+        reached = self._reached(first.results, self._after)
+        return [first, *(op for op in others if not reached.isdisjoint(op.results))]
+
+
+# --- Where cycles are -------------------------------------------------------------------------------------------------
+
+
+def _makers(values: Iterable[SSAValue]) -> set[Operation]:
+    return {value.owner for value in values if isinstance(value.owner, Operation)}
+
+
+def _weights(op: Operation) -> SSAValue | None:
+    """The constant weights of a product, `None` for any other operation."""
+    if not isinstance(op, MultipliesAndAdds) or not isinstance(op, Quantizable) or len(op.results) != 1:
+        return None
+    weights = (op.operands[place] for place, slot in slots_of(op).items() if slot is Slot.WEIGHT)
+    return next((value for value in weights if constant_array(value) is not None), None)
+
+
+def _sharing_weights(function: FuncOp) -> list[list[Operation]]:
+    """The products outside of regions, grouped by their weights, in order: those of which enough have the same."""
+    by_value: dict[tuple[Hashable, SSAValue], list[Operation]] = defaultdict(list)
+    for op in function.body.block.ops:
+        if (weights := _weights(op)) is not None:
+            by_value[(type(op), frozenset(op.properties.items())), weights].append(op)
+    alike: dict[Hashable, list[tuple[Array, list[Operation]]]] = defaultdict(list)
+    for (kind, value), products in by_value.items():
+        weights = constant_array(value)
+        assert weights is not None
+        sample = weights.reshape(-1)[:: max(1, weights.size // _SAMPLE)]
+        groups = alike[kind, weights.shape, sample.tobytes()]
+        group = next((each for known, each in groups if np.array_equal(known, weights)), None)
+        if group is None:
+            groups.append((weights, products))
+        else:
+            group += products
+    return [products for groups in alike.values() for _, products in groups if len(products) >= _STEPS]
+
+
+def _is_layer(cycle: Set[SSAValue]) -> bool:
+    """Whether `cycle` is inside of one recurrent layer: no step of it gives a result of a layer."""
+    makers = _makers(cycle)
+    roles = [origins_of(op) for op in makers if _weights(op) is not None]
+    is_of_layers = all(any(origin.role.endswith(f"/{RECURRENCE}") for origin in origins) for origins in roles)
+    return is_of_layers and not any(mark.name in _LAYERS for op in makers for mark in marks_on(op))
+
+
+def _gated_states(function: FuncOp) -> list[Pair]:
+    """The outputs that a gate mixes with an input of their shape; if there are some, the other states beside them.
+
+    Those are outputs that have the shape of an input that only products read, as the hidden state of an LSTM.
+    """
+    inputs = [value for value in function.body.block.args if is_f32(value)]
+    outputs = [value for value in _returned(function) if is_f32(value)]
+    found: dict[SSAValue, SSAValue] = {}
+    for is_state in (_is_mixed, _is_beside):
+        for argument in inputs:
+            if argument in found.values() or (is_state is _is_beside and not found):
+                continue
+            fitting = (each for each in outputs if each not in found and shape_of(each) == shape_of(argument))
+            given = next((each for each in fitting if is_state(argument, each)), None)
+            if given is not None:
+                found[given] = argument
+    return list(found.items())
+
+
+def _is_mixed(argument: SSAValue, given: SSAValue) -> bool:
+    """Whether `given` is a sum of `argument`, times a gate, and of something else, moved or not in between."""
+    todo, seen = [(argument, False, False)], set[tuple[SSAValue, bool, bool]]()
+    while todo:
+        entry = value, is_gated, is_summed = todo.pop()
+        if entry in seen:
+            continue
+        seen.add(entry)
+        if value is given and is_summed:
+            return True
+        for op in {use.operation for use in value.uses}:
+            if not isinstance(op, Quantizable) or is_repeated(op):  # a layer walks through a sequence by itself
+                continue
+            is_sum = isinstance(op, AddOp | SubOp) and len(computed_operands(op)) == 2
+            is_gate = isinstance(op, MulOp) and any(other is not value and _is_gate(other) for other in op.operands)
+            if is_sum or is_gate or op.quantization_slots().shares_parameters:
+                todo += [(each, is_gated or is_gate, is_summed or (is_gated and is_sum)) for each in op.results]
+    return False
+
+
+def _is_gate(value: SSAValue) -> bool:
+    """Whether `value` lies between 0 and 1 by what computes it: a sigmoid, or what it leaves of 1."""
+    op = value.owner
+    if isinstance(op, SubOp):
+        return constant_array(op.lhs) is not None and _is_gate(op.rhs)
+    if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters and len(computed_operands(op)) == 1:
+        return _is_gate(computed_operands(op)[0])
+    fixed = op.quantization_slots().fixed_output if isinstance(op, Quantizable) else None
+    return fixed is not None and 0 <= fixed.minimum < fixed.maximum <= 1
+
+
+def _is_beside(argument: SSAValue, _: SSAValue) -> bool:
+    """Whether only products read `argument`, moved or not in between."""
+    users = {use.operation for use in argument.uses}
+    return bool(users) and all(
+        _weights(op) is not None
+        or (
+            isinstance(op, Quantizable)
+            and op.quantization_slots().shares_parameters
+            and all(_is_beside(result, result) for result in op.results)
+        )
+        for op in users
+    )
+
+
+# --- What is rounded there --------------------------------------------------------------------------------------------
+
+
+def _rounding(cycles: Iterable[Set[SSAValue]]) -> set[Operation]:
+    """The operations that compute the floats of those `cycles` in which something is rounded."""
+    found = set[Operation]()
+    for cycle in cycles:
+        makers = {op for op in _makers(filter(is_float, cycle)) if isinstance(op, Quantizable)}
+        if any(not op.quantization_slots().shares_parameters for op in makers):
+            found |= makers
+    return found
+
+
+def _picking(cycles: Iterable[Set[SSAValue]]) -> set[SSAValue]:
+    """The floats of `cycles` that an operation turns into integers or conditions of the same cycle."""
+    return {
+        value
+        for cycle in cycles
+        for op in _makers(value for value in cycle if not is_float(value))
+        for value in op.operands
+        if value in cycle and is_float(value)
+    }
+
+
+def _given_scores(function: FuncOp, states: Set[SSAValue]) -> set[SSAValue]:
+    """The outputs, but for `states`, from which the caller may pick what the next step looks up."""
+    if all(map(is_float, function.body.block.args)):
+        return set()
+    return {value for value in _returned(function) if is_f32(value) and value not in states}
+
+
+def _returned(function: FuncOp) -> Sequence[SSAValue]:
+    end = function.body.block.last_op
+    return end.operands if isinstance(end, ReturnOp) else ()
+
+
+def _added(found: Set[Operation], picked: Set[SSAValue]) -> set[Operation]:
+    """The operations whose results are added up to what `found` computes, or to what is `picked`.
+
+    What a sum adds is as fine as the sum. Rows of a constant table are not rounded again in each step.
+    """
+    summing = [op for op in found if isinstance(op, Quantizable) and is_passed_on(op)]
+    todo, more = [*picked, *(value for op in summing for value in computed_operands(op))], set[Operation]()
+    while todo:
+        op = todo.pop().owner
+        if isinstance(op, Quantizable) and op not in found and op not in more and computed_operands(op):
+            more.add(op)
+            todo += computed_operands(op) if is_passed_on(op) else []
+    return more
