@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import plain_type, shapes_agree
+from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
@@ -76,5 +77,5 @@ def check_value(value: Any, type_: Attribute) -> None:
     ranked = ranked_tensor(type_)
     if ranked is not None and not shapes_agree(ranked.get_shape(), array.shape):
         raise InterpretationError(
-            f"a value of type {type_} has the shape {list(ranked.get_shape())}, found {list(array.shape)}"
+            f"a value of type {type_} has the shape {shape_text(ranked.get_shape())}, found {list(array.shape)}"
         )
