@@ -31,7 +31,11 @@ _CONSTANT = 1e-12
 """An output whose variation has less than this share of its power does not vary."""
 
 CLOSE = 0.02
-"""The root mean square of errors that change no answer of an output between 0 and 1: 2% of a probability."""
+"""The root mean square of errors that change no answer of an output between 0 and 1: 2% of a probability. It must also
+be less than half of what separates the two most probable classes of a distribution."""
+
+_SUM = 1e-2
+"""How far the sum of a distribution in low precision is from 1 at most."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +133,19 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
         return plain, plain
     shown = reference[~is_fill]
     is_share = shown.size > 0 and shown.min() >= 0 and shown.max() <= 1
-    if is_share and math.sqrt(errors.sum() / shown.size) < CLOSE:
+    if is_share and math.sqrt(errors.sum() / shown.size) < min(CLOSE, _margin(references) / 2):
         return plain, plain
     return plain, _ratios(_by_sample(variation, wanted), noise, at_least_median=True)
+
+
+def _margin(references: Sequence[Array]) -> float:
+    """How far the most probable class of a row is ahead of the next one, in the median; infinite if rows do not add up
+    to 1 and so are no distributions of classes."""
+    rows = [each.reshape(-1, each.shape[-1]) for each in references if each.ndim and each.shape[-1] > 1]
+    if not rows or any(np.abs(each.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0) > _SUM for each in rows):
+        return math.inf
+    largest = [np.partition(each, -2, axis=1)[:, -2:] for each in rows]
+    return float(np.median(np.concatenate([each[:, 1] - each[:, 0] for each in largest])))
 
 
 def _by_sample(rows: F64, tables: Sequence[F64]) -> list[float]:

@@ -83,6 +83,18 @@ def test_a_small_error_of_a_probability_changes_no_answer() -> None:
     assert varying.pooled < -50 < 10 < plain.pooled
 
 
+@pytest.mark.parametrize(("spread", "is_lost"), [(1e-3, True), (5.0, False)])
+def test_an_error_as_large_as_the_margins_of_classes_is_one(spread: float, is_lost: bool) -> None:
+    """Ten classes of nearly the same probability are told apart by less than 2%."""
+    random = np.random.default_rng(0)
+    scores = np.exp(spread * random.normal(size=(16, 1, 10)))
+    wanted = scores / scores.sum(-1, keepdims=True)
+    found = np.clip(wanted + random.uniform(-0.004, 0.004, wanted.shape), 0, 1)
+    plain, varying = ratios_of(list(wanted.astype(np.float32)), list(found.astype(np.float32)))
+    assert (varying.pooled < 0) == is_lost
+    assert plain.pooled > 25
+
+
 def test_large_outputs_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     """By rows of the last axis, of all places of the other ones."""
     monkeypatch.setattr(variation, "MOST_ELEMENTS", 100)
