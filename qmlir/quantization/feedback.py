@@ -27,10 +27,11 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.decompose.recurrent import RECURRENCE, WALKS
 from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp, SubOp
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import CONTROL, handed_on
+from qmlir.ir.control import CONTROL, handed_on, together
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
+from qmlir.quantization.groups import Groups
 from qmlir.quantization.residual import computed_operands, is_passed_on
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
 
@@ -82,9 +83,11 @@ def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValu
     reaching = exact.before([*picked, *(value for op in found for value in op.operands)])
     found |= _rounding(cycle for cycle in layers if not reaching.isdisjoint(cycle))
     found |= _added(found, picked)
+    if not found:
+        return Feedback(states=guessed)
     roles = {role_of(op) for op in found if is_part(op)}
     found |= {op for op in function.walk() if is_part(op) and role_of(op) in roles}
-    return Feedback(found, guessed)
+    return Feedback(_of_one_type(function, found), guessed)
 
 
 # --- What is computed from what ---------------------------------------------------------------------------------------
@@ -330,3 +333,16 @@ def _added(found: Set[Operation], picked: Set[SSAValue]) -> set[Operation]:
             more.add(op)
             todo += computed_operands(op) if is_passed_on(op) else []
     return more
+
+
+def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
+    """`found`, and the operations whose results have one type with theirs, such as what a loop begins with."""
+    groups = Groups()
+    for op in function.walk():
+        for given, taken in together(op):
+            groups.join(filter(is_f32, (*taken, *(each.given for each in given))))
+        if isinstance(op, Quantizable):
+            groups.join_by(op, computed_operands(op), filter(is_f32, op.results))
+    roots = {groups.find(result) for op in found for result in filter(is_f32, op.results)}
+    members = (member for root in roots for member in groups.members(root) if constant_array(member) is None)
+    return {*found, *_makers(members)}

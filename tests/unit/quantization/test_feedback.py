@@ -62,7 +62,7 @@ def _model(text: str) -> ModelProto:
     model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')
     bodies = [each.g for node in model.graph.node for each in node.attribute]
     names = {name for graph in (model.graph, *bodies) for node in graph.node for name in node.input}
-    constants = {**_weights(), "first": np.array([0])}
+    constants = {**_weights(), "first": np.array([0]), "gamma": np.ones(SIZE, np.float32)}
     model.graph.initializer.extend(numpy_helper.from_array(constants[name], name) for name in names & constants.keys())
     return model
 
@@ -107,15 +107,17 @@ def test_a_greedy_decoder_picks_the_tokens_of_the_float_model(spelling: str, for
     assert (found == expected).all(0).mean() > 0.94
 
 
-def test_small_steps_add_up_in_a_loop() -> None:
-    """200 steps of 0.01 are 2: in 8 bits a step is 1.3 of the type's, or 1, and the sum 1.57 of 2."""
-    model = _model("""
-        net (float[4] x) => (float[4] y) <int64 steps = {200}, bool yes = {1}, float[4] none = {0, 0, 0, 0}> {
-          y = Loop (steps, yes, none) <
-            body = step (int64 i, bool go, float[4] s) => (goes, next) { goes = Identity (go) next = Add (s, x) }> }""")
+@pytest.mark.parametrize(("begin", "steps"), [("Sub (x, x)", 200), ("Neg (x)", 199)])
+def test_small_steps_add_up_in_a_loop(begin: str, steps: int) -> None:
+    """In 8 bits a step of 0.01 would be 1.3 of those of the type, and rounded to 1; the loop begins in 16 bits, too."""
+    model = _model(f"""
+        net (float[4] x) => (float[4] y) <int64 steps = {{200}}, bool yes = {{1}}> {{
+          s0 = {begin} y = Loop (steps, yes, s0) <
+            body = step (int64 i, bool go, float[4] s) => (goes, next) {{
+              goes = Identity (go) next = Add (s, x) }}> }}""")
     feeds = {"x": np.full(4, 0.01, np.float32)}
     found = qmlir.interpret(_quantized(model, [feeds]), feeds)["y"]
-    np.testing.assert_allclose(found, 2, rtol=0.01)
+    np.testing.assert_allclose(found, steps * 0.01, rtol=0.01)
 
 
 @pytest.mark.parametrize("form", ["prim", "gru"])
@@ -136,6 +138,9 @@ def test_a_state_that_the_caller_feeds_back(form: str) -> None:
 
 _TWINS = "a = MatMul (x, wz) b = Tanh (a) c = Neg (x) d = MatMul (c, wz) e = Tanh (d) z = Add (b, e)"
 _FILTER = "a = MatMul (x, wz) b = Tanh (a) c = MatMul (b, wr) d = Tanh (c) e = MatMul (d, wz) z = Tanh (e)"
+_TWICE = "a = MatMul (x, wz) b = Tanh (a) c = MatMul (b, wz) z = Tanh (c)"
+_NORM = "m{0} = MatMul (x{0}, wz) t{0} = Tanh (m{0}) s{0} = Add (x{0}, t{0}) x{1} = LayerNormalization (s{0}, gamma)"
+_STREAM = f"x0 = Tanh (x) {' '.join(_NORM.format(place, place + 1) for place in range(3))} z = Identity (x3)"
 _STACK = """last, z = Loop (steps, yes, x) <body = step (int64 i, bool go, float[4, 8] s) => (goes, t, out) {
     goes = Identity (go) t = Identity (s) a = MatMul (s, wz) out = Tanh (a) }>"""
 
@@ -145,12 +150,14 @@ _STACK = """last, z = Loop (steps, yes, x) <body = step (int64 i, bool go, float
     [
         pytest.param(_TWINS, (4, 8), (4, 8), id="twins"),
         pytest.param(_FILTER, (4, 8), (4, 8), id="filter"),
+        pytest.param(_TWICE, (4, 8), (4, 8), id="twice"),
+        pytest.param(_STREAM, (4, 8), (4, 8), id="stream"),
         pytest.param("z, h = GRU <hidden_size = 8> (x, W, R)", (3, 4, 8), (3, 1, 4, 8), id="layer"),
         pytest.param(_STACK, (4, 8), (3, 4, 8), id="stack"),
     ],
 )
 def test_no_feedback(body: str, given: tuple[int, ...], taken: tuple[int, ...]) -> None:
-    """Products may share weights without being steps, a layer has rules of its own, and a loop may only move values."""
+    """Products share weights without being steps, layers have rules of their own, and loops may only move values."""
     model = _model(
         f"net (float{[*given]} x) => (float{[*taken]} z) <int64 steps = {{3}}, bool yes = {{1}}> {{ {body} }}"
     )
