@@ -122,24 +122,47 @@ def test_lengths_beyond_the_sequence() -> None:
         _run(model, _normal(4, 1, 3), _normal(1, 2, 3), _normal(1, 2, 2), np.array([5], np.int32))
 
 
-@pytest.mark.parametrize(("op_type", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
-def test_a_layer_of_any_length_is_exported_in_float(op_type: str, gates: int) -> None:
-    """Its quantized parts need a length, and the error says what to do; the advice is followed here."""
-    layer = f"z = {op_type} <hidden_size = 4> (x, w, r, b)"
-    text = f"(float[length, 1, 3] x) => (float[a, b, c, d] y) {{ {layer} y = Relu (z) }}"
-    model = _model(17, text)
-    for name, shape in (("w", (4 * gates, 3)), ("r", (4 * gates, 4)), ("b", (8 * gates,))):
-        model.graph.initializer.append(numpy_helper.from_array(_normal(1, *shape) / 2, name))
-    samples = [{"x": _normal(5, 1, 3)} for _ in range(4)]
-    if op_type == "RNN":  # gates next to an output may stay in float
-        quantized = qmlir.quantize(model, samples, validate=False)
-        with pytest.raises(DiagnosticError, match=r"cannot be written for any length: .*; help: .* by --exclude"):
-            qmlir.export_onnx(quantized.module)
-    left = qmlir.quantize(model, samples, validate=False, exclude=op_type).module
-    session = OrtSession(qmlir.export_onnx(left).SerializeToString(), OrtOptions(optimization="none"))
-    for length in (5, 2):
-        x = _normal(length, 1, 3)
-        np.testing.assert_allclose(session({"x": x})["y"], qmlir.interpret(left, {"x": x})["y"], atol=1e-5)
-    fixed = qmlir.quantize(qmlir.load(model, shapes={"x": (5, 1, 3)}), samples, validate=False).module
-    session = OrtSession(qmlir.export_onnx(fixed).SerializeToString(), OrtOptions(optimization="none"))
-    np.testing.assert_array_equal(session(samples[0])["y"], qmlir.interpret(fixed, samples[0])["y"])
+def _recurrent(op_type: str, gates: int, direction: str, more: str = "") -> ModelProto:
+    """A layer between a ReLU and a product, so that all of it has integers, of any length."""
+    ways = 2 if direction == "bidirectional" else 1
+    layer = f'z, h = {op_type} <hidden_size = 4, direction = "{direction}"> (a, w, r, b{more})'
+    lengths = ", int32[2] lengths" if more else ""
+    text = f"(float[length, 2, 3] x{lengths}) => (float[p, q, s, t] y, float[u, v, o] last)"
+    model = _model(17, f"{text} {{ a = Relu (x) {layer} y = MatMul (z, m) last = Relu (h) }}")
+    shapes = {"w": (4 * gates, 3), "r": (4 * gates, 4), "b": (8 * gates,)}
+    for name, shape in shapes.items():
+        model.graph.initializer.append(numpy_helper.from_array(_normal(ways, *shape) / 2, name))
+    model.graph.initializer.append(numpy_helper.from_array(_normal(4, 3), "m"))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("op_type", "gates", "direction"),
+    [("LSTM", 4, "bidirectional"), ("GRU", 3, "bidirectional"), ("RNN", 1, "forward"), ("RNN", 1, "reverse")],
+)
+def test_a_quantized_layer_of_any_length_is_exported(op_type: str, gates: int, direction: str) -> None:
+    """As a Loop over its steps, which computes the same integers at every length, of a single step too."""
+    samples = [{"x": _normal(5, 2, 3)} for _ in range(8)]
+    module = qmlir.quantize(_recurrent(op_type, gates, direction), samples, validate=False).module
+    model = qmlir.export_onnx(module, exact=True)
+    assert "Loop" in {node.op_type for node in model.graph.node}
+    for options in (OrtOptions(optimization="none"), OrtOptions()):
+        session = OrtSession(model.SerializeToString(), options)
+        for length in (5, 2, 1, 9):
+            x = {"x": _normal(length, 2, 3)}
+            expected, found = qmlir.interpret(module, x), session(x)
+            for name, array in expected.items():
+                np.testing.assert_array_equal(found[name], array)
+
+
+def test_a_quantized_layer_of_any_length_with_lengths_is_refused() -> None:
+    """The error says what to do, and the advice is followed here."""
+    samples = [{"x": _normal(5, 2, 3), "lengths": np.int32([5, 3])} for _ in range(8)]
+    source = _recurrent("LSTM", 4, "forward", ", lengths")
+    with pytest.raises(DiagnosticError, match=r"cannot be written for any length: .*; help: .* by --exclude"):
+        qmlir.export_onnx(qmlir.quantize(source, samples, validate=False).module)
+    left = qmlir.quantize(source, samples, validate=False, exclude="LSTM").module
+    fixed = qmlir.load(source, shapes={"x": (5, 2, 3)})
+    for module in (left, qmlir.quantize(fixed, samples, validate=False).module):
+        session = OrtSession(qmlir.export_onnx(module).SerializeToString(), OrtOptions(optimization="none"))
+        np.testing.assert_allclose(session(samples[0])["y"], qmlir.interpret(module, samples[0])["y"], atol=1e-5)

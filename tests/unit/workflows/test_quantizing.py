@@ -190,8 +190,11 @@ def test_a_layer_of_open_length_has_the_types_that_it_has_at_any_length(kind: st
             assert all(np.array_equal(array, each[name]) for each in results[1:])
     exact, sequence = interpret(qmlir.load(_layer(kind, "time")), _sequence(kind, 4, 1)), _sequence(kind, 4, 1)
     assert np.abs(interpret(found, sequence)["y"] - exact["y"]).max() < 0.1
-    with pytest.raises(DiagnosticError, match=r"cannot be written for any length: .* by --shape"):
-        qmlir.export_onnx(found, tmp_path / "open.onnx")
+    if "n" in sequence:
+        with pytest.raises(DiagnosticError, match=r"cannot be written for any length: .* by --shape"):
+            qmlir.export_onnx(found)
+    else:
+        assert "Loop" in {node.op_type for node in qmlir.export_onnx(found).graph.node}
     if kind == "nn.rnn":
         program, sequence = qmlir.compile(found), _sequence(kind, 3, 5)
         assert np.array_equal(program(sequence)["y"], interpret(found, sequence)["y"])

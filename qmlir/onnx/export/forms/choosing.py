@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import cast
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
@@ -12,6 +13,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, requantization_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
+from qmlir.dialects.nn.ops.recurrent import Layer
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
@@ -25,6 +27,7 @@ from qmlir.onnx.export.forms.fusing import is_fused_alike
 from qmlir.onnx.export.forms.integer import write_integer
 from qmlir.onnx.export.forms.moving import between_equal_casts, write_between_equal_casts, write_moved
 from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
+from qmlir.onnx.export.forms.steps import has_steps, write_steps
 
 Exporters = Mapping[type[Operation], Exporter]
 
@@ -131,26 +134,35 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
         results = decompose(op, parts)
         if results is None:
             raise out.error(f"has components that {parts.missing_type()}")
-        if parts.is_excerpt:
-            raise out.error(
-                "cannot be written for any length: ONNX has no operator for its quantized parts; help: fix the length "
-                "by --shape, or leave the layer in float by --exclude"
-            )
-        names = dict(out.names)
         given: dict[SSAValue, str] = {}
         for result, name in zip(results, out.outputs, strict=True):
             given.setdefault(result, name)
-        for number, (role, part) in enumerate(zip(parts.roles, parts.operations, strict=True)):
+
+        def write_part(target: Outgoing, number: int, names: dict[SSAValue, str]) -> None:
+            role, part = parts.roles[number], parts.operations[number]
+            taken = given if target is out else {}  # the graph of a loop has names of its own
             own = [
-                given.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{place}"
+                taken.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{place}"
                 for place, result in enumerate(part.results)
             ]
             names.update(zip(part.results, own, strict=True))
-            inner = replace(out, op=part, names=names, outputs=own, prefix="", elements={}, _known={})
+            inner = replace(target, op=part, names=names, outputs=own, prefix="", elements={}, _known={})
             if isinstance(part, ConstantOp):
                 write_constant(inner, part)
             else:
                 write(inner, part, exporters)
+
+        if not parts.is_excerpt:
+            names = dict(out.names)
+            for number in range(len(parts.operations)):
+                write_part(out, number, names)
+        elif has_steps(op):
+            names = write_steps(out, cast(Layer, op), parts, write_part)
+        else:
+            raise out.error(
+                "cannot be written for any length: ONNX has no operator for its quantized parts; help: fix the length "
+                "by --shape, or leave the layer in float by --exclude"
+            )
         for result, name in zip(results, out.outputs, strict=True):
             if names[result] != name:
                 out.node("Identity", [names[result]], name)
