@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(0)
 
 
 _SUM = "d = Add (c, x)"
-_CELL = "f = Sigmoid (x) kept = Mul (f, c) new = Mul (t, x) d = Add (kept, new)"
+_CELL = "f = Abs (x) kept = Mul (f, c) new = Mul (t, x) d = Add (kept, new)"
 """What becomes of the larger half."""
 
 
