@@ -352,15 +352,15 @@ func.func @main(%x: tensor<1x2xf32> {nn.name = "x"}, %h: tensor<1x2xf32> {nn.nam
 
 
 def test_a_state_is_stored_integers(tmp_path: Path) -> None:
-    """Its range is that of both, 0 to 4 in 255 steps: 64 of them, and 100 of the 255 from 0 to 2, are 114."""
+    """Its range is that of both, 0 to 4 in 65535 steps: 16384 of them, and 100 of the 255 from 0 to 2, are 29234."""
     model = tmp_path / "net.mlir"
     model.write_text(STATE)
     np.savez(tmp_path / "samples.npz", x=np.array([[0, 2]], np.float32), h=np.array([[0, 2]], np.float32))
     words = model, "--data", tmp_path / "samples.npz", "-o", tmp_path / "out.mlir"
     assert run(*words, "--state", "h=next")[0] == 0
-    given = {"x": np.full((1, 2), 200 / 255, np.float32), "h": np.full((1, 2), -128 + 64, np.int8)}
+    given = {"x": np.full((1, 2), 200 / 255, np.float32), "h": np.full((1, 2), -(2**15) + 16384, np.int16)}
     found = qmlir.interpret(qmlir.load(tmp_path / "out.mlir"), given)["next"]
-    assert (found.dtype, found.tolist()) == (np.int8, [[-128 + 114] * 2])
+    assert (found.dtype, found.tolist()) == (np.int16, [[-(2**15) + 29234] * 2])
     assert "'h=' does not name a state: input=output is accepted" in run(*words, "--state", "h")[2]
 
 
