@@ -20,7 +20,7 @@ from qmlir.onnx.suffixes import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import mistaken_for
+from qmlir.text.files import mistaken_for, read_given
 
 SHOWN = 10
 """How many classes a warning names."""
@@ -44,7 +44,7 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
         return _without_zip_maps(OnnxModel(source, source.graph.name or "the model"))
     try:
         note_input(source)
-        content = source.read_bytes()
+        content = read_given(source)
     except OSError as error:
         raise model_error(f"cannot read '{source}': {error.strerror}") from error
     model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)

@@ -74,6 +74,19 @@ def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = T
         return file.read(limit)
 
 
+def read_given(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file that a caller or a configuration names, which may be a pipe or a terminal.
+
+    Raises `OSError` for other devices, such as `/dev/zero`: they may have no end.
+    """
+    with open(path, "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        is_device = stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not file.isatty())
+        if is_device and not os.path.samefile(path, os.devnull):
+            raise OSError(errno.EINVAL, "it is a device, which may have no end", os.fspath(path))
+        return file.read()
+
+
 def read_json(path: str | PathLike[str]) -> Any:
     """What a JSON file of ours holds; `None` where it is not there, cannot be read or is none."""
     try:

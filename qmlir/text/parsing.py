@@ -47,7 +47,7 @@ from qmlir.ir.foreign import faults_from_outside
 from qmlir.text.access import note_input
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
-from qmlir.text.files import mistaken_for
+from qmlir.text.files import mistaken_for, read_given
 from qmlir.text.places import LineTable, check_strings, metadata_position
 from qmlir.text.resources import is_blob, resource_key
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
@@ -560,7 +560,7 @@ def read_source(path: Path) -> str:
     """The text of a file; what is in the way is a one-line `DiagnosticError`."""
     try:
         note_input(path)
-        content = path.read_bytes()
+        content = read_given(path)
         if instead := mistaken_for(content):
             raise text_error(f"cannot read '{path}': it is {instead}")
         return content.decode("utf-8")

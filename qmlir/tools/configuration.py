@@ -25,6 +25,7 @@ from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.text.access import note_input, note_samples, plan_output
+from qmlir.text.files import read_given
 from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.writing import write_file
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
@@ -96,7 +97,7 @@ class SettingPlace:
 def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
     """The tables of the file. Raises `DiagnosticError`."""
     try:
-        text = path.read_bytes().decode()
+        text = read_given(path).decode()
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import qmlir
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.saved import is_program
-from qmlir.text.files import is_file_name, read_json, read_regular
+from qmlir.text.files import is_file_name, read_given, read_json, read_regular
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
 from qmlir.workflows.measurements import Measurements
@@ -58,3 +60,18 @@ def test_names_that_are_none(tmp_path: Path, name: str) -> None:
 def test_names(tmp_path: Path, name: str) -> None:
     assert is_file_name(name)
     (tmp_path / name).touch()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no /dev/zero")
+def test_a_device_without_end_is_rejected_and_a_pipe_is_read() -> None:
+    with pytest.raises(OSError, match="it is a device, which may have no end"):
+        read_given("/dev/zero")
+    assert read_given("/dev/null") == b""
+    end, start = os.pipe()
+    os.write(start, b"text")
+    os.close(start)
+    assert read_given(f"/dev/fd/{end}") == b"text"
+    os.close(end)
+    for read in (lambda: qmlir.load("/dev/zero"), lambda: RecipeText.of("/dev/full")):
+        with pytest.raises(DiagnosticError, match=r"cannot read .*: it is a device"):
+            read()

@@ -98,7 +98,7 @@ def test_constants_that_are_floats_until_they_are_stored_make_no_difference(mode
     plain = _decided(model, data, _W4)
     run_pipeline(plain, STORE)
     stages_of(_W4, model)(plain, "raise", "rescale", "store")
-    assert module_text(plain) == module_text(qmlir.quantize(model, {"input": data}, **_W4).module)
+    assert module_text(plain) == module_text(qmlir.quantize(model, {"input": data}, effort=0, **_W4).module)
 
 
 def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
