@@ -132,17 +132,20 @@ class Repair(Readable):
 
 
 def gains_text(gains: Iterable[LayerGain]) -> str:
-    """The layers that gained most, a line each with its repairs."""
+    """The layers that gained most, a line each with its repairs; layers without a figure are only counted."""
     told: dict[str, list[str]] = {}
     sums: dict[str, float] = {}
+    layers: set[str] = set()
     for each in gains:
-        figure = "" if each.gain_db is None else f" {each.gain_db:.1f} dB"
-        told.setdefault(each.layer, []).append(f"{each.repair}{figure}")
-        sums[each.layer] = sums.get(each.layer, 0.0) + (each.gain_db or 0.0)
+        layers.add(each.layer)
+        if each.gain_db is not None:
+            told.setdefault(each.layer, []).append(f"{each.repair} {each.gain_db:.1f} dB")
+            sums[each.layer] = sums.get(each.layer, 0.0) + each.gain_db
     shown = sorted(told, key=lambda name: -sums[name])[:_SHOWN]
     lines = [f"  {printable(name)}: {', '.join(told[name])}\n" for name in shown]
-    left = len(told) - len(shown)
-    return "".join([*lines, *([f"  and {counted(left, 'layer')} more\n"] if left else [])])
+    left = len(layers) - len(shown)
+    more = f"  {'and ' if shown else ''}{counted(left, 'layer')}{' more' if shown else ''}\n"
+    return "".join([*lines, *([more] if left else [])])
 
 
 _LAST: LiteralString = "quant-correct-bias"

@@ -134,7 +134,7 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
     assert [passes for passes, _ in repair.others] == ["spoils"]
     assert {each.repair for each in repair.layers} == {EFFORTS[1]}
     assert "/stem/stem.0/Conv" in {each.layer for each in repair.layers}
-    assert "  /stem/stem.0/Conv: quant-correct-bias\n" in repair.text()
+    assert f"  {len({each.layer for each in repair.layers})} layers\n" in repair.text()
     run_pipeline(decided, STORE)
     finish(decided, "raise", "rescale")
     assert module_text(found) == module_text(decided) != module_text(better)
