@@ -115,22 +115,30 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 class EvenRuns:
     """At most `most` runs that lie evenly among all, of which it is not known how many there are.
 
-    The distance of those that are taken doubles, and every other one is dropped, when they become more than `most`: so
-    it makes no difference whether samples of one class follow each other.
+    One run of each stretch of equal length is taken, so that all classes are among them if samples are sorted by class.
+    Its place in the stretch is random, with a fixed seed, so that no period of the samples matters. If there are more
+    than `most`, stretches double, and one of each two runs is dropped.
     """
 
     most: int
     taken: list[Run] = field(default_factory=list[Run], init=False)
     _seen: int = field(default=0, init=False)
-    _distance: int = field(default=1, init=False)
+    _next: int = field(default=0, init=False)
+    _stretch: int = field(default=1, init=False)
+
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng(0)
 
     def take(self, run: Run) -> None:
-        """The next of all runs."""
-        if self._seen % self._distance == 0:
+        """Look at the next of all runs."""
+        if self._seen == self._next:
             self.taken.append(run)
+            if len(self.taken) > self.most:
+                pairs = (self.taken[place : place + 2] for place in range(0, len(self.taken), 2))
+                self.taken = [pair[self._random.integers(len(pair))] for pair in pairs]
+                self._stretch *= 2
+            self._next = len(self.taken) * self._stretch + int(self._random.integers(self._stretch))
         self._seen += 1
-        if len(self.taken) > self.most:
-            self.taken, self._distance = self.taken[::2], 2 * self._distance
 
 
 @dataclass
@@ -394,8 +402,15 @@ class _Output:
 
 
 def _parts(name: str, value: SSAValue) -> Iterator[_Output]:
-    """The parts of an output that a model joins at its end, as outputs of their own; one that is none has none."""
+    """The parts of an output that a model joins at its end, as outputs of their own; one that is none has none.
+
+    Elementwise steps on the joined value, such as a final scale, leave its parts where they are.
+    """
     join = value.owner
+    while isinstance(join, UnaryOp | BinaryOp) and len(operands := computed_operands(join)) == 1:
+        if shape_of(operands[0]) != shape_of(value):
+            return
+        join = operands[0].owner
     if not isinstance(join, ConcatOp) or kind_of(element_of(value)) is not Kind.FLOAT:
         return
     axis = join.axis.value.data % len(shape_of(value))
