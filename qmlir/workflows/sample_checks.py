@@ -50,6 +50,8 @@ class SampleWatch:
         self._ends = [(math.inf, -math.inf)] * len(self._names)
         self._elements = [0] * len(self._names)
         self._is_float = [False] * len(self._names)
+        self._largest: list[list[tuple[float, int]]] = [[] for _ in self._names]
+        """The two runs of the largest magnitudes of each input of floats, with their first samples."""
         self._seen: set[bytes] = set()
         self._hashed = 0
         self._samples = 0
@@ -74,6 +76,8 @@ class SampleWatch:
                 self._ends[place] = min(low, float(array.min())), max(high, float(array.max()))
             self._elements[place] = max(self._elements[place], array.size // run.samples)
             self._is_float[place] = array.dtype.kind == "f"
+            if self._is_float[place]:
+                self._largest[place] = sorted([*self._largest[place], (_largest([array]), run.first)])[-2:]
         if self._hashed < _HASHED:
             self._hashed += 1
             digest = hashlib.blake2b(digest_size=16)
@@ -84,6 +88,13 @@ class SampleWatch:
 
     def tell(self) -> None:
         """Warn of the faults that the samples have together."""
+        for name, largest in zip(self._names, self._largest, strict=True):
+            if len(largest) == 2 and largest[0][0] > 0 and largest[1][0] >= _APART * largest[0][0]:
+                (second, _), (first, sample) = largest
+                alone = (
+                    f"sample {sample} reaches {first:g} in input {printable(name)}, and all others at most {second:g}"
+                )
+                _warn(f"{alone}: scale it as the others, or leave it out")
         if self._samples == 1:
             _warn(f"1 sample calibrates, whose ranges rarely fit other inputs; pass {FEW} samples or more")
         constant = [low == high for low, high in self._ends]

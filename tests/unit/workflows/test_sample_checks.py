@@ -60,6 +60,14 @@ def test_samples_without_variety(data: Any, message: str) -> None:
     assert said.startswith(message)
 
 
+def test_one_sample_that_is_not_scaled() -> None:
+    data = _DATA.copy()
+    data[7] *= 255
+    (said,) = [each for each in _said(_model(), data) if "others" in each]
+    assert said.startswith("sample 7 reaches 222.108 in input x")
+    assert "and all others at most 0.99" in said
+
+
 def test_a_few_equal_samples_are_not_told() -> None:
     assert _said(_model(), np.concatenate([_DATA, _DATA[:8]])) == []
 
