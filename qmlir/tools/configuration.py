@@ -91,7 +91,10 @@ class SettingPlace:
     def path(self, action: argparse.Action, text: str) -> str:
         """The path that `text` stands for, seen from where the tool runs. Raises `DiagnosticError`."""
         name, equals, path = _path_in(str(action.metavar), text)
-        return f"{name}{equals}{self.file.parent / path}"
+        found = self.file.parent / path
+        if found.is_fifo():  # nobody may ever write into it
+            raise self.wrong(f"must name a file, but '{found}' is a pipe")
+        return f"{name}{equals}{found}"
 
 
 def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:

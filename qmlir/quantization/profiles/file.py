@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from math import isfinite
+from math import inf, isfinite
 from os import PathLike
 from typing import Any, cast
 
@@ -245,6 +245,13 @@ def _check(statistics: Statistics) -> None:
             f"its range {statistics.minimum} to {statistics.maximum} is not that of its histogram, "
             f"{edges[0]} to {edges[-1]}"
         )
+    batches = statistics.batches
+    if batches is not None:
+        if batches.count < 1:
+            raise ValueError(f"its batches are {batches.count}, at least 1 is accepted")
+        for low, high in (batches.mean, batches.first, batches.moving):
+            if not -inf < low <= high < inf:
+                raise ValueError(f"its batches range from {low} to {high} on average, which no batches do")
     if (statistics.axis is None) != (statistics.axis_minima.size == 0):
         raise ValueError("ranges along an axis need an axis, and an axis needs ranges")
     if statistics.axis is not None:

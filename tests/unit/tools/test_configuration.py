@@ -137,6 +137,13 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
     assert str(tmp_path / "qmlir.toml") in str(caught.value)
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for option in ("profile", "data"):
+        with pytest.raises(DiagnosticError, match=rf"{option} in \[quantize\] must name a file, but '.*' is a pipe"):
+            read(tmp_path, f"[quantize]\n{option} = 'pipe'", "-o", "out")
+
+
 def test_what_must_be_said_somewhere(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="-o/--output"):
         read(tmp_path, "[quantize]\ndata = 'x.npz'")

@@ -81,9 +81,16 @@ def _entry(name: str, **fields: Any) -> Change:
     return lambda whole: whole["values"]["zero"][name].update(fields)
 
 
+def _batches(**fields: Any) -> Change:
+    return lambda whole: whole["values"]["fc/größe"]["batches"].update(fields)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (_batches(count=-1), "its batches are -1"),
+        (_batches(count=0), "its batches are 0"),
+        (_batches(first=[2.0, 1.0]), "its batches range from 2.0 to 1.0"),
         (lambda whole: whole.update(format="other"), "its format is 'other', not 'qmlir-profile'"),
         (lambda whole: whole.update(version=2), "its version is 2, this qmlir reads 1"),
         (lambda whole: whole.update(samples=-1), "it is of -1 samples"),
