@@ -21,21 +21,21 @@ func.func @main(%x: tensor<1x2x!x>, %t: tensor<2x!t>) -> (tensor<1x1x!y>, tensor
 // CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"integer\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[1,2] input0, uint8[2] input1) => (int8[1,1] output0, uint8[2] output1)
-// CHECK-NEXT: <int8[1,2] w =  {3,-4}, int32 "output0/c1" =  {128}, uint8 "output0/c5" =  {125}, float "output0/c8" =  {0.16666667}, float "output0/c11" =  {130}, float "output0/c13" =  {0}, float "output0/c14" =  {255}, int32 "output0/c18" =  {-128}, uint8[4] "qmlir/table/d04204ad1cc0a920369295fc" =  {2,2,2,3}, int8[1,2] w>
+// CHECK-NEXT: <uint8[1,2] w =  {131,124}, int32 "output0/c1" =  {128}, uint8 "output0/c5" =  {125}, uint8 "output0/c6" =  {128}, float "output0/c9" =  {0.16666667}, float "output0/c12" =  {130}, float "output0/c14" =  {0}, float "output0/c15" =  {255}, int32 "output0/c19" =  {-128}, uint8[4] "qmlir/table/d04204ad1cc0a920369295fc" =  {2,2,2,3}, uint8[1,2] w>
 // CHECK-NEXT: {
 // CHECK-NEXT: ["fc/Cast"] "output0/Cast0" = Cast <to: int = 6> (input0)
 // CHECK-NEXT: ["fc/Add"] "output0/Add2" = Add ("output0/Cast0", "output0/c1")
 // CHECK-NEXT: ["fc/Cast.1"] "output0/Cast3" = Cast <to: int = 2> ("output0/Add2")
 // CHECK-NEXT: ["fc/Transpose"] "output0/Transpose4" = Transpose <perm: ints = [1, 0]> (w)
-// CHECK-NEXT: ["fc/MatMulInteger"] "output0/MatMulInteger6" = MatMulInteger ("output0/Cast3", "output0/Transpose4", "output0/c5")
-// CHECK-NEXT: ["fc/Cast.2"] "output0/Cast7" = Cast <to: int = 1> ("output0/MatMulInteger6")
-// CHECK-NEXT: ["fc/Mul"] "output0/Mul9" = Mul ("output0/Cast7", "output0/c8")
-// CHECK-NEXT: ["fc/Round"] "output0/Round10" = Round ("output0/Mul9")
-// CHECK-NEXT: ["fc/Add.1"] "output0/Add12" = Add ("output0/Round10", "output0/c11")
-// CHECK-NEXT: ["fc/Clip"] "output0/Clip15" = Clip ("output0/Add12", "output0/c13", "output0/c14")
-// CHECK-NEXT: ["fc/Cast.3"] "output0/held_0" = Cast <to: int = 2> ("output0/Clip15")
-// CHECK-NEXT: ["fc/Cast.4"] "output0/Cast17" = Cast <to: int = 6> ("output0/held_0")
-// CHECK-NEXT: ["fc/Add.2"] "output0/Add19" = Add ("output0/Cast17", "output0/c18")
-// CHECK-NEXT: ["fc/Cast.5"] output0 = Cast <to: int = 3> ("output0/Add19")
+// CHECK-NEXT: ["fc/MatMulInteger"] "output0/MatMulInteger7" = MatMulInteger ("output0/Cast3", "output0/Transpose4", "output0/c5", "output0/c6")
+// CHECK-NEXT: ["fc/Cast.2"] "output0/Cast8" = Cast <to: int = 1> ("output0/MatMulInteger7")
+// CHECK-NEXT: ["fc/Mul"] "output0/Mul10" = Mul ("output0/Cast8", "output0/c9")
+// CHECK-NEXT: ["fc/Round"] "output0/Round11" = Round ("output0/Mul10")
+// CHECK-NEXT: ["fc/Add.1"] "output0/Add13" = Add ("output0/Round11", "output0/c12")
+// CHECK-NEXT: ["fc/Clip"] "output0/Clip16" = Clip ("output0/Add13", "output0/c14", "output0/c15")
+// CHECK-NEXT: ["fc/Cast.3"] "output0/held_0" = Cast <to: int = 2> ("output0/Clip16")
+// CHECK-NEXT: ["fc/Cast.4"] "output0/Cast18" = Cast <to: int = 6> ("output0/held_0")
+// CHECK-NEXT: ["fc/Add.2"] "output0/Add20" = Add ("output0/Cast18", "output0/c19")
+// CHECK-NEXT: ["fc/Cast.5"] output0 = Cast <to: int = 3> ("output0/Add20")
 // CHECK-NEXT: ["sigmoid/Cast"] "output1/Cast0" = Cast <to: int = 6> (input1)
 // CHECK-NEXT: ["sigmoid/Gather"] output1 = Gather ("qmlir/table/d04204ad1cc0a920369295fc", "output1/Cast0")
