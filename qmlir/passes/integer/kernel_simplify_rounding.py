@@ -274,6 +274,8 @@ class _Shift:
         is_wide = bits_of(types[1]) not in range(1, _BITS + 1)
         if is_wide and not (op.limits[0] <= reach[0] and reach[1] <= op.limits[1]):
             return None
+        if not signed_range(_BITS).values[0] <= op.limits[0] <= signed_range(_BITS).values[1]:
+            return None
         return cls(op, fewest if fewest == most else None, fewest, low, high)
 
     def rewrite(self) -> None:
@@ -296,7 +298,9 @@ class _Shift:
             moved = (moved + zero_point if zero_point else moved).to(i64)
             _replace(op, moved.value)
         else:
-            _replace(op, _saturated(moved, zero_point, op.limits, op.result.type))
+            # Unsigned results of 32 bits have limits beyond those of the sum, which cannot reach them.
+            limits = op.limits[0], min(op.limits[1], signed_range(_BITS).values[1])
+            _replace(op, _saturated(moved, zero_point, limits, op.result.type))
         count("requantizations that became shifts of 32 bits")
 
     def _fold(self, value: SSAValue, zero_point: int) -> bool:

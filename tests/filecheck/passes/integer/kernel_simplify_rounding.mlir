@@ -351,3 +351,26 @@ func.func @shift_to_even(%x: tensor<2x4xi8>) -> tensor<2x2xi8> {
   }
   func.return %0 : tensor<2x2xi8>
 }
+
+// The limits of an unsigned result of 32 bits are beyond those of the signed sum.
+// CHECK-LABEL: @unsigned_32
+// CHECK: arith.shli
+// CHECK: arith.constant 0 : i32
+// CHECK-NEXT: arith.maxsi
+// CHECK-NEXT: arith.constant 2147483647 : i32
+// CHECK-NEXT: arith.minsi
+func.func @unsigned_32(%x: tensor<4xi8>) -> tensor<4xi32> {
+  %e = tensor.empty() : tensor<4xi32>
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+  } ins(%x : tensor<4xi8>) outs(%e : tensor<4xi32>) {
+  ^bb0(%q: i8, %old: i32):
+    %1 = arith.extsi %q : i8 to i32
+    %s = arith.constant -13 : i8
+    %2 = kernel.requantize %1, %s {
+      mode = #kernel.requantize<shift, away>, zero_point = 0 : i64, minimum = 0 : i64, maximum = 4294967294 : i64
+    } : i32, i8 -> i32
+    linalg.yield %2 : i32
+  } -> tensor<4xi32>
+  func.return %0 : tensor<4xi32>
+}
