@@ -78,7 +78,7 @@ class Judging:
         beside: Repairing | None = None
         if effort is None:
             judges = JudgesBeside(runs_to_compare(module), share)
-            most = MOST if shorten else MOST_BESIDE
+            most = MOST if shorten else min(MOST_BESIDE, runs_to_compare(module))  # large runs tell as much in fewer
             beside = Repairing(repair_passes(1, shorten), lowered, judges, most, required=shorten)
         return Judging(shorten, share, asked, beside)
 
