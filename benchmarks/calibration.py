@@ -20,7 +20,7 @@ import numpy as np
 import qmlir
 from benchmarks.architectures import with_random_weights
 from qmlir.passmanager.running import run_pipeline
-from qmlir.workflows.quantizing import quantize_pipeline
+from qmlir.pipelines import quantize_pipeline
 
 _INTERPRETED = 16
 """Samples of which the interpreter's time is taken."""

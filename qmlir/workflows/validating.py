@@ -384,11 +384,12 @@ class _Output:
 
     @property
     def clear_agreement(self) -> float | None:
-        """The share of rows that are not clearly in another class; `None` for embeddings, which have no classes.
+        """The share of rows that are not clearly in another class; `None` for outputs without classes.
 
-        Of maps and series, of 3 axes and more, neighbors of the largest element are as good as it.
+        Those are embeddings, and images and maps of 4 axes and more, whose last axis is a position. Of series of 3
+        axes, neighbors of the largest element are as good as it.
         """
-        if self.top1.share is None or self.top1.are_directions:
+        if self.top1.share is None or self.top1.are_directions or self.axes > 3:
             return None
         return 1 - self.top1.wrong / self.top1.rows if self.axes > 2 else self.top1.share
 

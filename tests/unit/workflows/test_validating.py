@@ -246,6 +246,25 @@ def test_a_quarter_of_lost_samples_is_a_loss() -> None:
         assert bool(found.faults) is is_lost
 
 
+@pytest.mark.parametrize(("shape", "is_lost"), [("1,5,6", True), ("1,1,5,6", False)])
+def test_rows_of_a_map_have_no_classes(shape: str, is_lost: bool) -> None:
+    """Four of five rows are nearly 0, and their largest elements are lost in steps of 5; the first row keeps 17 dB."""
+    text = f"""<ir_version: 10, opset_import: ["": 18]> g (float[1,5,6] x) => (float[{shape}] y)
+      <float[5,1] sizes = {{10, 0.001, 0.001, 0.001, 0.001}}, float step = {{5}},
+       int64[{shape.count(",") + 1}] s = {{{shape}}}> {{
+      t = Mul(x, sizes) ROUNDED y = Reshape(r, s)
+    }}"""
+    exact, coarse = (
+        qmlir.load(parser.parse_model(text.replace("ROUNDED", each)))
+        for each in ("r = Identity(t)", "q = Div(t, step) k = Round(q) r = Mul(k, step)")
+    )
+    data = np.random.default_rng(0).normal(size=(16, 1, 5, 6)).astype(np.float32)
+    runs = [Run(place, 1, (each,)) for place, each in enumerate(data)]
+    found = compared(References(exact), coarse, runs, "given", ValidationOptions())
+    assert bool(found.faults) is is_lost
+    assert found.outputs[0].agreement is not None
+
+
 @pytest.mark.parametrize("steps", ["y = Identity(j)", "k = Mul(j, two) y = LeakyRelu(k)"])
 def test_parts_of_a_concatenation_are_compared_one_by_one(steps: str) -> None:
     """Scores are lost beside boxes of thousands, also before elementwise steps; each part is named by its slice."""
