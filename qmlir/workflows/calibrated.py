@@ -121,7 +121,7 @@ class _Watch:
 
 @dataclass(frozen=True)
 class Decided:
-    """A module whose types are decided, and what it was made of."""
+    """A module with decided types, and the modules and the profile behind it."""
 
     source: ModuleOp
     profile: Profile
@@ -131,7 +131,7 @@ class Decided:
 
     @staticmethod
     def of(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> "Decided":
-        """What `run` decides of `profiled`, the lowered `source` with its statistics."""
+        """Decide the types of `profiled`, the lowered `source` with its statistics, by the stages of `run`."""
         found = Decided(source, profile, profiled, profiled.clone())
         run(found.module, "decide", watch=found.watch)
         run(found.module, "propagate")

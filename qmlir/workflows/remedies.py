@@ -100,7 +100,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Remedies:
-    """What was tried against a loss."""
+    """The attempts to mend a loss."""
 
     lost: Validation
     """The comparison that showed it."""
@@ -120,7 +120,7 @@ class Remedies:
 
     @property
     def help(self) -> str:
-        """The end of a message: what to type, or what was tried in vain; empty if nothing was tried."""
+        """The end of a message: the option to type, or all failed attempts; empty if nothing was tried."""
         best = self.best
         if best is not None:
             partly = "" if best.cures else ", which is better but not enough"

@@ -131,7 +131,7 @@ def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run])
 def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[str, Array]]) -> None:
     """Warn of inputs that are scaled otherwise than the model expects, by its `outputs` on some samples.
 
-    Pixels of 0 to 255 in place of 0 to 1 make logits so large that no training gives them. A model that divides by 255
+    Pixels of 0 to 255 instead of 0 to 1 make logits so large that no training gives them. A model that divides by 255
     itself is not for inputs of 0 to 1.
     """
     sizes = {port.name: profile.values.get(port.name) for port in inputs_of(function)}

@@ -248,7 +248,7 @@ def _check(statistics: Statistics) -> None:
     batches = statistics.batches
     if batches is not None:
         if batches.count < 1:
-            raise ValueError(f"its batches are {batches.count}, at least 1 is accepted")
+            raise ValueError(f"its batches are {batches.count}, but must be 1 or more")
         for low, high in (batches.mean, batches.first, batches.moving):
             if not -inf < low <= high < inf:
                 raise ValueError(f"its batches range from {low} to {high} on average, which no batches do")
