@@ -121,7 +121,7 @@ class _Watch:
 
 @dataclass(frozen=True)
 class Decided:
-    """A module with decided types, and the modules and the profile behind it."""
+    """A module with decided types, and the modules and the profile that led to it."""
 
     source: ModuleOp
     profile: Profile

@@ -114,13 +114,16 @@ def _largest(arrays: Iterable[Array]) -> float:
     return max((float(np.abs(each[np.isfinite(each)]).max(initial=0.0)) for each in arrays), default=0.0)
 
 
+def _reach(profile: Profile, name: str) -> float:
+    """The largest magnitude that an input had in calibration; 0 if the profile has no values of it."""
+    known = profile.values.get(name)
+    return 0.0 if known is None or not known.count else max(abs(known.minimum), abs(known.maximum))
+
+
 def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run]) -> None:
     """Warn of inputs whose validation samples are scaled otherwise than those that calibrated."""
     for place, port in enumerate(inputs_of(function)):
-        known = profile.values.get(port.name)
-        if known is None or not known.count:
-            continue
-        calibrated = max(abs(known.minimum), abs(known.maximum))
+        calibrated = _reach(profile, port.name)
         given = _largest(run.arguments[place] for run in runs)
         if min(calibrated, given) > 0 and not 1 / _APART < calibrated / given < _APART:
             name = printable(port.name)
@@ -134,18 +137,17 @@ def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[
     Pixels of 0 to 255 instead of 0 to 1 make logits so large that no training gives them. A model that divides by 255
     itself is not for inputs of 0 to 1.
     """
-    sizes = {port.name: profile.values.get(port.name) for port in inputs_of(function)}
-    for port, argument in zip(inputs_of(function), function.body.blocks[0].args, strict=True):
-        known = sizes[port.name]
-        if known is None or not known.count:
-            continue
-        largest = max(abs(known.minimum), abs(known.maximum))
+    inputs = inputs_of(function)
+    sizes = [_reach(profile, port.name) for port in inputs]
+    certain = _certain_output(outputs) if max(sizes, default=0.0) >= _LARGE else ""
+    for port, largest, argument in zip(inputs, sizes, function.body.blocks[0].args, strict=True):
         divided = [use.operation for use in argument.uses if isinstance(use.operation, MulOp | DivOp)]
         reach = f"input {printable(port.name)} reaches {largest:g} in the calibration samples"
         if 0 < largest <= _BYTE / _APART and any(map(_divides_by_255, divided)):
             _warn(f"{reach}, and the model divides it by 255: pass samples of 0 to 255")
-        elif largest >= _LARGE and (name := _certain_output(outputs)):
-            cause = f"gives the logits of output {printable(name)} a margin above {_CERTAIN:g}, more than training does"
+        elif largest >= _LARGE and certain:
+            margin = f"a margin above {_CERTAIN:g}, more than training does"
+            cause = f"gives the logits of output {printable(certain)} {margin}"
             _warn(f"{reach}, which {cause}: scale the samples as in training, such as by 1/255")
 
 

@@ -2,7 +2,7 @@
 
 The parts of such a layer are those of two steps, which have the roles and types of all others: one that takes the
 initial states, and one that takes those of a step. The first one is written as it is, and the second one is the body of
-a Loop, which gathers what it reads from the sequence. Both give the integers that the layer has at a known length.
+a Loop, which gathers its data from the sequence. Both give the integers that the layer has at a known length.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.decomposition import Parts
 from qmlir.onnx.export.emission import Outgoing, value_info
 
-_STEP, _SEQUENCE, _RESHAPE, _BACKWARD = "/input_step", "hidden/sequence", "hidden/reshape", prefix_of(1)
+_SEQUENCE, _RESHAPE, _BACKWARD = "hidden/sequence", "hidden/reshape", prefix_of(1)
 
 WritePart = Callable[[Outgoing, int, dict[SSAValue, str]], None]
 """Writes the part of a number; it knows the names of what comes before, and adds those of its results."""
