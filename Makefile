@@ -69,9 +69,10 @@ demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with 
 tour: $(STAMP) ## take one convolution through all levels, step by step
 	$(BIN)/python -m docs.walkthrough.tour
 
-docs: $(STAMP) ## build the site of the documentation into build/docs
+docs: $(STAMP) ## draw the pictures, and build the site of the documentation into build/docs
 	@$(BIN)/python -c 'import sphinx, myst_parser, furo' 2>/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m docs.generator.pictures docs/pictures
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"
 

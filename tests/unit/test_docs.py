@@ -24,6 +24,8 @@ from tests.support.commands import COMMANDS, Result, run_command
 from tests.support.documents import DOCUMENTS, ROOT, Block, blocks, commands, hold, named, words_of
 
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
+_MADE = re.compile(r"(?<= a program for )[\w-]+(, \d+ threads?), [\d.]+ \w+, made in [\d.]+ s$", re.MULTILINE)
+"""What `qmlir compile` says of its own run and of the machine: instruction set, size, seconds."""
 _ANY_LINES = re.compile(r"^ *\.\.\.\n", re.MULTILINE)
 
 ELSEWHERE = {".venv/bin/lit", "lit-22", "git", "make", "pip", "python"}
@@ -61,8 +63,9 @@ def _rounded(text: str) -> str:
     """`text` with long decimals to five digits.
 
     Ranges of float products come from sums that the BLAS of a processor orders: the last digits of scales, and of what
-    has them, are that machine's. Stored integers are not.
+    has them, are that machine's. Stored integers are not. Nor are the seconds and the size that `qmlir compile` prints.
     """
+    text = _MADE.sub(r"\1", text)
     return re.sub(r" +", " ", re.sub(r"-?\d+\.\d{6,}\b(?:e[-+]\d+)? *", lambda found: f"{float(found[0]):.5g}", text))
 
 
