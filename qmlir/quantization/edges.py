@@ -6,7 +6,8 @@ cost nothing in float: the input is quantized after them, the output is dequanti
 only outputs read needs no common type, either.
 
 If the scaler of an input is folded into the first product, no step is there to stay in float: the weights of small
-columns are as much larger, and the product needs data and weights of 16 bits.
+columns are as much larger, and the product needs data and weights of 16 bits. If those lose too much, too, the product
+and its bias stay in float.
 
 What a step loses is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean square
 `s^2 / 12`, and constants multiply it, element by element. It is compared with the variation of the value next to the
@@ -52,6 +53,9 @@ _OTHER_UNIT = 1e-3
 
 _LEAST_LEVELS = 256
 """Whoever asks for fewer levels than 8 bits have asks for what they lose."""
+
+_WIDE_LEVELS = 1 << 16
+"""The levels of data and weights of a product with a folded scaler."""
 
 Wish = Callable[[Operation, Slot], Choice]
 """How a recipe wants the value in a slot of an operation."""
@@ -323,7 +327,13 @@ class _Reader:
                 entering[op] = None
                 noises |= {result: self._propagated(op, result, noises) for result in op.results}
         found, todo = Edges(), list[tuple[Operation, str]]()
-        found.wide.update(op for op in self.operations if isinstance(op, MatMulOp) and self._amplifies(op, noises))
+        for op in self.operations:
+            if isinstance(op, MatMulOp) and (lost := self._lost_by_weights(op, noises)):
+                if (reached := lost[1]) < ENOUGH:
+                    reason = f"multiplies an input by the weights of a scaler: in 16 bits, it would have {reached:.1f} dB"
+                    found.in_float.update(dict.fromkeys((op, *_biases(op)), reason))
+                else:
+                    found.wide.add(op)
         for op in entering:
             for result in op.results:
                 if self._is_taken(result, entering) and (reached := self._at_input(result, noises)) < ENOUGH:
@@ -338,23 +348,29 @@ class _Reader:
 
     # As in `amplified`: a product of few large weights and many small ones averages nothing out. The weights differ as
     # the columns do, so that they need more bits, too.
-    def _amplifies(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> bool:
-        """Whether the constant weights of `op` leave an input below `ENOUGH`, and far below what it has itself."""
+    def _lost_by_weights(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> tuple[float, float] | None:
+        """The SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of its constant weights and of an input lose it.
+
+        `None` if they leave it above `ENOUGH`, or not far below the SQNR that the input has itself.
+        """
         weights, is_input = constant_array(op.rhs), isinstance(op.lhs, BlockArgument) and op.lhs not in self.states
         if weights is None or weights.ndim != 2 or not is_f32(op.lhs) or not (is_input or op.lhs in noises):
-            return False
+            return None
         if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one less
-            return False
+            return None
         columns, channels = (weights.T if op.is_rhs_transposed else weights).shape
         seen = observed(op.lhs)
         if seen is None or seen.statistics is None or seen.statistics.moments.zeros * columns >= seen.statistics.count:
-            return False  # a column that was always 0 may have any weights
+            return None  # a column that was always 0 may have any weights
         steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
         of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)
         of_data = self._noise(op.lhs) * float(np.square(weights, dtype=np.float64).sum()) / channels
+        signal, finer = np.asarray(_deviation(op.result) ** 2), ((_LEAST_LEVELS - 1) / (_WIDE_LEVELS - 1)) ** 2
         before = _relative(np.asarray(self._noise(op.lhs)), np.asarray(_deviation(op.lhs) ** 2))
-        after = _relative(np.asarray(of_data + of_weights), np.asarray(_deviation(op.result) ** 2))
-        return _decibels(after) < ENOUGH and _decibels(before) - _decibels(after) > _AMPLIFIED
+        after, wide = (_relative(np.asarray((of_data + of_weights) * each), signal) for each in (1.0, finer))
+        if _decibels(after) >= ENOUGH or _decibels(before) - _decibels(after) <= _AMPLIFIED:
+            return None
+        return _decibels(after), _decibels(wide)
 
     def _is_taken(self, value: SSAValue, entering: dict[Operation, None]) -> bool:
         """Whether something else than an edge computes with `value`."""
@@ -397,6 +413,12 @@ def _with_branches(block: Block) -> Iterator[Operation]:
 def _decides(op: Operation) -> bool:
     """Whether `op` computes no float of what it reads, as a comparison or an ArgMax does."""
     return isinstance(op, Quantizable) and bool(op.results) and not any(map(is_f32, op.results))
+
+
+def _biases(op: Operation) -> Iterator[Operation]:
+    """The constants that are added to the result of `op` before anything else computes with it."""
+    while isinstance(user := _only_user(op.results[0]), AddOp | SubOp) and _constant(user) is not None:
+        yield (op := user)
 
 
 def _only_user(value: SSAValue) -> Quantizable | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import ModelProto, parser
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 
 import qmlir
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -273,25 +273,29 @@ def test_the_recipe_of_a_run_decides_the_same(tmp_path: Path) -> None:
     assert first == second
 
 
-# As exporters fold a scaler: the weights of a column are divided by its deviation, and its mean goes into the bias.
-@pytest.mark.parametrize(("ratio", "bits"), [(1.0, 8), (1000.0, 16)])
-def test_the_input_of_a_layer_with_a_folded_scaler_is_fine(ratio: float, bits: int) -> None:
+# As exporters fold a scaler: the weights of a column are divided by its deviation, and its mean goes into the bias. In
+# 16 bits, columns that differ by 1e7 have nothing left: the product and its bias stay in float.
+@pytest.mark.parametrize(("ratio", "means", "bits"), [(1.0, 0.0, 8), (1000.0, 0.0, 16), (1e7, 0.0, 32), (1e7, 5.0, 32)])
+def test_the_input_of_a_layer_with_a_folded_scaler_is_fine(ratio: float, means: float, bits: int) -> None:
     deviations = ratio ** np.linspace(0, 1, 6).astype(np.float32)
     case = _Case(
-        "m = MatMul (x, folded) n = Identity (x)", "y = MatMul (q, last)", deviations=deviations,
-        constants=f", float[6, 16] folded = {_text(_FIRST / deviations[:, None])}",
+        "m = MatMul (x, folded) n = Identity (x)", "y = MatMul (q, last)",
+        deviations=deviations, means=means * deviations,
+        constants=f", float[6, 16] folded = {_text(_FIRST / deviations[:, None])}"
+        f", float[16] shift = {_text(-means * _FIRST.sum(0))}",
     )  # fmt: skip
     model = case.model()
     del model.graph.node[1:5]
-    model.graph.node.insert(1, parser.parse_node("q = Relu (m)"))
+    model.graph.node.insert(1, parser.parse_node("s = Add (m, shift)"))
+    model.graph.node.insert(2, parser.parse_node("q = Relu (s)"))
     module = qmlir.quantize(qmlir.load(model), case.samples(64, 0), validate=False).module
-    first = next(op for op in module.walk() if op.name == "nn.matmul")
+    first, second = (op for op in module.walk() if op.name in ("nn.matmul", "nn.fully_connected"))
     element = element_of(first.operands[0])
-    assert isinstance(element, UniformQuantizedType)
-    assert element.bits == bits
+    assert (element.bits if isinstance(element, UniformQuantizedType) else element) == (f32 if bits == 32 else bits)
+    assert isinstance(element_of(second.operands[0]), UniformQuantizedType)
     got, wanted = list[np.ndarray](), list[np.ndarray]()
     for feeds in case.samples(24, 1):
-        exact = np.maximum(feeds["x"] / deviations.astype(np.float64) @ _FIRST, 0) @ _LAST
+        exact = np.maximum((feeds["x"] / deviations.astype(np.float64) - means) @ _FIRST, 0) @ _LAST
         wanted.append(exact)
         got.append(qmlir.interpret(module, feeds)["y"])
     errors = np.stack(got) - np.stack(wanted)
