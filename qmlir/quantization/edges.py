@@ -330,7 +330,7 @@ class _Reader:
         for op in self.operations:
             if isinstance(op, MatMulOp) and (lost := self._lost_by_weights(op, noises)):
                 if (reached := lost[1]) < ENOUGH:
-                    reason = f"multiplies an input by the weights of a scaler: in 16 bits, it would have {reached:.1f} dB"
+                    reason = f"has a scaler of its input in its weights: in 16 bits, it would have {reached:.1f} dB"
                     found.in_float.update(dict.fromkeys((op, *_biases(op)), reason))
                 else:
                     found.wide.add(op)
@@ -349,7 +349,7 @@ class _Reader:
     # As in `amplified`: a product of few large weights and many small ones averages nothing out. The weights differ as
     # the columns do, so that they need more bits, too.
     def _lost_by_weights(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> tuple[float, float] | None:
-        """The SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of its constant weights and of an input lose it.
+        """The SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of its weights and of an input lose it.
 
         `None` if they leave it above `ENOUGH`, or not far below the SQNR that the input has itself.
         """

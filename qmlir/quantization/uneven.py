@@ -3,9 +3,13 @@
 What is concatenated has one type, and so has what is cut into parts: the hidden state and the cell of a recurrent layer
 in one tensor, or the boxes and the scores of a detector. A part that is 16 times smaller than the largest has 16 codes
 of 256. In 16 bits it has those of 8 bits and more; a product that reads the part alone rounds it to 8 bits of its own.
+
+A dense block joins a joined value again, layer after layer, so that its first part may be far smaller than the last one
+though each joined pair differs little. This matters if a constant multiplies the channels of the whole to equal sizes,
+as the normalization behind the join does.
 """
 
-from collections.abc import Container, Iterable, Set
+from collections.abc import Container, Iterable, Iterator, Set
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -13,14 +17,19 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp, SubOp
+from qmlir.dialects.nn.ops.movement import ConcatOp
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable
-from qmlir.quantization.groups import Groups
+from qmlir.quantization.groups import Groups, width
 from qmlir.quantization.observed import observed
 from qmlir.quantization.residual import computed_operands, is_passed_on
 from qmlir.quantization.retyping import is_f32
 
 LARGEST = 16.0
 """The largest ratio of the ranges of two parts that 8 bits hold: half of the bits are left for the smaller one."""
+
+MATTERS = 1 / 4
+"""A part of the size of the largest one, or of this share of it, after a constant has multiplied them, is needed."""
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 """What has a smaller range was 0 throughout, as an empty cache is: zeros are in every type."""
@@ -40,6 +49,8 @@ def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[
         groups.join_by(op, data, results)
         if op.quantization_slots().shares_parameters and _is_uneven(op, [*data, *results]):
             found += results
+        if isinstance(op, MulOp) and len(data) == 1 and _levels_parts(op, data[0]):
+            found += data
     uneven = {member for value in found for member in groups.members(value)}
     for op in function.walk():  # a sum with something else has the parts still
         if uneven and isinstance(op, Quantizable) and is_passed_on(op) and not uneven.isdisjoint(computed_operands(op)):
@@ -67,3 +78,32 @@ def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
     sizes = [max(seen.maximum, 0.0) - min(seen.minimum, 0.0) for value in values if (seen := observed(value))]
     held = [size for size in sizes if size > SMALLEST]
     return len(held) > 1 and max(held) > LARGEST * min(held)
+
+
+def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
+    """Whether the constant of `op` makes parts of `joined` alike of which one is far smaller than the whole."""
+    if not isinstance(join := joined.owner, ConcatOp) or observed(joined) is None:
+        return False
+    factors = next(array for value in op.operands if (array := constant_array(value)) is not None)
+    shape, axis = shape_of(joined), join.axis.value.data % len(shape_of(joined))
+    factors = np.abs(factors.reshape(*(1,) * (len(shape) - factors.ndim), *factors.shape))
+    if factors.ndim != len(shape) or factors.shape[axis] != shape[axis]:
+        return False
+    by_channel = np.moveaxis(factors, axis, 0).reshape(shape[axis], -1).mean(1)
+    parts = list(_leaves(joined, axis))
+    if min(size for size, _ in parts) < 0:
+        return False
+    factors_of_parts = np.split(by_channel, np.cumsum([size for size, _ in parts])[:-1])
+    sizes = [(reach, reach * own.mean()) for (_, reach), own in zip(parts, factors_of_parts, strict=True) if own.size]
+    held = [(before, after) for before, after in sizes if before > SMALLEST]
+    largest, needed = (max((each[at] for each in held), default=0.0) for at in (0, 1))
+    return any(before * LARGEST < largest and after >= MATTERS * needed for before, after in held)
+
+
+def _leaves(value: SSAValue, axis: int) -> Iterator[tuple[int, float]]:
+    """The size along `axis` and the range of each part that `value` was joined of, also step by step."""
+    if isinstance(join := value.owner, ConcatOp) and join.axis.value.data % len(shape_of(value)) == axis:
+        for each in join.inputs:
+            yield from _leaves(each, axis)
+    else:
+        yield shape_of(value)[axis], width([value])

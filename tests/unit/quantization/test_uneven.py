@@ -84,3 +84,35 @@ def test_a_rule_decides_otherwise(tmp_path: Path) -> None:
     )
     with pytest.raises(DiagnosticError, match="decide nothing"):
         qmlir.quantize(qmlir.load(_model()), _samples(1.0, 16, 0), recipe=recipe, validate=False, **_SETTINGS)
+
+
+# A dense block: each layer normalizes the channels of all before it, and its own are `growth` times larger.
+def _dense_block(growth: float) -> ModelProto:
+    nodes, constants, channels = list[str](), list[str](), 4
+    for layer in range(1, 4):
+        factors = np.repeat(growth ** -np.arange(layer, dtype=np.float64), 4)
+        weights = RANDOM.normal(0, growth**layer / np.sqrt(channels), (channels, 4))
+        for name, array, shape in (("f", factors, f"{channels}"), ("w", weights, f"{channels}, 4")):
+            constants.append(f"float[{shape}] {name}{layer} = {{{', '.join(f'{each:.6g}' for each in array.flat)}}}")
+        nodes.append(f"n{layer} = Mul (x{layer - 1}, f{layer}) r{layer} = Relu (n{layer})")
+        nodes.append(f"p{layer} = MatMul (r{layer}, w{layer})")
+        nodes.append(f"x{layer} = Concat <axis = -1> (x{layer - 1}, p{layer})")
+        channels += 4
+    return parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[9, 4] x0) => (float[9, 16] x3) <{", ".join(constants)}> {{ {" ".join(nodes)} }}""")
+
+
+# The parts of the last value that a layer reads have 1, 3 and 9, or 1, 6 and 36 times the size of the first.
+@pytest.mark.parametrize(("growth", "bits"), [(3.0, 8), (6.0, 16)])
+def test_parts_that_layers_join_one_by_one_have_16_bits_if_a_constant_levels_them(growth: float, bits: int) -> None:
+    model = _dense_block(growth)
+    samples = [{"x0": RANDOM.uniform(-1, 1, (9, 4)).astype(np.float32)} for _ in range(32)]
+    quantized = qmlir.quantize(model, samples, validate=False)
+    factors = [op for op in quantized.module.walk() if isinstance(op, MulOp)]
+    assert quantized_type(factors[-1].lhs).bits == bits
+    found, wanted = (
+        np.stack([qmlir.interpret(each, sample)["x3"][:, 12:] for sample in samples])
+        for each in (quantized, qmlir.load(model))
+    )
+    assert 10 * np.log10(np.square(wanted).sum() / np.square(found - wanted).sum()) > 25  # with 8 bits at 6: 18.0
