@@ -49,6 +49,18 @@ def words_of(command: str) -> list[list[str]]:
     return [list(words) for is_pipe, words in groupby(lexer, lambda word: word == "|") if not is_pipe]
 
 
+def table_at(marker: str, path: Path) -> str:
+    """The table between `<!-- marker -->` and `<!-- /marker -->`."""
+    found = re.search(rf"<!-- {marker} -->\n(.*?)\n<!-- /{marker} -->", path.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """The cells of each row of a table, without its head."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
 def prose(path: Path) -> str:
     """A document without its blocks of code."""
     return _BLOCK.sub("", path.read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from qmlir.ir.budgets import BUDGETS
 from qmlir.levels import LEVELS, Element, Level, check_level
 from qmlir.pipelines import COMPILE, Stage
 from qmlir.text.parsing import parse_module
-from tests.support.documents import ROOT, blocks, commands, hold, named
+from tests.support.documents import ROOT, blocks, commands, hold, named, table_at
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 COMPILING = ROOT / "docs" / "compiling.md"
@@ -27,9 +27,7 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
 def _between(marker: str, path: Path = ARCHITECTURE) -> str:
-    found = re.search(rf"<!-- {marker} -->\n(.*?)\n<!-- /{marker} -->", path.read_text(), re.DOTALL)
-    assert found is not None
-    return found[1]
+    return table_at(marker, path)
 
 
 ELEMENTS = {

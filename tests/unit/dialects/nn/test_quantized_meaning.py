@@ -300,6 +300,24 @@ def test_the_mean_of_nothing_is_an_error() -> None:
         run("nn.reduce_mean {axes = [0]}", [(np.zeros((0, 2), np.int8), x)], (1, 2), x)
 
 
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("is_centered", [True, False])
+def test_norms_of_rows_are_within_0_51_steps_of_real_ones(is_centered: bool, bits: int) -> None:
+    generator = np.random.default_rng(bits)
+    x, y = uniform(bits, 0.01, 5), uniform(16, 12 * 2.0**-16)
+    data = drawn(generator, x, 40, 384)
+    scale, bias = (generator.uniform(low, 1, 384).astype(np.float32) for low in (0.5, -1))
+    operands: list[tuple[np.ndarray, object]] = [(data, x), (scale, f32), (bias, f32)]
+    name = "nn.layer_norm" if is_centered else "nn.rms_norm"
+    found = run(name, operands if is_centered else operands[:2], data.shape, y)
+    real = (data.astype(np.float64) - 5) * float(np.float32(0.01))
+    real -= real.mean(1, keepdims=True) if is_centered else 0
+    real = real / np.sqrt((real**2).mean(1, keepdims=True) + 1e-5) * scale + (bias if is_centered else 0)
+    steps = real / y.scale
+    assert np.abs(steps).max() < y.storage_max
+    assert np.abs(found - steps).max() <= 0.51
+
+
 @pytest.mark.parametrize(("name", "wanted"), [("arg_max", 1), ("arg_min", 2)])
 def test_places_of_extremes_are_exact(name: str, wanted: int) -> None:
     # In f32 the first two reals are the same.
