@@ -17,6 +17,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.budgets import BUDGETS
 from qmlir.levels import LEVELS, Element, Level, check_level
 from qmlir.pipelines import COMPILE, Stage
+from qmlir.quantization.spellings import FOREIGN
 from qmlir.text.parsing import parse_module
 from tests.support.documents import ROOT, blocks, commands, hold, named, table_at
 
@@ -151,6 +152,11 @@ def test_layers_are_the_contract() -> None:
 def test_operators_are_those_that_are_imported() -> None:
     listed = re.findall(r"`([\w.:]+)`", _between("operators", ROOT / "docs" / "onnx.md"))
     assert listed == sorted(registry.onnx_importers())
+
+
+def test_settings_of_other_tools_stand_on_the_page_of_migration() -> None:
+    said = " ".join(re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")))
+    assert [name for name in FOREIGN if not re.search(rf"\b{name}\b", said)] == []
 
 
 def test_budgets_are_those_that_there_are() -> None:
