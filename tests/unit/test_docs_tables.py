@@ -22,7 +22,9 @@ from qmlir.text.parsing import parse_module
 from tests.support.documents import ROOT, blocks, commands, hold, named, table_at
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
-COMPILING = ROOT / "docs" / "compiling.md"
+STAGES = ROOT / "docs" / "compiler-stages.md"
+SCHEDULES = ROOT / "docs" / "schedules.md"
+EXACTNESS = ROOT / "docs" / "exactness.md"
 WALK = ROOT / "docs" / "levels.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
@@ -82,7 +84,7 @@ def test_walk_shows_modules_of_the_level(level: str) -> None:
 
 LOWERING = [
     pytest.param(path, command, id=named(path, command))
-    for path in (COMPILING, WALK, TUTORIAL)
+    for path in (EXACTNESS, WALK, TUTORIAL)
     for block in blocks(path)
     if block.language == "console"
     for command, _ in commands(block.text)
@@ -132,12 +134,12 @@ def test_stages_table(request: pytest.FixtureRequest) -> None:
     rows = [
         f"| `{stage.name}` | `{text}` | {stage.summary} |" for stage, text in zip(COMPILE.stages, passes, strict=True)
     ]
-    head, rule, *_ = table = _between("stages", COMPILING).splitlines()
-    hold(COMPILING, "\n".join(table), "\n".join([head, rule, *rows]), request)
+    head, rule, *_ = table = _between("stages", STAGES).splitlines()
+    hold(STAGES, "\n".join(table), "\n".join([head, rule, *rows]), request)
 
 
 def test_instruction_sets_table() -> None:
-    assert re.findall(r"^\| `([\w-]+)` \|", _between("isas", COMPILING), re.MULTILINE) == list(isa_names())
+    assert re.findall(r"^\| `([\w-]+)` \|", _between("isas", SCHEDULES), re.MULTILINE) == list(isa_names())
 
 
 def test_dialects_table() -> None:
