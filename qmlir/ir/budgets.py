@@ -21,16 +21,16 @@ class Budget:
 
 
 BUDGETS: Mapping[str, Budget] = {
-    "splat-bytes": Budget(1 << 26, "bytes of all constants that a text gives by one number (`dense<1>`)"),
-    "alias-parts": Budget(1 << 16, "parts of one alias, those inside it written out"),
-    "text-parts": Budget(1 << 23, "parts of all aliases, written out wherever they are named"),
-    "affine-depth": Budget(100, "operations inside each other in an affine expression"),
-    "inlined-operations": Budget(200_000, "operations that `inline` makes"),
+    "splat-bytes": Budget(1 << 26, "bytes of all splat constants in a text (`dense<1>`)"),
+    "alias-parts": Budget(1 << 16, "parts of one alias after expansion"),
+    "text-parts": Budget(1 << 23, "parts of all aliases, expanded at every use"),
+    "affine-depth": Budget(100, "nested operations in an affine expression"),
+    "inlined-operations": Budget(200_000, "operations that `inline` creates"),
     "arena-bytes": Budget(1 << 33, "bytes of the arena of a compiled program"),
     "window-elements": Budget(1 << 20, "elements of one window of a convolution or a pool"),
     "value-bytes": Budget(1 << 30, "bytes of one value in the interpreter"),
-    "packed-bytes": Budget(1 << 28, "bytes of an array that takes less than one in 200 of them in its file"),
-    "interpreted-operations": Budget(100_000_000, "operations that one run of the interpreter takes"),
+    "packed-bytes": Budget(1 << 28, "bytes of an array that its file stores in less than 1/200 of its size"),
+    "interpreted-operations": Budget(100_000_000, "operations that one run of the interpreter executes"),
 }
 """Every budget by name."""
 
