@@ -126,7 +126,7 @@ class Digits:
 
     def quantized(self, **options: Any) -> ModuleOp:
         """The quantized model; `options` are those of `qmlir.quantize`."""
-        return quantize(self.module, profiled=self.profile(), **options).module
+        return quantize(self.module, profile=self.profile(), **options).module
 
     def score(self, logits: Array, by: str, granularity: str, calibrator: str, share: float) -> Score:
         """How well `logits` do."""

@@ -179,7 +179,9 @@ def main() -> int:
         contest = Contest(
             arguments.rounds, arguments.seconds, clock, folder, arguments.isa, progress.print, arguments.limit
         )
-        settings: QuantizeSettings = {"short_sums": arguments.short_sums} if arguments.short_sums else {}
+        settings: QuantizeSettings = (
+            {"accumulator_bits": 16, "accumulator_pairs": arguments.short_sums} if arguments.short_sums else {}
+        )
         wanted = names if {"models", "starts", "emitters"} & set(kinds) else ()
         subjects = [prepare(name, folder, arguments.models, progress.print, settings) for name in wanted]
         if arguments.prepare:

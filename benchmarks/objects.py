@@ -103,7 +103,7 @@ def outputs_on(
     with TemporaryDirectory(prefix="qmlir-emitted-") as name:
         folder = Path(name)
         made = qmlir.emit(
-            module, form="object", name="net", triple=machine.triple, cpu=machine.cpu, features=machine.features
+            module, format="object", name="net", triple=machine.triple, cpu=machine.cpu, features=machine.features
         )
         made.save(folder)
         (folder / "main.c").write_text(main_text("net", samples[0], outputs))
@@ -175,7 +175,7 @@ def instruction_rows(cpu: str = "cortex-a76") -> Iterator[BenchRow]:
         return
     for layer in LAYERS:
         module = qmlir.load(layer.models(np.random.default_rng(0))[0])
-        made = qmlir.emit(module, form="object", name="net", triple="aarch64-linux-gnu", cpu=cpu)
+        made = qmlir.emit(module, format="object", name="net", triple="aarch64-linux-gnu", cpu=cpu)
         with TemporaryDirectory(prefix="qmlir-emitted-") as folder:
             made.save(folder)
             command = [DISASSEMBLER, "-d", f"{folder}/net.o"]

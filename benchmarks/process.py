@@ -31,7 +31,7 @@ def _imports() -> None:
 def _compile(module: str, inputs: str, emitter: str = "numba") -> None:
     """Load a module, compile it or find it in the cache, and run it once."""
     numpy, qmlir = import_module("numpy"), import_module("qmlir")
-    program: Any = qmlir.compile(qmlir.load(module), emitter=emitter)
+    program: Any = qmlir.compile(qmlir.load(module), codegen=emitter)
     program(dict(numpy.load(inputs)))
 
 

@@ -82,7 +82,10 @@ def scores_of(module: ModuleOp, name: str, images: Array) -> Array:
 
 _SHORT: dict[str, QuantizeSettings] = {
     "W8A8": {},
-    **{f"W8A8, sums of {steps} pairs in 16 bits": {"short_sums": steps} for steps in STEPS},
+    **{
+        f"W8A8, sums of {steps} pairs in 16 bits": {"accumulator_bits": 16, "accumulator_pairs": steps}
+        for steps in STEPS
+    },
 }
 
 
@@ -233,11 +236,11 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
         name = f"1 - rank correlation, {len(predicted)} of {1 << len(names)} choices{what}"
         yield BenchRow(name, 1 - correlation, bar, "", subject=of.stem)
     begun = time.perf_counter()
-    greedy = search(module, tested, labels=of.classes, calibration=given, drop=0.01, mode="raise")
+    greedy = search(module, tested, labels=of.classes, calibration=given, max_drop=0.01, mode="raise")
     yield BenchRow("greedy search", time.perf_counter() - begun, None, "s", subject=of.stem)
     begun = time.perf_counter()
     size = constant_bytes(layered, greedy.widths)
-    found = search(module, tested, labels=of.classes, calibration=given, weight_bytes=size, mode="budget")
+    found = search(module, tested, labels=of.classes, calibration=given, max_bytes=size, mode="budget")
     yield BenchRow("search by a budget", time.perf_counter() - begun, None, "s", subject=of.stem)
     for what, each in (("greedy", greedy), ("budget", found)):
         yield BenchRow(f"{what}: top-1 at {size} bytes", 100 * each.accuracy, None, "%", subject=of.stem)

@@ -117,7 +117,7 @@ def emitters(subject: Subject, contest: Contest) -> list[BenchRow]:
                     figures = [getattr(each, kind) for each in processes]
                     name = f"{subject.name} by {emitter}: {what}{', processor time' * (bound is None)}"
                     rows.append(BenchRow(name, statistics.median(figures), bound, "s", min(figures), max(figures)))
-            programs[emitter] = qmlir.compile(qmlir.load(module), emitter=emitter)
+            programs[emitter] = qmlir.compile(qmlir.load(module), codegen=emitter)
         times = contest.times({name: partial(program, subject.inputs) for name, program in programs.items()})
     ratio = times["llvm"].median / times["numba"].median
     return [*rows, BenchRow(f"{subject.name}: a run by llvm over one by numba", ratio, 1.0, "x")]

@@ -102,9 +102,10 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         scales, settings, has_edges, bar = _SETTINGS[name]
         given: dict[str, Any] = {**settings, "recipe": recipe_of(model, has_edges), "scales": scales}
         found = qmlir.finetune(
-            model, {port.name: images}, labels=classes, augment=varied, threads=arguments.threads, held_out=held_out,
-            epochs=arguments.epochs, batch=arguments.batch, rate=arguments.rate, scale_rate=arguments.scale_rate,
-            distill=arguments.distill, seed=arguments.seed, on_epoch=partial(_tell, name), **given,
+            model, {port.name: images}, labels=classes, augment=varied, threads=arguments.threads,
+            validation_split=held_out, epochs=arguments.epochs, batch_size=arguments.batch,
+            learning_rate=arguments.rate, scale_rate=arguments.scale_rate, distill=arguments.distill,
+            seed=arguments.seed, on_epoch=partial(_tell, name), **given,
         )  # fmt: skip
         programs = TrainingPrograms(found.trained, {port.name: shape}, threads=arguments.threads)
         before = judged(partial(_scores, programs, port.name, found.trained.parameters))

@@ -144,7 +144,7 @@ def outputs_in_node(
     Raises `CalledProcessError` where it does not run to its end.
     """
     with TemporaryDirectory(prefix="qmlir-wasm-") as name:
-        qmlir.emit(module, form="wasm", name="small").save(name)
+        qmlir.emit(module, format="wasm", name="small").save(name)
         return list(outputs_in(_node(_IN_NODE, f"{name}/small.js", Path(name), _bytes_of(samples)), outputs))
 
 
@@ -158,7 +158,7 @@ def outputs_in_chromium(
     """The same in a page of Chromium. Raises `RuntimeError` where the page fails, or says anything."""
     with TemporaryDirectory(prefix="qmlir-wasm-") as name:
         folder = Path(name)
-        qmlir.emit(module, form="wasm", name="small").save(folder)
+        qmlir.emit(module, format="wasm", name="small").save(folder)
         (folder / "samples.bin").write_bytes(_bytes_of(samples))
         (folder / "index.html").write_text(_PAGE)
         with served(folder) as address, chromium() as browser:
@@ -200,7 +200,7 @@ def differing_rows(model: ComparedModel) -> Iterator[BenchRow]:
 
 def time_rows(model: ComparedModel, folder: Path, peer: Path) -> Iterator[BenchRow]:
     """The times of a run, in turns, and ours over that of the fastest int8 of the peer; files are made in `folder`."""
-    qmlir.emit(model.module, form="wasm", name="small").save(folder / "net")
+    qmlir.emit(model.module, format="wasm", name="small").save(folder / "net")
     ((name, image),) = model.samples[0].items()
     data = folder / "image.bin"
     data.write_bytes(image.tobytes())

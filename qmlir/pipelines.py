@@ -25,6 +25,7 @@ from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings, names_in, setting_rows, understood
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
+from qmlir.text.renames import new_name
 
 Step = ModulePass | NestedPipeline
 
@@ -256,7 +257,7 @@ class QuantizeOptions:
         simple_rules(**{name: str(value) for name, value in rules.items() if name in OPTIONS})  # they are checked here
         made = QuantizeOptions(
             tuple(each.name for each in find_targets(targets)) if targets else (),
-            tuple(settings.get("keep", () if has_targets else kept_composites())),
+            tuple(settings.get("keep_composites", () if has_targets else kept_composites())),
             {name: str(value) for name, value in rules.items() if value},
             bool(is_strict),
             tuple(f"{enters}={leaves}" for enters, leaves in settings.get("states", {}).items()),
@@ -309,7 +310,7 @@ QUANTIZE = NamedPipeline(
             "lower",
             "floats become f32, and small ones integers of the same numbers where 8 bits hold them; what is computed "
             "of constants is a constant, quantized weights keep their integers; parts of a composite in "
-            "`keep` become that composite, what masks a softmax its mask; "
+            "`keep_composites` become that composite, what masks a softmax its mask; "
             "other composites are decomposed into parts; a head that is the transpose of an embedding table reads the "
             "table",
             _lower,
@@ -489,8 +490,13 @@ PIPELINES: Mapping[str, NamedPipeline[Any]] = {
 
 
 def kept_composites() -> tuple[str, ...]:
-    """The composites that `quantize` keeps whole by default, without `keep` and targets: those of the host."""
+    """The composites that `quantize` keeps whole by default, without `keep_composites` and targets: those of the
+    host."""
     return find_target(HOST).keep
+
+
+_NOT_OF_ASSIGNMENT = ("keep_composites", "device", "requantize", "states", "accumulator_bits", "accumulator_pairs")
+"""The settings that `quant-assign-types` has no option for."""
 
 
 def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str | bool]:
@@ -502,13 +508,13 @@ def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -
     return {
         name: value if isinstance(value, bool) else str(value)
         for name, value in given.items()
-        if name not in ("keep", "target", "requantize", "states", "short_sums")
+        if name not in _NOT_OF_ASSIGNMENT
     }
 
 
 def target_text(settings: QuantizeSettings) -> str:
     """The targets that `settings` name, `npu,cpu`; nothing where they name none."""
-    return ",".join(names_in("target", settings.get("target") or ""))
+    return ",".join(names_in("device", settings.get("device") or ""))
 
 
 _SHORT_SUMS: Mapping[int, LiteralString] = {
@@ -523,10 +529,18 @@ def short_sums_text(settings: QuantizeSettings) -> LiteralString:
 
     Raises `DiagnosticError` for a number of pairs that no loops are made for.
     """
-    steps: Any = settings.get("short_sums") or 0
-    if steps and (steps not in _SHORT_SUMS or isinstance(steps, bool)):
-        raise text_error(f"short sums have {', '.join(map(str, _SHORT_SUMS))} pairs of products, found {steps}")
-    return _SHORT_SUMS[steps] if steps else ""
+    bits: Any = settings.get("accumulator_bits") or 32
+    pairs: Any = settings.get("accumulator_pairs") or 0
+    if bits not in (16, 32):
+        raise text_error(f"accumulator_bits must be 16 or 32, but got {bits!r}")
+    if pairs and bits != 16:
+        raise text_error(
+            "accumulator_pairs has no effect on 32-bit accumulators; help: pass --accumulator-bits 16 "
+            "(accumulator_bits=16)"
+        )
+    if pairs and (pairs not in _SHORT_SUMS or isinstance(pairs, bool)):
+        raise text_error(f"accumulator_pairs must be one of {', '.join(map(str, _SHORT_SUMS))}, but got {pairs!r}")
+    return _SHORT_SUMS[pairs or 1] if bits == 16 else ""
 
 
 def given_recipe(settings: QuantizeSettings) -> RecipeText | None:
@@ -579,10 +593,16 @@ def _quantize_given(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**vars(made), "profile": options.get("profile", GIVEN)}
 
 
+_READERS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+    "keep_composites": list,
+    "states": _pairs,
+    "accumulator_bits": _whole,
+    "accumulator_pairs": _whole,
+    "assert_all_quantized": _flag,
+}
+
 _SETTINGS: Mapping[str, Callable[[Sequence[str]], Any]] = {
-    name: {"keep": list, "states": _pairs, "short_sums": _whole, "assert_all_quantized": _flag}.get(name, _text)
-    for name in setting_rows()
-    if name != "exclude"
+    name: _READERS.get(name, _text) for name in setting_rows() if name != "exclude"
 }
 
 _ELEMENTS: Mapping[
@@ -609,7 +629,8 @@ def options_in(name: str, words: Mapping[str, Sequence[str]]) -> Mapping[str, An
     given: dict[str, Any] = {}
     for option, each in words.items():
         if option not in known:
-            near = nearest_name(option, known)
+            new = new_name(option)
+            near = f": it is now '{new}'" if new in known else nearest_name(option, known)
             raise ValueError(f"no option '{option}'{near} (it has: {', '.join((*known, 'stages'))})")
         try:
             given[option] = known[option](each)

@@ -14,7 +14,7 @@ from qmlir.target import Running, Target, find_target
 
 _INTRODUCTION = """\
 A target says of itself, as data, what it computes and how; passes ask that description, which stands on the module as
-the attribute `target.specs` (`quant-set-target`, `--target`), and look nothing up. A package offers targets by
+the attribute `target.specs` (`quant-set-target`, `--device`), and look nothing up. A package offers targets by
 `Contribution.targets`, name to `module:object`, and the CPU target of this package is one by the same field.
 `qmlir-opt --list-targets` lists those that are installed."""
 

@@ -32,7 +32,7 @@ def quantized() -> ModuleOp:
 
 def write(module: ModuleOp, form: str, folder: Path) -> None:
     """Write a form of the program into a folder of its own, with what calls it beside it."""
-    qmlir.emit(module, form=form, name=NAME).save(folder / form)
+    qmlir.emit(module, format=form, name=NAME).save(folder / form)
     for source in ("index.html",) if form == "wasm" else ("classify.c", "classify.rs"):
         shutil.copy(SOURCES / source, folder)
 

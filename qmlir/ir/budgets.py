@@ -45,7 +45,7 @@ def budget(name: str) -> int:
 def over(name: str, found: int | None = None) -> str:
     """The end of a message: what was found, that it is more than the budget `name`, and how to raise that."""
     size = "" if found is None else f"{found}, "
-    return f"{size}more than the budget of {budget(name)} (--budget {name}=N raises it)"
+    return f"{size}more than the budget of {budget(name)} (--limit {name}=N raises it)"
 
 
 def out_of_memory(error: MemoryError) -> str:

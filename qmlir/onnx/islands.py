@@ -246,7 +246,7 @@ def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
         raise node_error(
             node,
             f"has no importer, and its island gives '{info.name}', a {kind}, which a module has not: name tensors "
-            "before it as the outputs of the model (--outputs)",
+            "before it as the outputs of the model (--cut-outputs)",
         )
     return _tensor_type(type_)
 

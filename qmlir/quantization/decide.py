@@ -524,7 +524,7 @@ class _Decider:
 
     def _table_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType | None:
         """The type of an embedding table, if it has fewer bits than what its rows become; `None` for others."""
-        if op not in self.recipe.known["table"] or not np.isfinite(array).all():
+        if op not in self.recipe.known["embedding"] or not np.isfinite(array).all():
             return None
         choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results
         rows = self._type_of(moved, op)
@@ -684,7 +684,7 @@ def decide(
     exact = Fills(function).reasons | dict.fromkeys(read_exactly(function), REASON)
     exact |= dict.fromkeys(scales_dynamically(function), DYNAMIC)
     # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
-    recipe.learn(function, without=["uneven", *(["table"] if targets else [])])
+    recipe.learn(function, without=["mixed_range_concat", *(["embedding"] if targets else [])])
     own = {value for state in states for value in (state.argument, state.returned)}
     named = [(state.returned, state.argument) for state in states]
     feedback = find_feedback(function, named, residual)
@@ -694,7 +694,7 @@ def decide(
     recipe.known["edge"] |= edges.in_float.keys() | edges.wide
     in_float, unrounded = _in_float(edges, recipe, assignment, keeps_integers=keeps_integers)
     uneven = uneven_values(function, in_float)
-    recipe.known["uneven"] |= makers(uneven)
+    recipe.known["mixed_range_concat"] |= makers(uneven)
     exact |= in_float
     while True:
         decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, unrounded, fed_back)
@@ -715,8 +715,8 @@ def decide(
     for op, bits in decisions.idle_tables.items():
         emit_warning(
             op,
-            f"reads a table whose rows go into {bits} bits, and has their type: what rules say of table = true has no "
-            "effect; help: a storage of fewer bits, or more for the result",
+            f"reads a table whose rows go into {bits} bits, and has their type: what rules say of embedding = true has "
+            "no effect; help: a storage of fewer bits, or more for the result",
         )
     for op, (size, block) in decisions.without_blocks.items():
         emit_warning(op, f"has a weight scale for each channel: a block of {block} does not divide its sum of {size}")

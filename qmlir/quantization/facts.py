@@ -31,15 +31,15 @@ class Fact:
 
 FACTS: Mapping[str, Fact] = {
     "residual": Fact((Slot.OUTPUT,), residual_results),
-    "faint": Fact((Slot.OUTPUT,), faint_results),
-    "coarse": Fact((Slot.OUTPUT,), coarse_scores),
-    "rooted": Fact((Slot.OUTPUT,), read_by_roots),
-    "squared": Fact((Slot.OUTPUT,), squares_for_roots),
-    "given": Fact((Slot.OUTPUT,), given_in_part),
-    "uneven": Fact((Slot.OUTPUT,), uneven_results),
-    "amplified": Fact((Slot.OUTPUT,), amplified_results),
+    "low_sqnr_softmax": Fact((Slot.OUTPUT,), faint_results),
+    "wide_logits": Fact((Slot.OUTPUT,), coarse_scores),
+    "sqrt_operand": Fact((Slot.OUTPUT,), read_by_roots),
+    "sqrt_square": Fact((Slot.OUTPUT,), squares_for_roots),
+    "underused_output": Fact((Slot.OUTPUT,), given_in_part),
+    "mixed_range_concat": Fact((Slot.OUTPUT,), uneven_results),
+    "low_sqnr_depthwise": Fact((Slot.OUTPUT,), amplified_results),
     "fed_back": Fact((Slot.OUTPUT,)),
     "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
-    "table": Fact((Slot.WEIGHT,), readers_of_tables),
+    "embedding": Fact((Slot.WEIGHT,), readers_of_tables),
 }
 """The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""

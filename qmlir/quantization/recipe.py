@@ -9,10 +9,9 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, by whether a result is `residual`, `faint`,
-`coarse`, `rooted`, `squared`, `given`, `uneven`, `amplified` or `fed_back`, by whether a value is at an `edge` of the
-model, and by whether weights are a `table`; what it leaves out matches everything. Each field is taken from the last
-rule that matches and sets it, on top of the defaults of the slot.
+A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, and by the properties of a value in `FACTS`
+(`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. Each field is
+taken from the last rule that matches and sets it, on top of the defaults of the slot.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -31,8 +30,9 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
 from qmlir.quantization.facts import FACTS
-from qmlir.quantization.recipe_text import AUTO, EFFORT, Effort, RecipeSource, RecipeText
+from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
+from qmlir.text.renames import RECIPE
 from qmlir.text.toml import parse_toml
 
 _READERS: Mapping[str, Any] = {
@@ -45,7 +45,7 @@ _READERS: Mapping[str, Any] = {
 }
 _MATCHERS = ("origin", "role", "op", "node", "slot")
 _CALIBRATOR = "calibrator"
-_TOP = ("rule", EFFORT)
+_TOP = ("rule", EFFORT, VERSION_KEY)
 _QUANTIZE = "quantize"
 
 
@@ -111,13 +111,13 @@ WIDE_BY_DEFAULT = (
     _wide("what gates read", role="*gate/sum"),
     *(_wide("the state of a GRU", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
     _wide("residual streams", facts={"residual": True}),
-    _wide("probabilities of many elements", facts={"faint": True}),
-    _wide("scores that differ much", facts={"coarse": True}),
-    _wide("what roots and logarithms read", facts={"rooted": True}),
-    _wide("squares below roots", 32, facts={"squared": True}),
-    _wide("results in a part of their fixed range", facts={"given": True}),
-    _wide("parts that differ much", facts={"uneven": True}),
-    _wide("what depthwise convolutions make too much of", facts={"amplified": True}),
+    _wide("probabilities of many elements", facts={"low_sqnr_softmax": True}),
+    _wide("scores that differ much", facts={"wide_logits": True}),
+    _wide("what roots and logarithms read", facts={"sqrt_operand": True}),
+    _wide("squares below roots", 32, facts={"sqrt_square": True}),
+    _wide("results in a part of their fixed range", facts={"underused_output": True}),
+    _wide("parts that differ much", facts={"mixed_range_concat": True}),
+    _wide("what depthwise convolutions make too much of", facts={"low_sqnr_depthwise": True}),
     *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in FACTS["edge"].slots),
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
@@ -150,7 +150,7 @@ def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     if choice.scheme in _SYMMETRIC:
         settings["scheme"] = _SYMMETRIC[choice.scheme]
     sources = dict.fromkeys(settings, FOR_TABLES)
-    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, facts={"table": True}, sources=sources, yields=True))
+    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, facts={"embedding": True}, sources=sources, yields=True))
 
 
 def _kinds(op: Operation) -> tuple[str, str]:
@@ -207,7 +207,7 @@ class Recipe:
 
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
         """The settings, by field, that rules for embedding tables alone give the table that `op` reads."""
-        rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("table")]
+        rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("embedding")]
         return {key: value for rule in rules for key, value in rule.settings.items()}
 
     def wants_integers(self, op: Operation) -> bool:
@@ -323,6 +323,8 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             settings[key] = _setting(name, key, value)
         else:
             known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
+            if key in RECIPE:
+                raise _rule_error(name, f"'{key}' is now '{RECIPE[key]}'")
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
@@ -382,6 +384,8 @@ def _content(recipe: RecipeText) -> dict[str, Any]:
         if key not in _TOP:
             near = nearest_name(key, _TOP)
             raise text_error(f"'{path}': unknown key '{key}'{near}: a recipe holds [[rule]] tables and {EFFORT} before")
+    if content.get(VERSION_KEY, VERSION) != VERSION:
+        raise text_error(f"'{path}': {VERSION_KEY} must be {VERSION}, but got {content[VERSION_KEY]!r}")
     return content
 
 

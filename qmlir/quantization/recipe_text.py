@@ -1,5 +1,6 @@
 """Recipes as text, TOML: of a file, of tables in Python, and rules added to one."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -8,6 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
+from qmlir.text.renames import RECIPE
 from qmlir.text.toml import parse_toml, toml_key, toml_value
 
 RuleTable: TypeAlias = Mapping[str, Any]
@@ -17,6 +19,11 @@ _HEAD = "[[rule]]"
 
 EFFORT = "effort"
 """The one key beside the rules: the effort of repairs, as `quantize --effort`."""
+
+VERSION_KEY, VERSION = "version", 1
+"""The key at the top of a recipe that qmlir writes, and its value. A recipe without one may have the keys of 0.1."""
+
+_VERSION_LINE = re.compile(rf"^{VERSION_KEY}\s*=.*\n", re.MULTILINE)
 
 AUTO: Literal["auto"] = "auto"
 """The effort that applies the remedy that helps, if answers are lost."""
@@ -40,7 +47,7 @@ class RecipeText:
         if isinstance(source, RecipeText):
             return source
         if isinstance(source, str | PathLike):
-            return RecipeText(str(source), read_source(path_of(source))) if str(source) else None
+            return RecipeText(str(source), _with_new_names(read_source(path_of(source)))) if str(source) else None
         if not isinstance(source, Mapping):
             source = {"rule": source}
         return RecipeText(
@@ -54,6 +61,30 @@ class RecipeText:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _with_new_names(text: str) -> str:
+    """The text of a recipe in a file, with the keys of rules that have another name now renamed.
+
+    A recipe with a version stays as it is, and so does text that is no recipe.
+    """
+    try:
+        content = parse_toml(text, "the recipe")
+    except DiagnosticError:
+        return text
+    rules: Any = content.get("rule")
+    if VERSION_KEY in content or not isinstance(rules, list):
+        return text
+    tables = cast(list[Any], rules)
+    if not any(key in RECIPE for table in tables if isinstance(table, dict) for key in cast(RuleTable, table)):
+        return text
+    top = [f"{toml_key(key)} = {toml_value(value)}\n" for key, value in content.items() if key != "rule"]
+    renamed = [
+        table_text({RECIPE.get(key, key): value for key, value in cast(RuleTable, table).items()})
+        for table in tables
+        if isinstance(table, dict)
+    ]
+    return "".join(top) + "\n\n".join(renamed) + "\n"
 
 
 RecipeSource: TypeAlias = str | PathLike[str] | RecipeText | Mapping[str, Any] | Sequence[RuleTable]
@@ -81,7 +112,7 @@ def rules_text(recipe: RecipeText) -> str:
     TOML lets no `[[rule]]` stand beside a list, `rule = [{ ... }]`. What is no recipe stays as it is, for `read_rules`
     to refuse.
     """
-    text = recipe.text.strip()
+    text = _VERSION_LINE.sub("", recipe.text, count=1).strip()
     try:
         tables: Any = parse_toml(text, "the recipe").get("rule", [])
         if parse_toml(f"{_HEAD}\n{text}", "the recipe") == {"rule": [{}, *tables]}:

@@ -41,13 +41,13 @@ class QuantizeSettings(TypedDict, total=False):
     From `activations` to `recipe` they are options of `quant-assign-types`, the defaults for all values.
     """
 
-    target: Annotated[
+    device: Annotated[
         str | Sequence[str],
         SettingRow("the targets to quantize for, the preferred one first: npu,cpu", "cpu", on_command_line=False),
     ]
     """The targets give the defaults of the other settings. Without a target, everything is quantized for the CPU."""
 
-    keep: Annotated[
+    keep_composites: Annotated[
         Sequence[str],
         SettingRow("composites that are not decomposed, by kind or by node", "those of the targets", "KIND,…"),
     ]
@@ -107,11 +107,18 @@ class QuantizeSettings(TypedDict, total=False):
             "MODE",
         ),
     ]
-    short_sums: Annotated[
+    accumulator_bits: Annotated[
         int,
-        SettingRow("pairs of products that 16 bits hold, for AVX2 without VNNI: 1, 2 or 4", "any weights", "N"),
+        SettingRow(
+            "bits in which contractions of 8-bit values accumulate: 16 (for AVX2 without VNNI) or 32", "32", "N"
+        ),
     ]
-    """Weights are rounded so that they prove it (`quant-shorten-sums`); more pairs are faster and less exact."""
+    """16 rounds weights so that no sum of `accumulator_pairs` pairs of products overflows (`quant-shorten-sums`)."""
+
+    accumulator_pairs: Annotated[
+        int,
+        SettingRow("pairs of products in one 16-bit accumulator: 1, 2 or 4; more are faster and less exact", "1", "N"),
+    ]
 
     states: Annotated[
         Mapping[str, str],
@@ -147,8 +154,8 @@ def understood(settings: QuantizeSettings) -> QuantizeSettings:
     recipe: RecipeSource = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText) and not _is_path(recipe):
         found["recipe"] = recipe = RecipeText.of(recipe) or ""
-    if "keep" in found:
-        found["keep"] = names_in("keep", found["keep"])
+    if "keep_composites" in found:
+        found["keep_composites"] = names_in("keep_composites", found["keep_composites"])
     states: Any = found.get("states", {})
     if not isinstance(states, Mapping) or not all(map(_is_text, chain(*cast(Mapping[Any, Any], states).items()))):
         raise text_error(f"states must be names of outputs by the names of inputs, but got {states!r}")

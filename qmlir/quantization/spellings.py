@@ -90,7 +90,7 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
     **dict.fromkeys(("symmetric", "activation_symmetric"), ("scheme", "symmetric")),
     "preset": "mixed is what is done without a setting, performance is the scheme symmetric",
     "weight_symmetric": ("weight_scheme", "symmetric"),
-    **dict.fromkeys(("target_device", "backend", "device"), ("target", "cpu")),
+    **dict.fromkeys(("target_device", "backend"), ("device", "cpu")),
     "reduce_range": ("weights", "i7"),
     **dict.fromkeys(
         ("op_types_to_quantize", "nodes_to_quantize"), "all that can be is quantized: exclude what should not be"
@@ -117,7 +117,7 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
     ),
     "inplace": "a model is never changed",
     "use_external_data_format": "export_onnx has external_data, and on the command line --external-data",
-    "quant_format": "quantized modules have no format: export_onnx has, form=qdq, and on the command line --form",
+    "quant_format": "quantized modules have no format: export_onnx has, format=qdq, and on the command line --format",
     **dict.fromkeys(
         ("fast_bias_correction", "model_type", "optimize_model", "smooth_quant", "smooth_quant_alpha"),
         "it is done where it helps, without a setting",

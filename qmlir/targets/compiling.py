@@ -30,24 +30,24 @@ def _may_need_interpreter(module: ModuleOp) -> bool:
 def compile(
     module: ModuleOp,
     *,
-    target: str | Sequence[str] = "",
+    device: str | Sequence[str] = "",
     threads: int = 1,
     isa: str = "host",
     function: str = "main",
     progress: IO[str] | None = None,
     tuned: bool = True,
-    lengths: "Lengths | None" = None,
-    emitter: str = "numba",
+    max_sizes: "Lengths | None" = None,
+    codegen: str = "numba",
 ) -> "Program | HybridProgram":
     """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
-    `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
+    `device` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
     it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts, or
     islands, which the interpreter runs: then the program is one of several targets.
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
-    `lengths={"sequence": 256}`, the largest of each open size by its name, or a list of capacities, a program for the
-    CPU takes any size up to that without compiling again. `emitter` says what makes the machine code of the CPU's
+    `max_sizes={"sequence": 256}`, the largest of each open size by its name, or a list of capacities, a program for the
+    CPU takes any size up to that without compiling again. `codegen` says what makes the machine code of the CPU's
     parts: `numba`, or `llvm`, which is faster to compile, and needs no numba where the program runs.
 
     Raises `DiagnosticError` for an unknown target, instruction set or emitter, for one that this processor
@@ -55,16 +55,16 @@ def compile(
     """
     if _may_need_interpreter(module):
         module = targets.with_islands_apart(module)
-    names = [each.name for each in find_targets(target)] if target else []
+    names = [each.name for each in find_targets(device)] if device else []
     owners = dict.fromkeys((*names, *parts_of(module).values()))
     if not owners.keys() - {HOST}:
         return compiler.compile_module(
-            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned, lengths=lengths,
-            emitter=emitter,
+            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned, lengths=max_sizes,
+            emitter=codegen,
         )  # fmt: skip
-    if lengths is not None:
+    if max_sizes is not None:
         raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(owners)}")
-    running = Running(threads, isa, tuned, progress, compiler.checked_emitter(emitter))
+    running = Running(threads, isa, tuned, progress, compiler.checked_emitter(codegen))
     divided = targets.partitioned(module, names) if set(names) - {HOST} else module
     return targets.compile_parts(divided, function, running)
 

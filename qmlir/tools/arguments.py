@@ -71,11 +71,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "action": "store_true",
         "help": "keep the operations of an ONNX model between DequantizeLinear and QuantizeLinear in float",
     },
-    "--inputs": {
+    "--cut-inputs": {
         "action": "append", "default": [], "metavar": "NAME,…",
         "help": "read an ONNX model from these tensors on, any of its graph (default: its own inputs)",
     },
-    "--outputs": {
+    "--cut-outputs": {
         "action": "append", "default": [], "metavar": "NAME,…",
         "help": "read an ONNX model up to these tensors, any of its graph (default: its own outputs)",
     },
@@ -94,7 +94,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": "host", "metavar": "NAME",
         "help": "the instruction set: generic, avx2, avx512-vnni, … (default: host, the best of this processor)",
     },
-    "--target": {
+    "--device": {
         "default": "", "metavar": "NAME,…",
         "help": "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)",
     },
@@ -132,7 +132,7 @@ def add_output(parser: argparse.ArgumentParser, help: str, required: bool = Fals
     add_force(parser.add_argument)
 
 
-_WITHOUT_TARGETS = {"keep": lambda: ",".join(kept_composites())}
+_WITHOUT_TARGETS = {"keep_composites": lambda: ",".join(kept_composites())}
 """Defaults in words that are known only with what is installed."""
 
 
@@ -154,8 +154,11 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
             add(option, action="append", default=[], metavar=row.metavar, help=f"{told} (may be repeated)")
         elif row.choices is not None:
             add(option, default="", type=partial(spelled, row.field), choices=row.choices(), help=told)
+        elif name.startswith("accumulator_"):
+            add(option, type=int, metavar=row.metavar, help=told)
         else:
-            add(option, default=None if name in ("keep", "granularity") else "", metavar=row.metavar, help=told)
+            default = None if name in ("keep_composites", "granularity") else ""
+            add(option, default=default, metavar=row.metavar, help=told)
     add_options(parser, "--processes")
     if isinstance(parser, ArgumentParser):
         parser.hint = _setting_hint
@@ -172,15 +175,17 @@ def _setting_hint(name: str, value: str | None) -> str:
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
-    said: str | None = arguments.keep
-    given: Any = {name: getattr(arguments, name) for name in _option_rows() if name not in ("keep", "granularity")}
+    said: str | None = arguments.keep_composites
+    given: Any = {
+        name: getattr(arguments, name) for name in _option_rows() if name not in ("keep_composites", "granularity")
+    }
     settings = {**understood(given), "processes": arguments.processes}
     granularity: str | None = arguments.granularity
-    if targets := getattr(arguments, "target", ""):
-        whole = {} if said is None else {"keep": _names(said)}
-        return {"target": targets, **whole, **settings, "granularity": granularity or ""}
+    if targets := getattr(arguments, "device", ""):
+        whole = {} if said is None else {"keep_composites": _names(said)}
+        return {"device": targets, **whole, **settings, "granularity": granularity or ""}
     keep = kept_composites() if said is None else _names(said)
-    return {"keep": keep, **settings, "granularity": "channel" if granularity is None else granularity}
+    return {"keep_composites": keep, **settings, "granularity": "channel" if granularity is None else granularity}
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -190,7 +195,12 @@ def _names(text: str) -> tuple[str, ...]:
 def add_export(parser: argparse.ArgumentParser) -> None:
     """The options of ONNX export, for `export_settings`."""
     add = parser.add_argument_group("how to write ONNX").add_argument
-    add("--form", default=FORMS[0], choices=FORMS, help="how operations on quantized values are written (default: qdq)")
+    add(
+        "--format",
+        default=FORMS[0],
+        choices=FORMS,
+        help="how operations on quantized values are written (default: qdq)",
+    )
     add("--opset", type=int, metavar="N", help="the operator set, 21 or newer (default: the oldest that suffices)")
     add(
         "--exact", action=argparse.BooleanOptionalAction, default=None,
@@ -208,14 +218,14 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `add_export` as keyword arguments of `qmlir.export_onnx`."""
-    settings = {name: getattr(arguments, name) for name in ("form", "opset", "exact", "functions", "signed")}
+    settings = {name: getattr(arguments, name) for name in ("format", "opset", "exact", "functions", "signed")}
     return {**settings, "external_data": arguments.external_data or None}
 
 
-IMPORT = ("--shape", "--inputs", "--outputs", "--no-fallback", "--strip-training")
+IMPORT = ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-training")
 """The options of commands that read an ONNX model, for `import_settings`."""
 
-_ENDS = ("inputs", "outputs")
+_ENDS = ("cut_inputs", "cut_outputs")
 
 
 def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -230,12 +240,13 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `--inputs` and `--outputs` name, as keyword arguments of `qmlir.load`."""
+    """What `--cut-inputs` and `--cut-outputs` name, as keyword arguments of `qmlir.load`."""
     return {end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS}
 
 
 def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -> ModuleOp | str:
-    """A model for what takes paths: a module where it comes from stdin, or is cut by `--inputs` and `--outputs`."""
+    """A model for what takes paths: a module where it comes from stdin, or is cut by `--cut-inputs` and
+    `--cut-outputs`."""
     cuts = cuts_in(arguments)
     return load_model(model, session, **cuts) if model == "-" or any(cuts.values()) else model
 
@@ -247,21 +258,21 @@ def load_model(
     function: str = "main",
     *,
     keep_casts: bool = False,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
+    cut_inputs: Sequence[str] | None = None,
+    cut_outputs: Sequence[str] | None = None,
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
     """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
 
-    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `inputs`, `outputs`, `fallback` and
-    `strip_training` are those of `qmlir.load`. Raises `DiagnosticError`.
+    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `cut_inputs`, `cut_outputs`,
+    `fallback` and `strip_training` are those of `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
     is_onnx = model != "-" and path.suffix in ONNX_SUFFIXES
-    if not is_onnx and (inputs is not None or outputs is not None):
-        raise text_error(f"--inputs and --outputs cut an ONNX model, and '{model}' is none")
+    if not is_onnx and (cut_inputs is not None or cut_outputs is not None):
+        raise text_error(f"--cut-inputs and --cut-outputs cut an ONNX model, and '{model}' is none")
     if model == "-":
         module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
         verify(module)
@@ -272,8 +283,8 @@ def load_model(
             path,
             shapes=sizes or None,
             keep_casts=keep_casts,
-            inputs=inputs,
-            outputs=outputs,
+            cut_inputs=cut_inputs,
+            cut_outputs=cut_outputs,
             fallback=fallback,
             strip_training=strip_training,
         )

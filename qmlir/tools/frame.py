@@ -141,7 +141,7 @@ def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Se
         if found.write_config:
             session.say(f"wrote {write_configuration(build_parser(row), row.name, found)}")
             return 0
-        with budgets(dict(found.budget)), access(force=getattr(found, "force", False)):
+        with budgets(dict(found.limit)), access(force=getattr(found, "force", False)):
             note_paths(build_parser(row), found)
             return command_of(row).run(found, session)
 

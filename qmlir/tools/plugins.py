@@ -1,4 +1,4 @@
-"""`--load-plugin` and `--budget`, in every tool that reads modules or runs passes.
+"""`--load-plugin` and `--limit`, in every tool that reads modules or runs passes.
 
 Budgets are those of `qmlir.ir.budgets`, raised or lowered. `add` is the `add_argument` of a parser or of a group.
 """
@@ -13,15 +13,16 @@ from qmlir.ir.budgets import BUDGETS
 def _row(text: str) -> tuple[str, int]:
     name, equals, number = text.partition("=")
     if not equals or name not in BUDGETS or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a NAME=NUMBER, with a name of {', '.join(BUDGETS)}")
+        samples = "; for a number of samples, use --samples" if text.isdecimal() else ""
+        raise argparse.ArgumentTypeError(f"'{text}' is not a NAME=NUMBER, with a name of {', '.join(BUDGETS)}{samples}")
     return name, int(number)
 
 
 def add_budgets(add: Callable[..., Any]) -> None:
-    """`--budget NAME=N`."""
+    """`--limit NAME=N`."""
     numbers = ", ".join(f"{name}={each.default}" for name, each in BUDGETS.items())
     add(
-        "--budget", action="append", default=[], type=_row, metavar="NAME=N",
+        "--limit", action="append", default=[], type=_row, metavar="NAME=N",
         help=f"limits what a small input may grow to (may be repeated; defaults: {numbers})",
     )  # fmt: skip
 

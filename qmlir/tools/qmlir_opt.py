@@ -240,7 +240,7 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     if args.help or args.version:
         streams.stdout.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
         return 0
-    with plugins(args.load_plugin), budgets(dict(args.budget)), access(force=args.force):
+    with plugins(args.load_plugin), budgets(dict(args.limit)), access(force=args.force):
         for path in filter(os.path.isfile, (args.input, *args.pdl_file, *args.irdl_file, args.exec_inputs or "")):
             note_input(path)
         for path in filter(None, (args.output, args.crash_reproducer)):

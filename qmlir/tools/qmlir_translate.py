@@ -98,7 +98,7 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
     if arguments.export_onnx:
         return _export(arguments, streams)
     settings = import_settings(arguments)
-    model = cut(read_model(Path(arguments.input)), settings["inputs"], settings["outputs"])
+    model = cut(read_model(Path(arguments.input)), settings["cut_inputs"], settings["cut_outputs"])
     options = {"fallback": settings["fallback"], "is_training_expected": settings["strip_training"]}
     module = import_model(model, shapes=parse_shapes(arguments.shape), **options)
     if settings["strip_training"]:
@@ -113,7 +113,7 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
 
 
 def _run(arguments: argparse.Namespace, streams: Streams) -> int:
-    with plugins(arguments.load_plugin), budgets(dict(arguments.budget)), access(force=arguments.force):
+    with plugins(arguments.load_plugin), budgets(dict(arguments.limit)), access(force=arguments.force):
         if os.path.isfile(arguments.input):
             note_input(arguments.input)
         if arguments.output:

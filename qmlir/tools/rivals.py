@@ -63,8 +63,8 @@ class _Request:
     folder: Path
     data: Data | None
     shapes: Mapping[str, tuple[int, ...]]
-    inputs: Sequence[str] | None
-    outputs: Sequence[str] | None
+    cut_inputs: Sequence[str] | None
+    cut_outputs: Sequence[str] | None
     """The tensors between which an ONNX model is read."""
 
     say: Callable[[str], object]
@@ -118,8 +118,8 @@ def _samples(module: ModuleOp, data: Data | None) -> list[dict[str, Array]]:
 
 
 def _from_onnx(path: Path, request: _Request) -> Rivals:
-    proto = cut(read_model(path), request.inputs, request.outputs).proto
-    module = _fixed(qmlir.load(path, inputs=request.inputs, outputs=request.outputs), request.shapes)
+    proto = cut(read_model(path), request.cut_inputs, request.cut_outputs).proto
+    module = _fixed(qmlir.load(path, cut_inputs=request.cut_inputs, cut_outputs=request.cut_outputs), request.shapes)
     samples = _samples(module, request.data)
     inputs = samples[0]
     is_given = is_quantized(proto)
@@ -193,8 +193,8 @@ def rivals(
     against: Sequence[str] = (),
     data: Data | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
+    cut_inputs: Sequence[str] | None = None,
+    cut_outputs: Sequence[str] | None = None,
     threads: int = 1,
     isa: str = "host",
     say: Callable[[str], object] = lambda text: None,
@@ -204,15 +204,15 @@ def rivals(
     Of a float ONNX file our f32 and our int8, which a few samples of `data` (or random ones) calibrate; of a folder of
     `qmlir quantize` the same two; of anything else what it is. `against` are packages of peers, for ONNX files, and
     `folder` is where files are written for them. `shapes` fixes inputs whose sizes are open; an open batch is 1.
-    `inputs` and `outputs` cut an ONNX file, as for `qmlir.load`. `say` is called before each long step. Raises
+    `cut_inputs` and `cut_outputs` cut an ONNX file, as for `qmlir.load`. `say` is called before each long step. Raises
     `DiagnosticError` for what cannot be run, and for a peer that is missing.
     """
     for package in against:
         peer_of(package)  # before anything takes its time
-    request = _Request(threads, isa, against, folder, data, shapes or {}, inputs, outputs, say)
+    request = _Request(threads, isa, against, folder, data, shapes or {}, cut_inputs, cut_outputs, say)
     is_onnx = not isinstance(model, ModuleOp) and Path(model).suffix in ONNX_SUFFIXES
-    if not is_onnx and (inputs or outputs):
-        raise text_error("inputs and outputs cut an ONNX model, and this is none")
+    if not is_onnx and (cut_inputs or cut_outputs):
+        raise text_error("cut_inputs and cut_outputs cut an ONNX model, and this is none")
     if isinstance(model, ModuleOp):
         return _from_module(model, request)
     path = Path(model)

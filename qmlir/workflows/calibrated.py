@@ -197,8 +197,8 @@ class Calibrated:
     def attempt(self, settings: QuantizeSettings, *, corrects: bool = False) -> Attempt:
         """Decide types under `settings`, repair the weights, and raise the operations.
 
-        `settings` must have the targets, `keep` and `short_sums` that the module was lowered by. With `corrects`,
-        biases are corrected as effort 1 does, if no effort was asked for and that helps on samples that the
+        `settings` must have the targets, `keep_composites` and `accumulator_bits` that the module was lowered by. With
+        `corrects`, biases are corrected as effort 1 does, if no effort was asked for and that helps on samples that the
         correction has not used. Raises `DiagnosticError` for a recipe that does not fit the module.
         """
         judging = self.judging

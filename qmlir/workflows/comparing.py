@@ -45,7 +45,7 @@ from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
 from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
 from qmlir.workflows.comparison.subjects import CompiledSubject, ModuleSubject, ProgramSubject, Subject
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import HoldsModule, load
+from qmlir.workflows.loading import HoldsModule, checks_names, load
 from qmlir.workflows.quantized import Quantized
 
 Side: TypeAlias = ModuleOp | HoldsModule | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
@@ -207,6 +207,7 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
     return ModuleSubject(module, name), LoweredSubject(module, str(level), f"{level}:{name}")
 
 
+@checks_names
 def compare(
     reference: Side,
     candidate: Side | None = None,
@@ -215,7 +216,7 @@ def compare(
     level: str | None = None,
     parts: bool = False,
     shapes: Mapping[str, Sequence[int]] | None = None,
-    limit: int | None = None,
+    samples: int | None = None,
     progress: IO[str] | None = None,
 ) -> Comparison:
     """How far the values of `candidate` are from those of `reference`, on the samples in `data`, layer by layer.
@@ -228,7 +229,7 @@ def compare(
     Without a candidate what is quantized, or the folder of it, is compared with its float model, and with the `level`
     `integer` or `loops` a module with itself taken down, which takes small shapes. `parts` compares the parts of
     composites (`fc1/matmul`) where it would compare the composites. `shapes` fixes sizes that ONNX models leave open,
-    `limit` is the number of samples, `data` is what `qmlir.profile` takes. A terminal as `progress` gets a bar.
+    `samples` is the number of samples, `data` is what `qmlir.profile` takes. A terminal as `progress` gets a bar.
 
     Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
     """
@@ -248,4 +249,4 @@ def compare(
         one = _of_program(reference, "the reference", other)
     if other is None:
         other = _of_program(candidate, "the candidate", one)
-    return comparing.compare(one, other, data, limit=limit, progress=progress)
+    return comparing.compare(one, other, data, samples=samples, progress=progress)

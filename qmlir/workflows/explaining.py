@@ -18,13 +18,15 @@ def beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
     """The composites that stayed whole and the targets, which no recipe says. Raises `DiagnosticError`."""
     settings: Any = folder.read_summary().get("settings")
     said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
-    keep, target = said.get("keep"), str(said.get("target") or "")
+    keep, target = said.get("keep_composites"), str(said.get("device") or "")
     if not isinstance(keep, list):
         if target and keep is None:
-            return {"target": target}
-        raise text_error(f"'{folder.path / SUMMARY}' does not say which composites stayed whole (settings.keep)")
+            return {"device": target}
+        raise text_error(
+            f"'{folder.path / SUMMARY}' does not say which composites stayed whole (settings.keep_composites)"
+        )
     kept = [str(each) for each in cast(list[Any], keep)]
-    return {"target": target, "keep": kept} if target else {"keep": kept}
+    return {"device": target, "keep_composites": kept} if target else {"keep_composites": kept}
 
 
 def explain(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ExportSettings(TypedDict, total=False):
     """How a module is written as ONNX: the settings of `qmlir.export_onnx`, all of which may be left out."""
 
-    form: str
+    format: str
     """How operations on quantized values are written: `qdq`, `qoperator` or `integer`."""
 
     opset: int | None
@@ -55,7 +55,7 @@ def export_onnx(
 ) -> "ModelProto":
     """The ONNX model of a module of one function, at a level above integers; written to `path` where one is given.
 
-    `settings` are those of `ExportSettings`: `form`, `opset`, `exact`, `functions`, `signed`. `external_data` puts
+    `settings` are those of `ExportSettings`: `format`, `opset`, `exact`, `functions`, `signed`. `external_data` puts
     large tensors into a file next to the model; above 2 GB they are put there anyway. `force` replaces a file there
     that is not the one of the model at `path`.
 

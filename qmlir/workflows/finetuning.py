@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -39,6 +40,7 @@ from qmlir.text.access import plan_output
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import path_of
 from qmlir.text.readable import Readable
+from qmlir.text.renames import old_name
 from qmlir.text.writing import check_own, write_own
 from qmlir.workflows.evaluating import Labels, chosen_member, output_name
 from qmlir.workflows.loading import HoldsModule, takes_model
@@ -59,6 +61,9 @@ RATE, NARROW_RATE = 1e-3, 2e-3
 MIX = 0.5
 """The share of mixed samples where the float model alone teaches. It answers for what lies between samples, too, where
 few of them are: classes border on each other there. The other samples keep the batch where the data is."""
+
+CHECKPOINT_VERSION = 1
+"""The version of checkpoints; those of qmlir 0.1 have none."""
 
 Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
 """What varies the inputs of a batch, by a generator that every run draws the same from."""
@@ -86,15 +91,15 @@ class FinetuneOptions:
     distill: float = 0.5
     """The share of `kl` in the loss `labels`."""
 
-    held_out: float = 0.1
+    validation_split: float = 0.1
     epochs: int = 10
-    batch: int = 64
-    mix: float | None = None
+    batch_size: int = 64
+    mixup: float | None = None
     """The share of the samples of a batch that are mixed with another one; `None` for `MIX` where the float model alone
     teaches and all inputs are floats, and for 0 elsewhere."""
 
     optimizer: OptimizerKind = OptimizerKind.ADAM
-    rate: float | None = None
+    learning_rate: float | None = None
     """`None` for `RATE` or `NARROW_RATE`, by the bits of the weights."""
 
     scale_rate: float = 4e-3
@@ -109,22 +114,22 @@ class FinetuneOptions:
     """Whether weights of at most `NARROW` bits that go to and fro between two codes stay at one."""
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch", 1), ("patience", 1), ("seed", 0)):
+        for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise text_error(f"{name} is {least} or more, found {value}")
-        for name in ("temperature", "rate", "scale_rate"):
+        for name in ("temperature", "learning_rate", "scale_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise text_error(f"{name.replace('_', ' ')} is a number above 0, found {value:g}")
-        for name in ("held_out", "distill", "warmup"):
+        for name in ("validation_split", "distill", "warmup"):
             value = getattr(self, name)
-            if not 0 <= value <= 1 or (name != "distill" and value in (0, 1) and name == "held_out"):
+            if not 0 <= value <= 1 or (name != "distill" and value in (0, 1) and name == "validation_split"):
                 raise text_error(f"{name.replace('_', ' ')} is a share between 0 and 1, found {value:g}")
-        if self.mix is not None and not 0 <= self.mix <= 1:
-            raise text_error(f"mix is a share between 0 and 1, found {self.mix:g}")
-        if self.mix and self.loss is FinetuneLoss.LABELS:
-            raise text_error("mix is for what the float model teaches alone: no label is that of a mixed sample")
+        if self.mixup is not None and not 0 <= self.mixup <= 1:
+            raise text_error(f"mixup is a share between 0 and 1, found {self.mixup:g}")
+        if self.mixup and self.loss is FinetuneLoss.LABELS:
+            raise text_error("mixup is for what the float model teaches alone: no label is that of a mixed sample")
 
 
 @dataclass(frozen=True)
@@ -256,15 +261,18 @@ class _State:
         names = {part: list(arrays) for part, arrays in parts.items()}
         arrays = {f"{part}.{place}": each for part, of in parts.items() for place, each in enumerate(of.values())}
         told = {
-            "key": key, "names": names, "before": asdict(self.before), "epochs": [asdict(each) for each in self.epochs],
-            "best": self.best, "problem": self.problem,
+            "version": CHECKPOINT_VERSION, "key": key, "names": names, "before": asdict(self.before),
+            "epochs": [asdict(each) for each in self.epochs], "best": self.best, "problem": self.problem,
         }  # fmt: skip
         stream = io.BytesIO()
         np.savez(stream, about=np.frombuffer(json.dumps(told).encode(), np.uint8), **cast(dict[str, Any], arrays))
         return stream.getvalue()
 
-    def restore(self, path: Path, key: str) -> None:
-        """Go on from what is saved at `path`. Raises `DiagnosticError` for what is of another run, or is none."""
+    def restore(self, path: Path, key: Callable[[int], str]) -> None:
+        """Continue from the checkpoint at `path`; `key` returns the digest of this run for a version of checkpoints.
+
+        Raises `DiagnosticError` for a file that is not a checkpoint, or one of another run.
+        """
         try:
             arrays = arrays_of(path, is_input=False)
         except DiagnosticError as error:
@@ -272,7 +280,8 @@ class _State:
         if "about" not in arrays:
             raise text_error(f"'{path}' is no checkpoint of qmlir finetune: it has no array 'about'")
         told = parse_data(whole(arrays["about"]).tobytes(), f"'about' of the checkpoint '{path}'", allow_nonfinite=True)
-        if told["key"].text() != key:
+        known = told["version"].integer(1, CHECKPOINT_VERSION) if told.get("version") is not None else 0
+        if told["key"].text() != key(known):
             raise text_error(f"the checkpoint '{path}' is of another model, other data or other settings: name another")
 
         def part(name: str) -> dict[str, Array]:
@@ -306,8 +315,8 @@ class _Loop:
     ) -> None:
         self.rows, self.options, self.classes = rows, options, classes
         self._threads, self._isa = threads, isa
-        size = max(1, options.batch // rows.per_run) if rows.is_open else 1
-        size, self.training, self.held = parted(len(rows), options.held_out, size, options.seed)
+        size = max(1, options.batch_size // rows.per_run) if rows.is_open else 1
+        size, self.training, self.held = parted(len(rows), options.validation_split, size, options.seed)
         self.size, held = size, len(self.held)
         self.per_epoch = len(self.training) // size
         self.scores = output_name(module, output) if options.loss is not FinetuneLoss.MSE else None
@@ -418,7 +427,7 @@ class _Loop:
         parameters, loss = state.parameters, math.nan
         for place in range(self.per_epoch):
             chosen = [int(each) for each in order[place * self.size :][: self.size]]
-            inputs = self._mixed(chosen, random) if options.mix else self.rows.batch(chosen)
+            inputs = self._mixed(chosen, random) if options.mixup else self.rows.batch(chosen)
             if augment is not None:
                 inputs = augment(inputs, random)
             wanted = self._wanted(inputs)
@@ -450,7 +459,7 @@ class _Loop:
     def _mixed(self, chosen: Sequence[int], random: np.random.Generator) -> dict[str, Array]:
         """Samples some of which are mixed with another one, by a uniform share (Zhang et al., mixup, 2018)."""
         others = [int(each) for each in random.choice(self.training, len(chosen))]
-        shares = np.where(random.random(len(chosen)) < (self.options.mix or 0), random.random(len(chosen)), 1.0)
+        shares = np.where(random.random(len(chosen)) < (self.options.mixup or 0), random.random(len(chosen)), 1.0)
         return self.rows.mixed(chosen, others, shares)
 
     @staticmethod
@@ -484,11 +493,15 @@ def _key(
     classes: Array | None,
     scores: str | None,
     options: FinetuneOptions,
+    checkpoint: int = CHECKPOINT_VERSION,
 ) -> str:
-    """A digest of all that a run depends on."""
+    """A digest of all that a run depends on, as checkpoints of this version have it; 0 is that of qmlir 0.1."""
+    named = (
+        asdict(options) if checkpoint else {old_name(name, "finetune"): each for name, each in vars(options).items()}
+    )
     parts = [
-        str(trained.module), str(module), rows.digest(), None if classes is None else classes.tolist(), asdict(options),
-        scores, version("qmlir"),
+        str(trained.module), str(module), rows.digest(), None if classes is None else classes.tolist(), named,
+        scores, version("qmlir") if checkpoint else "0.1.0",
     ]  # fmt: skip
     found = hashlib.sha256(json.dumps(parts).encode())
     for name, array in trained.parameters.items():
@@ -507,8 +520,8 @@ def finetune(
     loss: str = "",
     output: str | None = None,
     scales: str = "lsq",
-    only: Sequence[str] = (),
-    profiled: Profile | None = None,
+    train: Sequence[str] = (),
+    profile: Profile | None = None,
     optimizer: str = "adam",
     augment: Augment | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -518,12 +531,12 @@ def finetune(
     progress: IO[str] | None = None,
     on_epoch: Callable[[int, HeldOutFigures], None] | None = None,
     epochs: int = FinetuneOptions.epochs,
-    batch: int = FinetuneOptions.batch,
-    mix: float | None = FinetuneOptions.mix,
-    rate: float | None = FinetuneOptions.rate,
+    batch_size: int = FinetuneOptions.batch_size,
+    mixup: float | None = FinetuneOptions.mixup,
+    learning_rate: float | None = FinetuneOptions.learning_rate,
     scale_rate: float = FinetuneOptions.scale_rate,
     warmup: float = FinetuneOptions.warmup,
-    held_out: float = FinetuneOptions.held_out,
+    validation_split: float = FinetuneOptions.validation_split,
     patience: int | None = FinetuneOptions.patience,
     temperature: float = FinetuneOptions.temperature,
     distill: float = FinetuneOptions.distill,
@@ -536,21 +549,21 @@ def finetune(
     Without `labels` the results of the float model are learned: by their squared error over their variance (`mse`), or
     with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `output` names the one with the scores,
     if there are several. `labels`, as for `search`, or `True` where the data gives pairs `(x, y)`, are classes: the
-    loss is their cross entropy and, as the share `distill`, `kl`. `scales` and `only` are those of `trainable`;
-    `profiled` gives the ranges to begin with in place of the data.
+    loss is their cross entropy and, as the share `distill`, `kl`. `scales` and `train` are those of `trainable`;
+    `profile` gives the ranges to begin with in place of the data.
 
-    A share `held_out` of the samples does not train: the epoch that is best on them is the result, or the model without
-    training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`, or `sgd`
-    with momentum) moves weights and biases at `rate`, Adam always scales at `scale_rate`; both rates rise in the share
-    `warmup` of the steps and fall with a cosine. The default `rate` is 1e-3, or 2e-3 where weights have at most 4
-    bits. The scales of those begin where their squared error is smallest. All samples are kept in memory.
-    Without labels the share `mix` of the samples of a batch, half of them by default, is mixed with another sample, if
-    all inputs are floats: what the float model says between samples tells where classes border on each other.
-    `augment(inputs, random)` varies the inputs of a batch. `freeze_oscillating` leaves weights of at most 4 bits at a
-    code that go to and fro between two (Nagel et al., 2022). After each epoch the file `checkpoint` is written whole: a
-    run of the same model, data and settings goes on from there, and ends with the same bits as one without a break. A
-    file that cannot be written is a warning.
-    A loss that is no number ends the run with a warning, and the best epoch is kept.
+    A share `validation_split` of the samples does not train: the epoch that is best on them is the result, or the model
+    without training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`,
+    or `sgd` with momentum) moves weights and biases at `learning_rate`, Adam always scales at `scale_rate`; both rates
+    rise in the share `warmup` of the steps and fall with a cosine. The default `learning_rate` is 1e-3, or 2e-3 where
+    weights have at most 4 bits. The scales of those begin where their squared error is smallest. All samples are kept
+    in memory. Without labels the share `mixup` of the samples of a batch, half of them by default, is mixed with
+    another sample, if all inputs are floats: what the float model says between samples tells where classes border on
+    each other. `augment(inputs, random)` varies the inputs of a batch. `freeze_oscillating` leaves weights of at most 4
+    bits at a code that go to and fro between two (Nagel et al., 2022). After each epoch the file `checkpoint` is
+    written whole: a run of the same model, data and settings goes on from there, and ends with the same bits as one
+    without a break. A file that cannot be written is a warning. A loss that is no number ends the run with a warning,
+    and the best epoch is kept.
 
     Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
     """
@@ -567,30 +580,30 @@ def finetune(
     options = _options(
         loss, classes, optimizer,
         {
-            "temperature": temperature, "distill": distill, "held_out": held_out, "epochs": epochs, "batch": batch,
-            "mix": mix, "rate": rate, "scale_rate": scale_rate, "warmup": warmup, "patience": patience, "seed": seed,
-            "freeze_oscillating": freeze_oscillating,
+            "temperature": temperature, "distill": distill, "validation_split": validation_split, "epochs": epochs,
+            "batch_size": batch_size, "mixup": mixup, "learning_rate": learning_rate, "scale_rate": scale_rate,
+            "warmup": warmup, "patience": patience, "seed": seed, "freeze_oscillating": freeze_oscillating,
         },
     )  # fmt: skip
     rows = TrainingSamples(module, preprocessed(samples, preprocess))
     if classes is not None and len(classes) != len(rows) * rows.per_run:
         raise text_error(f"there are {len(classes)} labels for {len(rows) * rows.per_run} samples")
-    if options.mix and rows.whole_inputs:
-        raise text_error(f"mix takes inputs of floats, and '{rows.whole_inputs[0]}' has none")
-    if options.mix is None:
-        options = replace(options, mix=0.0 if classes is not None or rows.whole_inputs else MIX)
+    if options.mixup and rows.whole_inputs:
+        raise text_error(f"mixup takes inputs of floats, and '{rows.whole_inputs[0]}' has none")
+    if options.mixup is None:
+        options = replace(options, mixup=0.0 if classes is not None or rows.whole_inputs else MIX)
     loop = _Loop(module, rows, classes, options, output, threads, isa)
-    begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profiled is None else None
-    trained = trainable(module, begun, profiled=profiled, scales=scales, only=only, **settings)
+    begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profile is None else None
+    trained = trainable(module, begun, profile=profile, scales=scales, train=train, **settings)
     if not trained.parameters:
         raise text_error("the model has nothing to train: no weight, bias or scale of integers")
     loop.begin(trained)
-    if options.rate is None:
-        options = replace(options, rate=NARROW_RATE if trained.weights(NARROW) else RATE)
-    assert options.rate is not None
+    if options.learning_rate is None:
+        options = replace(options, learning_rate=NARROW_RATE if trained.weights(NARROW) else RATE)
+    assert options.learning_rate is not None
     state = _State(
         trained.fitted(NARROW), dict(trained.parameters),
-        Optimizer(options.optimizer, options.rate, scale_rate, trained.learned_scales, trained.positive),
+        Optimizer(options.optimizer, options.learning_rate, scale_rate, trained.learned_scales, trained.positive),
         loop.judged(trained.parameters),
     )  # fmt: skip
     if not math.isfinite(state.before.loss):
@@ -598,9 +611,10 @@ def finetune(
             "the loss on the samples that are held out is not a finite number before training: the results of the "
             "float model, or of the quantized one, are infinite or NaN"
         )
-    key = "" if path is None else _key(module, trained, rows, classes, loop.scores, options)
+    key_of = partial(_key, module, trained, rows, classes, loop.scores, options)
+    key = "" if path is None else key_of()
     if path is not None and path.exists():
-        state.restore(path, key)
+        state.restore(path, key_of)
     with bar("training", options.epochs * loop.per_epoch, progress) as advance:
         is_told = False
         while not state.problem and len(state.epochs) < options.epochs:

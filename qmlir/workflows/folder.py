@@ -26,6 +26,7 @@ from qmlir.targets.cpu.saved import is_program
 from qmlir.text.access import note_input
 from qmlir.text.files import is_file_name, path_of, read_json
 from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.renames import renamed_settings
 from qmlir.text.writing import check_folder, check_whole, folder_result, write_file
 
 MODULE_SUFFIX = ".q.mlir"
@@ -34,7 +35,8 @@ PROFILE = "profile.json"
 RECIPE = "recipe.toml"
 SUMMARY = "summary.json"
 FORMAT = "qmlir-quantized"
-VERSION = 1
+VERSION = 2
+"""The version of the summary; 1 has the names of settings that qmlir 0.1 had (`qmlir.text.renames`)."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,16 @@ def _summary(folder: Path) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         return None
     summary = cast(dict[str, Any], found)
-    stem = summary.get("stem")
-    return summary if summary.get("format") == FORMAT and isinstance(stem, str) and is_file_name(stem) else None
+    stem, version, settings = map(summary.get, ("stem", "version", "settings"))
+    if summary.get("format") != FORMAT or not isinstance(stem, str) or not is_file_name(stem):
+        return None
+    if version not in (1, VERSION):
+        raise text_error(
+            f"'{folder / SUMMARY}' has version {version!r:.20}, but this qmlir reads versions 1 to {VERSION}"
+        )
+    if version == 1 and isinstance(settings, dict):
+        summary["settings"] = renamed_settings(cast(dict[str, Any], settings))
+    return summary
 
 
 _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})

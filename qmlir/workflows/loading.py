@@ -3,6 +3,7 @@
 Functions of the API take a module or what names one: `takes_model` makes that of a function of modules.
 """
 
+import inspect
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
@@ -27,6 +28,7 @@ from qmlir.targets.cpu.compiler import CALLS
 from qmlir.text.access import access, keep_sources, note_sources
 from qmlir.text.files import path_of
 from qmlir.text.parsing import load_module
+from qmlir.text.renames import new_name
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -82,23 +84,41 @@ _OTHER_FORMATS: Mapping[str, str] = {
 """By the end of a file's name that people take for a model: what to do."""
 
 
+def checks_names(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Make a keyword argument of `function` that has another name now a `TypeError` that says the new name."""
+    accepted = inspect.signature(function).parameters
+    is_open = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in accepted.values())
+
+    @wraps(function)
+    def checked(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        for name in options:
+            new = None if name in accepted else new_name(name, function.__name__)
+            if new in accepted or (new is not None and is_open):
+                raise TypeError(f"{function.__name__}: '{name}' is now '{new}'")
+        return function(*arguments, **options)
+
+    return checked
+
+
+@checks_names
 def load(
     source: "str | PathLike[str] | ModelProto",
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     keep_casts: bool = False,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
+    cut_inputs: Sequence[str] | None = None,
+    cut_outputs: Sequence[str] | None = None,
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
     """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, a file with the text of a module, or a
     folder of `qmlir quantize`, of which it is the quantized one.
 
-    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known. `inputs`
-    and `outputs` cut an ONNX model: only what computes the tensors `outputs` of the tensors `inputs` is read. They may
-    be any tensors of the graph; those of the model are the default. Nodes that nothing imports become islands that ONNX
-    Runtime runs, or ONNX's reference implementation, with a warning; without `fallback` they are an error.
+    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known.
+    `cut_inputs` and `cut_outputs` cut an ONNX model: only what computes the tensors `cut_outputs` of the tensors
+    `cut_inputs` is read. They may be any tensors of the graph; those of the model are the default. Nodes that nothing
+    imports become islands that ONNX Runtime runs, or ONNX's reference implementation, with a warning; without
+    `fallback` they are an error.
 
     An ONNX model in QDQ form computes in float between its casts. Its operations become ones on integers (the pipeline
     `import`), which round once where the floats round at each step: the result of an operation differs by one step of
@@ -111,7 +131,7 @@ def load(
     `DiagnosticError` where the model cannot be read or holds what cannot be imported.
     """
     with access() as run:
-        module = _loaded(source, shapes, keep_casts, inputs, outputs, fallback, strip_training)
+        module = _loaded(source, shapes, keep_casts, cut_inputs, cut_outputs, fallback, strip_training)
         keep_sources(module, run)
     return module
 
@@ -220,15 +240,17 @@ def takes_model(
 ) -> Callable[Concatenate[Model, _Parameters], _Result]:
     """`function`, which takes a module first, for whatever `load` takes, and for what holds a module, too.
 
-    Each call is a run (`qmlir.text.access`): it writes none of its inputs, and its result remembers them.
+    Each call is a run (`qmlir.text.access`): it writes none of its inputs, and its result remembers them. A keyword
+    argument that has another name now is a `TypeError` that says it.
     """
+    checked = checks_names(function)
 
     @wraps(function)
     def opened(module: Any, *arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
         with access() as run:
             for each in (*arguments, *options.values()):
                 note_sources(each)
-            found = function(module_of(module), *arguments, **options)
+            found = checked(module_of(module), *arguments, **options)
             keep_sources(found, run)
             if isinstance(found, HoldsModule):
                 keep_sources(found.module, run)

@@ -31,31 +31,31 @@ class Partitioned(HoldsModule, Readable):
 @takes_model
 def partition(
     module: ModuleOp,
-    target: str | Sequence[str] = "",
+    device: str | Sequence[str] = "",
     *,
-    setup: int = Preferences.setup,
+    transfer_bytes: int = Preferences.transfer_bytes,
     intensity: float = Preferences.intensity,
-    minimum: int = Preferences.minimum,
+    min_ops: int = Preferences.min_ops,
 ) -> Partitioned:
-    """A clone of a quantized module, each operation given to the first of `target` that computes it: `"npu,cpu"`.
+    """A clone of a quantized module, each operation given to the first of `device` that computes it: `"npu,cpu"`.
 
-    Without `target` they are those that the module names. The plan is the cheapest that is found: a value that crosses
-    a border costs its bytes plus `setup`. With an `intensity` a device gets an operation only for at least that
-    many multiply-adds per byte over its border; parts of fewer than `minimum` operations stay on the host.
+    Without `device` they are those that the module names. The plan is the cheapest that is found: a value that crosses
+    a border costs its bytes plus `transfer_bytes`. With an `intensity` a device gets an operation only for at least
+    that many multiply-adds per byte over its border; parts of fewer than `min_ops` operations stay on the host.
 
-    Raises `DiagnosticError` for what is not a target or no such number, and where neither `target` nor the module says
+    Raises `DiagnosticError` for what is not a target or no such number, and where neither `device` nor the module says
     a target.
     """
     try:
-        preferences = Preferences(setup, intensity, minimum)
+        preferences = Preferences(transfer_bytes, intensity, min_ops)
     except ValueError as error:
         raise text_error(str(error)) from error
     clone = module.clone()
-    if target:
-        set_targets(clone, (each.description for each in find_targets(target)))
+    if device:
+        set_targets(clone, (each.description for each in find_targets(device)))
     targets = targets_of(clone)
     if not targets:
-        remedy = "name them, target='npu,cpu', or --target npu,cpu"
+        remedy = "name them, device='npu,cpu', or --device npu,cpu"
         raise text_error(f"the module names no target ({TARGETS}) and none is given: {remedy}")
     with without_remarks():  # the report has them
         reports = tuple(divide(clone, targets, preferences))

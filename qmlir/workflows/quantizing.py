@@ -153,7 +153,7 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
     dynamic = [op for op in module.walk() if isinstance(op, DynamicQuantizeOp)]
     if found.operations and found.quantized_operations == found.operations:
         message = "the model is quantized already, and keeps its types"
-        others = ("keep", "target", "states", "processes")  # they may be those of the whole project
+        others = ("keep_composites", "device", "states", "processes")  # they may be those of the whole project
         usual = {"granularity": "channel"}
         asked = sorted(name for name, value in settings.items() if value and value != usual.get(name))
         if asked := [name for name in asked if name not in others]:
@@ -173,8 +173,9 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
 def _warn_of_idle_keep(module: ModuleOp, settings: QuantizeSettings) -> None:
     """Warn of `keep` without a name where targets are named, which say themselves what stays whole."""
     named = target_text(settings) or ",".join(each.name for each in targets_of(module))
-    if named and "keep" in settings and not names_in("keep", settings["keep"]):
-        message = f"an empty 'keep' has no effect: the target {named} says which composites stay whole; help: no target"
+    if named and "keep_composites" in settings and not names_in("keep_composites", settings["keep_composites"]):
+        said = "an empty 'keep_composites' has no effect"
+        message = f"{said}: the target {named} says which composites stay whole; help: no target"
         emit(Diagnostic(Severity.WARNING, message))
 
 
@@ -183,7 +184,7 @@ def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:
     settings = understood(settings)
     if target_text(settings) or targets_of(module):
         return settings
-    return {"granularity": "channel", "keep": kept_composites(), **settings}
+    return {"granularity": "channel", "keep_composites": kept_composites(), **settings}
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
@@ -203,7 +204,7 @@ def quantize(
     module: ModuleOp,
     data: Data | None = None,
     *,
-    profiled: Profile | None = None,
+    profile: Profile | None = None,
     samples: int | None = None,
     validation: Data | None = None,
     validate: bool = True,
@@ -223,7 +224,7 @@ def quantize(
     What comes back prints its summary, and functions that take a model take it; the module itself is its `module`.
 
     The module is lowered, profiled on `data`, or on its first `samples`, its types are decided, and its operations are
-    raised. `profiled` is a profile of the lowered module, in place of `data` (`qmlir.profile` with `passes=None`).
+    raised. `profile` is a profile of the lowered module, in place of `data` (`qmlir.profile` with `passes=None`).
     With neither, the statistics that the module carries are used: types with ranges, and `calib.stats` beside values.
     `observers` of packages record something of their own in `data`, for a calibrator. Inputs and outputs of the module
     stay float, but for `states`; between them it computes on integers, but for operations that stay in float.
@@ -254,7 +255,7 @@ def quantize(
     return _quantized(
         module,
         None if data is None else limited(preprocessed(data, preprocess), samples),
-        profiled,
+        profile,
         options if validate or options.is_asked_for else None,
         observers,
         _Runs(processes, cluster, resume, progress),

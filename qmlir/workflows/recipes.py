@@ -11,7 +11,16 @@ from typing import Any
 
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.recipe import OPTIONS, built_in_rules, said_for_slots, simple_rules
-from qmlir.quantization.recipe_text import EFFORT, Effort, RecipeText, RuleTable, rules_text, table_text
+from qmlir.quantization.recipe_text import (
+    EFFORT,
+    VERSION,
+    VERSION_KEY,
+    Effort,
+    RecipeText,
+    RuleTable,
+    rules_text,
+    table_text,
+)
 from qmlir.text.toml import toml_value
 
 
@@ -19,7 +28,7 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
     """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
     for slot, said in said_for_slots(settings):
         yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
-    if settings.get("target"):  # it may not have what the others ask for
+    if settings.get("device"):  # it may not have what the others ask for
         return
     for rule in built_in_rules(simple_rules(**{option: str(settings.get(option, "")) for option in OPTIONS})):
         assert rule.slot is not None
@@ -30,19 +39,21 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
 def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effort | None = None) -> str:
     """The recipe that decides what `settings` decided, of which the rules at the places `used` were of use.
 
-    `settings` are those of `quantize`, by name; those that are no matter of rules, such as `target`, stand in comments.
+    `settings` are those of `quantize`, by name; those that are no matter of rules, such as `device`, stand in comments.
     `effort` is the one that was asked for, by the caller or by a recipe.
     """
     recipe = RecipeText.of(settings.get("recipe") or "")
     lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]
-    if targets := settings.get("target"):
-        lines.append(f"# --target {targets if isinstance(targets, str) else ','.join(targets)}")
-    if not targets or "keep" in settings:
-        lines.append(f"# --keep {printable(','.join(settings.get('keep', ())))}")
-    if short := settings.get("short_sums"):
-        lines.append(f"# --short-sums {short}")
+    if targets := settings.get("device"):
+        lines.append(f"# --device {targets if isinstance(targets, str) else ','.join(targets)}")
+    if not targets or "keep_composites" in settings:
+        lines.append(f"# --keep-composites {printable(','.join(settings.get('keep_composites', ())))}")
+    for name in ("accumulator_bits", "accumulator_pairs"):
+        if settings.get(name):
+            lines.append(f"# --{name.replace('_', '-')} {settings[name]}")
+    lines += ["", f"{VERSION_KEY} = {VERSION}"]
     if effort is not None:
-        lines += ["", f"{EFFORT} = {toml_value(effort)}"]
+        lines += [f"{EFFORT} = {toml_value(effort)}"]
     for place, table in enumerate(_tables(settings)):
         if place in used:
             lines += ["", table_text(table)]

@@ -346,8 +346,8 @@ def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budge
         raise text_error(f"a budget is for the mode '{SearchMode.BUDGET}', found the mode '{way}'")
     if (bound is None) == (drop is None):
         raise text_error(
-            "a search must have one goal; help: pass --bound A (bound=A), the accuracy to keep, or --drop A (drop=A), "
-            "how far it may be below that of the float model"
+            "a search must have one goal; help: pass --min-accuracy A (min_accuracy=A), the accuracy to "
+            "keep, or --max-drop A (max_drop=A), how far it may be below that of the float model"
         )
     name, figure = ("the bound", bound) if bound is not None else ("the drop", drop)
     if figure is None or not 0 <= figure <= 1:
@@ -388,15 +388,15 @@ def search(
     data: Data,
     *,
     labels: Labels | None = None,
-    bound: float | None = None,
-    drop: float | None = None,
-    weight_bytes: int | None = None,
-    time: float | None = None,
-    measured: bool = False,
+    min_accuracy: float | None = None,
+    max_drop: float | None = None,
+    max_bytes: int | None = None,
+    max_time: float | None = None,
+    measure_time: bool = False,
     mode: str = SearchMode.DROP,
-    to: str = Width.WIDE,
+    widen_to: str = Width.WIDE,
     calibration: Data | None = None,
-    profiled: Profile | None = None,
+    profile: Profile | None = None,
     output: str | None = None,
     max_steps: int | None = None,
     state: str | PathLike[str] | None = None,
@@ -412,16 +412,17 @@ def search(
     """Mixed precision: the widths of layers with which `module`, a float model, keeps an accuracy on `data`.
 
     The accuracy is top-1 where there are `labels`, which may stand in the file of the data, otherwise agreement with
-    the float model, on the scores in `output`, which has to be named where there are several. `bound` is the accuracy
-    that has to hold; or `drop`, how far it may lie below that of the float model. `mode` is `drop`, which gives layers
-    16 bits or what `to` says (`float`), or `raise`, which gives weights 4 bits.
+    the float model, on the scores in `output`, which has to be named where there are several. `min_accuracy` is the
+    accuracy that has to hold; or `max_drop`, how far it may lie below that of the float model. `mode` is `drop`, which
+    gives layers 16 bits or what `widen_to` says (`float`), or `raise`, which gives weights 4 bits.
 
-    The mode `budget` has no bound. `weight_bytes` is the most that quantized constants may take, `time` the most time,
+    The mode `budget` has no bound. `max_bytes` is the most that quantized constants may take, `max_time` the most time,
     as a multiple of that of the model as it was quantized; one of them or both. The time is estimated (`coverage`), or
-    `measured`: what the kernels of compiled programs take for one sample on so many `threads`. Layers get weights of 4
-    bits, or 16 bits, such that the sum of what gradients predict to be lost is the least that there is.
+    measured with `measure_time`: what the kernels of compiled programs take for one sample on so many `threads`. Layers
+    get weights of 4 bits, or 16 bits, such that the sum of what gradients predict to be lost is the least that there
+    is.
 
-    The model is calibrated by `profiled`, a profile of the lowered model; or on `calibration`, or else on `data`. What
+    The model is calibrated by `profile`, a profile of the lowered model; or on `calibration`, or else on `data`. What
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
     `max_steps` layers are tried, and `on_step` is called after each; for a budget, at most so many points of the front
     are measured, the chosen one at least, which is the only one by default. `engine` chooses what runs modules,
@@ -432,10 +433,10 @@ def search(
     Where the bound cannot be held, the result is the best that was found. Raises `DiagnosticError` for data, labels or
     settings that do not fit.
     """
-    way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, to, "width")
-    budget = SearchBudget(weight_bytes, time)
-    _check_bound(way, bound, drop, budget)
-    if measured and time is None:
+    way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, widen_to, "width")
+    budget = SearchBudget(max_bytes, max_time)
+    _check_bound(way, min_accuracy, max_drop, budget)
+    if measure_time and max_time is None:
         raise text_error("what is measured is the time of a budget: give a time, as a multiple of that as quantized")
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)
@@ -451,15 +452,15 @@ def search(
 
     def quantized(rules: RecipeText | None, given: Profile | None) -> Quantized:
         return quantize(
-            module, None if given else calibrating, profiled=given, validate=False, processes=processes,
+            module, None if given else calibrating, profile=given, validate=False, processes=processes,
             cluster=None if given else cluster, resume=None if given else resume, progress=progress, effort=0,
             **{**settings, "recipe": rules or ""},
         )  # fmt: skip
 
-    start = quantized(recipe, profiled)
+    start = quantized(recipe, profile)
     with _saying_once(), workers_of(cluster, resume, processes=processes) as workers:
         content, samples = batches.digest()
-        keep = list(settings.get("keep", kept_composites()))
+        keep = list(settings.get("keep_composites", kept_composites()))
         asked = {**options, "keep": keep, "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)
@@ -473,7 +474,7 @@ def search(
         with _bar(len(layered.layers), progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", trials.float_accuracy)
             advance(1)
-            wanted = float_accuracy - drop if drop is not None else bound
+            wanted = float_accuracy - max_drop if max_drop is not None else min_accuracy
             found = _Search(
                 layered, trials, measurements, -math.inf if wanted is None else wanted, widest, advance,
                 on_step,
@@ -481,7 +482,7 @@ def search(
             allotment = None
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=samples_to_grade(module), size=1)
-                latency = _latency(layered, graded, threads) if measured else None
+                latency = _latency(layered, graded, threads) if measure_time else None
                 losses = partial(trials.divergences, batches=graded) if isinstance(trials, TrialsByWorkers) else None
                 allotment = allot(layered, graded, scores, budget, measurements, latency, losses)
                 allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)

@@ -40,7 +40,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.text.readable import Readable
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.loading import takes_model
-from qmlir.workflows.profiling import profile
+from qmlir.workflows.profiling import profile as record_profile
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,48 +167,47 @@ def trainable(
     module: ModuleOp,
     data: Data | None = None,
     *,
-    profiled: Profile | None = None,
+    profile: Profile | None = None,
     scales: str = "lsq",
-    only: Sequence[str] = (),
+    train: Sequence[str] = (),
     preprocess: Preprocess | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Trainable:
     """A model to train as the integer program that `quantize` would make of it by `settings`.
 
-    `data`, or `profiled`, a profile of the lowered model, gives the ranges that training begins with. A model that is
+    `data`, or `profile`, a profile of the lowered model, gives the ranges that training begins with. A model that is
     quantized, such as one in QDQ form, takes neither, and no settings: training goes on at its own scales, and at
-    weights and biases as they were rounded. `scales` says how
-    scales are learned: `lsq` learns them themselves, `tqt` thresholds whose scales are powers of two (schemes
-    `symmetric_pow2` or `asymmetric_pow2`), `fixed` learns none. `only` are patterns of names of parameters (`*` for any
-    text): everything else stays as it is.
+    weights and biases as they were rounded. `scales` says how scales are learned: `lsq` learns them themselves, `tqt`
+    thresholds whose scales are powers of two (schemes `symmetric_pow2` or `asymmetric_pow2`), `fixed` learns none.
+    `train` are patterns of names of parameters (`*` for any text): everything else stays as it is.
 
     Raises `DiagnosticError` for data or a profile that do not fit, for a pattern that no parameter has, and, naming it
     with its place in the model, for an operation on integers that has no form on floats.
     """
-    if settings.get("short_sums"):
-        raise text_error("short sums are a matter of rounding: training does not keep them, and takes no short_sums")
+    if settings.get("accumulator_bits"):
+        raise text_error("accumulator_bits has no effect on training: only rounding keeps sums within 16 bits")
     check_method(scales)
     run = stages_of(settings, module, is_trained=True)
     quantized = module.clone()
     is_quantized = computes_quantized(module)
-    if is_quantized and (data is not None or profiled is not None or settings):
-        given = ", ".join(filter(None, ("data" if data is not None else "", "profiled" if profiled else "", *settings)))
+    if is_quantized and (data is not None or profile is not None or settings):
+        given = ", ".join(filter(None, ("data" if data is not None else "", "profile" if profile else "", *settings)))
         raise text_error(f"the model is quantized: training goes on at its own types, and takes no {given}")
     if is_quantized:
         float_constants(function_of(quantized, ENTRY))
     else:
-        if (data is None) == (profiled is None):
+        if (data is None) == (profile is None):
             raise text_error("trainable takes samples or a profile, one of them: training begins with their ranges")
         run(quantized, "target", "lower")
         if data is not None:
-            profiled = profile(quantized, preprocessed(data, preprocess))
-        run(quantized, "profile", "mask", "balance", taken=profiled)
+            profile = record_profile(quantized, preprocessed(data, preprocess))
+        run(quantized, "profile", "mask", "balance", taken=profile)
         run(quantized, "decide", "propagate")
     function = function_of(quantized, ENTRY)
     open_parts(function)
-    simulate = QuantSimulate(scales=scales, only=tuple(only))
-    begin_scales(function, scales, only)
-    with marked_scales(function, scales, only):
+    simulate = QuantSimulate(scales=scales, only=tuple(train))
+    begin_scales(function, scales, train)
+    with marked_scales(function, scales, train):
         if is_quantized:  # its operations say how they rescale
             check_modes(function)
         else:

@@ -483,7 +483,7 @@ def tune(
     function: str = "main",
     kernels: int | None = None,
     seconds: float | None = None,
-    again: bool = False,
+    remeasure: bool = False,
     cluster: "Cluster | None" = None,
     progress: IO[str] | None = None,
     on_kernel: Callable[[FoundKernel], object] = lambda found: None,
@@ -492,11 +492,11 @@ def tune(
     """Search faster schedules of the contractions of `module`, which has static shapes, on this machine.
 
     Kernels with the most work come first. At most `kernels` of them are searched, and no search starts after `seconds`.
-    Known results are not timed again unless `again` is set. With a `cluster`, as in `qmlir.profile`, its workers time
-    kernels, a worker one at a time: their processors are of the kind that this machine has, no two of them should share
-    one, and a few kernels that were sent to them within `seconds` are searched after it. `on_kernel` is called with
-    each kernel, and `on_trouble` with the reason why a stored result cannot be used. Raises `DiagnosticError` for what
-    cannot be compiled here, and where results cannot be stored.
+    Known results are not timed again unless `remeasure` is set. With a `cluster`, as in `qmlir.profile`, its workers
+    time kernels, a worker one at a time: their processors are of the kind that this machine has, no two of them should
+    share one, and a few kernels that were sent to them within `seconds` are searched after it. `on_kernel` is called
+    with each kernel, and `on_trouble` with the reason why a stored result cannot be used. Raises `DiagnosticError` for
+    what cannot be compiled here, and where results cannot be stored.
     """
     if kernels is not None and kernels < 1:
         raise text_error(f"at least 1 kernel is tuned, found {kernels}")
@@ -508,7 +508,7 @@ def tune(
     chosen = kernels_of(static, function, wanted, threads)[:kernels]
     found: list[FoundKernel] = []
     remaining, begun = 0, time.monotonic()
-    new = {kernel.identity: kernel for kernel in chosen if again or key_of(kernel.identity) not in known}
+    new = {kernel.identity: kernel for kernel in chosen if remeasure or key_of(kernel.identity) not in known}
 
     def in_time() -> Iterator[TunableKernel]:
         for kernel in new.values():

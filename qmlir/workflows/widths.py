@@ -197,7 +197,9 @@ class Layered:
     def quantized(self, widths: Widths) -> ModuleOp:
         """The module with these widths, by the passes of `qmlir quantize`."""
         recipe = RecipeText("the recipe of the search", self.recipe_text(widths))
-        options = QuantizeOptions.of(cast(QuantizeSettings, {"keep": (), "granularity": "", **self._settings}))
+        options = QuantizeOptions.of(
+            cast(QuantizeSettings, {"keep_composites": (), "granularity": "", **self._settings})
+        )
         passes = replace(QUANTIZE, options=options).passes("decide", "propagate", "raise")
         module = run_pipeline(self._profiled.clone(), passes, given_recipe=recipe)
         verify(module)

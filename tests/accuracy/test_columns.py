@@ -98,7 +98,7 @@ def test_ranges_of_columns_travel_with_the_model(samples: list[F32]) -> None:
     pipeline = quantize_pipeline({}, lowered)
     run_pipeline(lowered, pipeline.text("lower"))
     profile = qmlir.profile(lowered, [{"x": x} for x in samples])
-    from_profile = qmlir.quantize(lowered, profiled=profile).module
+    from_profile = qmlir.quantize(lowered, profile=profile).module
     run_pipeline(lowered, pipeline.text("profile"), taken=profile)
     carried = qmlir.load(qmlir.export_onnx(lowered))
     again = qmlir.quantize(carried).module

@@ -1,4 +1,4 @@
-"""Trained models compared layer by layer: with ONNX Runtime, and with the figures of `docs/lab/accuracy.md`."""
+"""Trained models compared layer by layer: against ONNX Runtime, and by the figures that `docs/accuracy.md` shows."""
 
 import re
 from functools import cache
@@ -32,7 +32,7 @@ def quantized_cnn() -> tuple[Digits, ModuleOp]:
 def test_the_float_model_is_onnx_runtime_s_in_every_tensor(name: str) -> None:
     pytest.importorskip("onnxruntime")
     model = digits(name)
-    found = qmlir.compare(f"onnxruntime:{model.path}", model.module, iter([{"input": model.test}]), limit=10)
+    found = qmlir.compare(f"onnxruntime:{model.path}", model.module, iter([{"input": model.test}]), samples=10)
     assert found.unmatched == ()
     assert found.first_below(110) is None
     assert found.outputs[0].top1_agreement == 1.0
@@ -42,13 +42,13 @@ def test_the_float_model_is_onnx_runtime_s_in_every_tensor(name: str) -> None:
 @cache
 def against_onnx_runtime() -> Comparison:
     model, quantized = quantized_cnn()
-    return qmlir.compare(f"onnxruntime:{model.path}", quantized, iter([{"input": model.test}]), limit=20)
+    return qmlir.compare(f"onnxruntime:{model.path}", quantized, iter([{"input": model.test}]), samples=20)
 
 
 def test_a_quantized_model_against_onnx_runtime_is_as_far_as_against_the_float_model() -> None:
     pytest.importorskip("onnxruntime")
     model, quantized = quantized_cnn()
-    ours = qmlir.compare(model.module, quantized, iter([{"input": model.test}]), limit=20)
+    ours = qmlir.compare(model.module, quantized, iter([{"input": model.test}]), samples=20)
     assert [each.key for each in ours.values] == [each.key for each in against_onnx_runtime().values]
     for one, other in zip(ours.values, against_onnx_runtime().values, strict=True):
         assert one.sqnr_db == pytest.approx(other.sqnr_db, abs=1e-3)
@@ -58,7 +58,7 @@ def test_outputs_by_numpy() -> None:
     """The ratio, the errors and the agreement of the logits, from the outputs alone."""
     model = digits("digits_mlp")
     quantized = model.quantized()
-    found = qmlir.compare(model.module, quantized, {"input": model.test}, limit=100).outputs[0]
+    found = qmlir.compare(model.module, quantized, {"input": model.test}, samples=100).outputs[0]
     (exact,), (near,) = (qmlir.interpret(each, [model.test[:100]]).values() for each in (model.module, quantized))
     difference = near.astype(np.float64) - exact  # batches of other sizes have float sums in another order
     assert found.sqnr_db == pytest.approx(

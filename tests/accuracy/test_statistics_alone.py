@@ -22,7 +22,7 @@ def hold_same(module: ModuleOp, data: Data) -> None:
     run_pipeline(carrying, QUANTIZE.passes("profile"), taken=profile)
     again = qmlir.load(qmlir.export_onnx(carrying))
     for calibrator in ("min_max", "entropy"):
-        from_data = qmlir.quantize(module, profiled=profile, calibrator=calibrator).module
+        from_data = qmlir.quantize(module, profile=profile, calibrator=calibrator).module
         assert str(qmlir.quantize(again, calibrator=calibrator).module) == str(from_data)
 
 

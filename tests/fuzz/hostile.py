@@ -411,7 +411,7 @@ def costly() -> Path:
     return inputs()
 
 
-_FINETUNE = ("finetune", "m.mlir", "--data", "d.npz", "--checkpoint", "state.npz", "--quiet", "--batch", "4")
+_FINETUNE = ("finetune", "m.mlir", "--data", "d.npz", "--checkpoint", "state.npz", "--quiet", "--batch-size", "4")
 
 
 _TO = ("-o", OUTPUT, "--no-validate")
@@ -436,7 +436,7 @@ def _quantize(*words: str) -> Callable[[], Outcome]:
 _OF_FOLDER = (
     _explain, _compare, lambda: _run("inspect", "q", "--json"),
     lambda: _run("report", "q", "--data", "d.npz", "--no-time", "-o", f"{OUTPUT}.html"),
-    lambda: _run("search", "q", "--data", "d.npz", "--bound", "1", "--max-steps", "0", "-o", OUTPUT),
+    lambda: _run("search", "q", "--data", "d.npz", "--min-accuracy", "1", "--max-steps", "0", "-o", OUTPUT),
 )  # fmt: skip
 _OF_MODEL = (
     lambda model: _run("inspect", model, "--json"),

@@ -47,7 +47,7 @@ def _folder() -> TemporaryDirectory[str]:
     (root / "open.mlir").write_text(_OPEN)
     qmlir.compile(qmlir.load(_MODEL)).save(root / "program")
     module = qmlir.load(root / "open.mlir")
-    qmlir.compile(module, lengths={"input0.0": [2, 4]}).save(root / "lengths")
+    qmlir.compile(module, max_sizes={"input0.0": [2, 4]}).save(root / "lengths")
     samples = np.random.default_rng(0).normal(size=(4, 2, 8)).astype(np.float32)
     qmlir.quantize(_MODEL, samples).save(root / "q")
     return folder

@@ -36,7 +36,7 @@ _WORDS = (
 
 def _whole() -> Mapping[str, bytes]:
     module = parse_module(default_environment().new_context(), _MODULE, "module")
-    return {form: qmlir.export_onnx(module, form=form).SerializeToString() for form in ("qdq", "qoperator")}
+    return {form: qmlir.export_onnx(module, format=form).SerializeToString() for form in ("qdq", "qoperator")}
 
 
 def _entries(model: ModelProto) -> list[Any]:

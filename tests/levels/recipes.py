@@ -87,7 +87,7 @@ def case_by_recipe(seed: int) -> Case:
     recipe = RecipeText(f"recipe {seed}", "\n".join(_rules(graph.random)))
     (function,) = (op for op in model.ops if isinstance(op, FuncOp))
     inputs = {port.name: array for port, array in zip(inputs_of(function), graph.inputs, strict=True)}
-    kept: QuantizeSettings = {"keep": ("*",)} if graph.random.random() < 0.3 else {}
+    kept: QuantizeSettings = {"keep_composites": ("*",)} if graph.random.random() < 0.3 else {}
     module = quantize(model, inputs, recipe=recipe, validate=False, **kept).module
     _check(module, recipe)
     return Case(seed, module, inputs)

@@ -235,7 +235,7 @@ def test_odd_shapes(seed: int) -> None:
         quantized = qmlir.quantize(module, samples, validate=False).module
     emitter = random.choice(["llvm", "llvm", "numba"])
     for made in (module, quantized):
-        expected, found = qmlir.interpret(made, net.feeds), qmlir.compile(made, emitter=emitter)(net.feeds)
+        expected, found = qmlir.interpret(made, net.feeds), qmlir.compile(made, codegen=emitter)(net.feeds)
         for chain in chains:
             assert expected[chain.name].shape == chain.shape
             if chain.has_products and made is module:

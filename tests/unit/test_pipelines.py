@@ -98,9 +98,12 @@ ENVIRONMENT = default_environment()
             'quant-store-states{states="past=present","h=h_out"}',
         ),
         ("quantize{requantize=shift:up stages=rescale}", "quant-set-requantize{mode=shift ties=up}"),
-        ("quantize{short-sums=2 stages=repair}", "quant-shorten-sums{steps=2},quant-store-constants"),
         (
-            "quantize{profile=p.json keep=relu,gelu activations=i16 assert-all-quantized}",
+            "quantize{accumulator-bits=16 accumulator-pairs=2 stages=repair}",
+            "quant-shorten-sums{steps=2},quant-store-constants",
+        ),
+        (
+            "quantize{profile=p.json keep_composites=relu,gelu activations=i16 assert-all-quantized}",
             QUANTIZE.own_text(
                 keep=("relu", "gelu"),
                 profile="p.json",
@@ -109,7 +112,7 @@ ENVIRONMENT = default_environment()
             ),
         ),
         ("quantize{stages=raise}", QUANTIZE.own_text("raise")),
-        ("quantize{keep=gelu stages=profile,propagate}", QUANTIZE.own_text("propagate")),
+        ("quantize{keep_composites=gelu stages=profile,propagate}", QUANTIZE.own_text("propagate")),
     ],
 )
 def test_a_pipeline_is_an_element_of_a_text(text: str, same: str) -> None:
@@ -139,7 +142,7 @@ def test_an_element_has_what_packages_insert() -> None:
             "gradient{recompute=maybe}",
             "column 1: pipeline 'gradient': option 'recompute': expected true or false, found",
         ),
-        ("quantize{target=nothing}", "column 1: pipeline 'quantize': "),
+        ("quantize{device=nothing}", "column 1: pipeline 'quantize': "),
         ("compil", "column 1: no pass 'compil', did you mean 'compile'?"),
     ],
 )

@@ -294,7 +294,7 @@ def chosen_form(form: str) -> ExportForm:
 def export_model(
     module: ModuleOp,
     *,
-    form: str = ExportForm.QDQ,
+    format: str = ExportForm.QDQ,
     opset: int | None = None,
     exact: bool | None = None,
     functions: bool = False,
@@ -302,7 +302,7 @@ def export_model(
 ) -> ModelProto:
     """The ONNX model of a module of one function, at a level above integers.
 
-    `form` says how operations on quantized values are written. `opset` is the version of ONNX's operators, by default
+    `format` says how operations on quantized values are written. `opset` is the version of ONNX's operators, by default
     the oldest from 21 on that has all that the module needs. `exact` gives the same integers in every session of ONNX
     Runtime: the form `qdq` takes integer arithmetic where floats between casts might round another way. By default,
     sessions with optimizations give the same integers, which fuse casts and what is between them; `False` leaves all
@@ -312,7 +312,7 @@ def export_model(
 
     Raises `DiagnosticError`, naming the operation, for what cannot be written.
     """
-    chosen = chosen_form(form)
+    chosen = chosen_form(format)
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:
         raise text_error(f"operator set {opset} is not written: {OLDEST_OPSET} to {NEWEST_OPSET} are")
     settings = Settings(chosen, opset or OLDEST_OPSET, exact=exact, functions=functions, signed=signed)

@@ -436,7 +436,7 @@ class Program(Runs):
             shapes = {port.name: [max(size, 1) for size in port.shape] for port in self._open}
             proof = self._batch.proof(shapes)
         reason = f": {proof.diagnostic.message}" if isinstance(proof, DiagnosticError) else ""
-        return f"cannot save a program of dynamic sizes{reason}; {advice}, or the largest sizes to compile (--length)"
+        return f"cannot save a program of dynamic sizes{reason}; {advice}, or the largest sizes to compile (--max-size)"
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""

@@ -63,7 +63,7 @@ def isa_of_machine(machine: AheadMachine) -> str:
 def emit(
     module: ModuleOp,
     *,
-    form: str = "c",
+    format: str = "c",
     name: str = "model",
     isa: str = "",
     function: str = "main",
@@ -83,15 +83,15 @@ def emit(
     instruction set, triple, processor or feature, for a machine of a form that is for all of them, for a name that C
     has not, for open sizes, and for what has no such form.
     """
-    row = form_named(form)
+    row = form_named(format)
     checked_name(name)
     if not row.is_for_machine:
         if given := [f"{key} {value}" for key, value in (("triple", triple), ("features", features)) if value]:
-            raise text_error(f"'{form}' is for every machine: found {given[0]}, which is for {machine_forms()}")
-        isa = isa_of_text(form, cpu, isa)
+            raise text_error(f"'{format}' is for every machine: found {given[0]}, which is for {machine_forms()}")
+        isa = isa_of_text(format, cpu, isa)
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
     return emit_ahead(
-        lowered(main, resolved_isa(isa or isa_of_machine(machine))), form, name, machine, fingerprint(main), about
+        lowered(main, resolved_isa(isa or isa_of_machine(machine))), format, name, machine, fingerprint(main), about
     )

@@ -1,7 +1,7 @@
 """Which targets may have an operation, why not the others, and what it costs to leave it to the host.
 
-A cost is in bytes: those of a value that goes over a border and `setup` for the transfer; `intensity` makes bytes of
-the work that a device would have done.
+A cost is in bytes: those of a value that goes over a border and `transfer_bytes` for the transfer; `intensity` makes
+bytes of the work that a device would have done.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
 class Preferences:
     """What weighs how much when operations are divided."""
 
-    setup: int = 4096
+    transfer_bytes: int = 4096
     """The bytes that move in the time that a transfer takes to begin."""
 
     intensity: float = 0.0
@@ -36,12 +36,12 @@ class Preferences:
     A product that is added counts as one, and so does an element of a result of what does not multiply.
     """
 
-    minimum: int = 1
+    min_ops: int = 1
     """Parts of fewer operations stay with the host, or go to the next target."""
 
     def __post_init__(self) -> None:
-        if self.setup < 0 or self.intensity < 0 or self.minimum < 1:
-            raise ValueError("setup and intensity are 0 or more, and minimum is 1 or more")
+        if self.transfer_bytes < 0 or self.intensity < 0 or self.min_ops < 1:
+            raise ValueError("transfer_bytes and intensity must be >= 0, and min_ops must be >= 1")
 
 
 def is_free(op: Operation) -> bool:
@@ -120,7 +120,7 @@ class Division:
         unit = 1 + sum(1 for _ in self._function.body.block.ops) * (1 + len(self.devices))
 
         def crossing(value: SSAValue) -> int:
-            return unit * (self._preferences.setup + max(bytes_of(value), 1))
+            return unit * (self._preferences.transfer_bytes + max(bytes_of(value), 1))
 
         def costs(op: Operation) -> Mapping[int, int]:
             places = self._candidate(op).places
@@ -165,7 +165,7 @@ class Division:
         return {
             op: (self.graph.problem.place(phase), len(ops))
             for phase, ops in members.items()
-            if len(ops) < self._preferences.minimum
+            if len(ops) < self._preferences.min_ops
             for op in ops
         }
 
@@ -175,7 +175,7 @@ class Division:
             candidate.places.remove(place)
             name = self.devices[place - 1].name
             few = "1 operation" if count == 1 else f"{count} operations"
-            found = f"a part of {few} is smaller than minimum={self._preferences.minimum}"
+            found = f"a part of {few} is smaller than min_ops={self._preferences.min_ops}"
             candidate.reasons[name] = f"target '{name}' would compute it, but {found}"
 
     def _reason(self, op: Operation) -> str:

@@ -64,16 +64,16 @@ class QuantPartition(ModulePass):
 
     name = "quant-partition"
 
-    setup: int = Preferences.setup
+    transfer_bytes: int = Preferences.transfer_bytes
     intensity: float = Preferences.intensity
-    minimum: int = Preferences.minimum
+    min_ops: int = Preferences.min_ops
 
     def __post_init__(self) -> None:
         self.preferences()
 
     def preferences(self) -> Preferences:
         """What weighs how much. Raises `ValueError` for what has no meaning."""
-        return Preferences(self.setup, self.intensity, self.minimum)
+        return Preferences(self.transfer_bytes, self.intensity, self.min_ops)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         targets = targets_of(op)

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--processor-time", action="store_true",
         help="measure processor time instead of wall-clock time: for one thread on a busy machine",
     )  # fmt: skip
-    add_options(parser, "--shape", "--inputs", "--outputs", "--threads", "--isa")
+    add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes)")
     add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")
-    add("--bound", type=float, metavar="DB", help="name the first value below DB decibels, and exit with 1")
-    add("--limit", type=int, metavar="N", help="run at most N samples")
+    add("--min-sqnr", type=float, metavar="DB", help="name the first value below DB decibels, and exit with 1")
+    add("--samples", type=int, metavar="N", help="run at most N samples")
     add("--sort", choices=SORTS, default=SORTS[0], help="in the model's order (the default), or the worst first")
     add("--worst", type=int, metavar="N", help="show the N worst values only")
-    add_options(parser, "--shape", "--inputs", "--outputs")
+    add_options(parser, "--shape", "--cut-inputs", "--cut-outputs")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -59,15 +59,15 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         level=arguments.level,
         parts=arguments.parts,
         shapes=parse_shapes(arguments.shape) or None,
-        limit=arguments.limit,
+        samples=arguments.samples,
         progress=session.progress,
     )
-    below = [] if arguments.bound is None else list(found.below(arguments.bound))
+    below = [] if arguments.min_sqnr is None else list(found.below(arguments.min_sqnr))
     for key in found.unmatched:
         session.detail(f"only in {found.reference}: {key}")
     value = {
         **asdict(found),
-        "bound_db": arguments.bound,
+        "min_sqnr_db": arguments.min_sqnr,
         "first_below": below[0].key if below else None,
         "below": [each.key for each in below],
     }
@@ -111,8 +111,8 @@ def _text(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool
     """The text of a comparison, on a terminal with colours, and names folded to its width."""
     chosen = _chosen(found, arguments)
     if not is_terminal or not chosen:
-        return found.text(arguments.bound, chosen)
-    return found.framed(_table_of(chosen, arguments.bound), arguments.bound)
+        return found.text(arguments.min_sqnr, chosen)
+    return found.framed(_table_of(chosen, arguments.min_sqnr), arguments.min_sqnr)
 
 
 _RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, (summary, _) in RUNTIMES.items())
@@ -127,6 +127,6 @@ RUNTIME: before a path, such as onnxruntime:model.onnx:
 The signal-to-noise ratio (SQNR) is 10 log10(sum reference^2 / sum difference^2). Values that saturate on purpose,
 because what follows cuts the same off, are below no bound. In JSON an infinite ratio, of equal values, is null.
 
-exit code 1: a value or an output is below --bound.
+exit code 1: a value or an output is below --min-sqnr.
 """,
 )

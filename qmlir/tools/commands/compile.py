@@ -87,15 +87,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir compile`."""
     add_model(parser)
     add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
-    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--target")
+    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
     parser.add_argument(
-        "--length", action="append", default=[], metavar="SIZE=MAX",
+        "--max-size", action="append", default=[], metavar="SIZE=MAX",
         help="the largest of an open size, sequence=256, or its capacities, sequence=16x64: the program takes any size "
         "up to that",
     )  # fmt: skip
     parser.add_argument("--no-tuned", action="store_true", help="ignore the schedules that qmlir tune found")
     parser.add_argument(
-        "--emitter", choices=EMITTERS, default=EMITTERS[0],
+        "--codegen", choices=EMITTERS, default=EMITTERS[0],
         help="what makes the machine code: numba, or llvm, faster, and the program needs no numba",
     )  # fmt: skip
     parser.add_argument(
@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what files and functions without Python begin with (default: model)",
     )  # fmt: skip
     parser.add_argument(
-        "--target-triple", default="", metavar="TRIPLE",
+        "--triple", default="", metavar="TRIPLE",
         help="of machine code without Python: LLVM's triple, aarch64-linux-gnu (default: this computer's)",
     )  # fmt: skip
     parser.add_argument(
@@ -132,19 +132,19 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.emit != EMIT_PROGRAM:
         return _emit(arguments, session, output)
     check_new_folder(output, "compile", (*PROGRAM_FIRST, CONSTANTS))
-    find_targets(arguments.target or HOST)  # before the model is read
+    find_targets(arguments.device or HOST)  # before the model is read
     started = time.perf_counter()
     module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
     function = function_of(module, arguments.function)
-    lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.length).items()}
+    lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.max_size).items()}
     if not lengths:
         if still_open := with_one_sample(function, {}):
-            remedy = f"for one sample say {shapes_text(still_open)}, for any size --length"
+            remedy = f"for one sample say {shapes_text(still_open)}, for any size --max-size"
             raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
         module = specialize(module, function=arguments.function)
     program: Any = compile(
-        module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
-        progress=session.progress, tuned=not arguments.no_tuned, lengths=lengths or None, emitter=arguments.emitter,
+        module, device=arguments.device, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
+        progress=session.progress, tuned=not arguments.no_tuned, max_sizes=lengths or None, codegen=arguments.codegen,
     )  # fmt: skip
     with folder_result(output, PROGRAM_FIRST) as aside:
         program.write(aside, _about(arguments.model))
@@ -183,7 +183,7 @@ def _check_machine(arguments: argparse.Namespace) -> None:
     whose loops differ."""
     if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
         return
-    given = {"--target-triple": arguments.target_triple, "--features": arguments.features}
+    given = {"--triple": arguments.triple, "--features": arguments.features}
     if arguments.emit == EMIT_PROGRAM:  # C knows some processors
         given["--cpu"] = arguments.cpu
     for option, value in given.items():
@@ -198,10 +198,10 @@ def _check_emission(arguments: argparse.Namespace) -> None:
     form_named(arguments.emit)
     checked_name(arguments.name)
     given = {
-        "--length": arguments.length,
-        "--target": arguments.target,
+        "--max-size": arguments.max_size,
+        "--device": arguments.device,
         "--threads": arguments.threads != 1,
-        "--emitter": arguments.emitter != EMITTERS[0],
+        "--codegen": arguments.codegen != EMITTERS[0],
         "--no-tuned": arguments.no_tuned,
     }
     for option, is_given in given.items():
@@ -220,8 +220,8 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
         remedy = f"for one sample say {shapes_text(still_open)}"
         raise op_error(function, f"leaves sizes open, and --emit {arguments.emit} is for known ones: {remedy}")
     isa = _isa_asked_for(arguments)
-    emitted = emit(module, form=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
-        triple=arguments.target_triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
+    emitted = emit(module, format=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
+        triple=arguments.triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
     )  # fmt: skip
     _check_sizes(arguments, emitted.card)
     with folder_result(output, emitted.first) as aside:
@@ -229,7 +229,7 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     seconds = time.perf_counter() - started
     result: dict[str, Any] = {
         "output": output,
-        "form": arguments.emit,
+        "format": arguments.emit,
         "files": list(emitted.files),
         "card": with_digest(emitted.card),
         "seconds": seconds,

@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     operators = Counter(node.op_type for body in bodies for node in body if node.domain != "qmlir")
     versions = {each.domain or "onnx": each.version for each in model.opset_import}
     session.emit(
-        {"output": output, "form": arguments.form, "opset": versions["onnx"], "operators": dict(operators)},
-        lambda: _text(output, arguments.form, versions["onnx"], operators),
+        {"output": output, "format": arguments.format, "opset": versions["onnx"], "operators": dict(operators)},
+        lambda: _text(output, arguments.format, versions["onnx"], operators),
     )
     return 0
 

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
     add("--scales", default="lsq", choices=list(METHODS), help="how scales are learned (default: lsq)")
     add(
-        "--only", action="append", default=[], metavar="GLOB,…",
+        "--train", action="append", default=[], metavar="GLOB,…",
         help="train the parameters that these globs name, and leave the others as they are (may be repeated)",
     )  # fmt: skip
     add(
@@ -71,14 +71,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     known = FinetuneOptions
     add("--epochs", type=int, default=known.epochs, metavar="N", help="how often every sample trains (default: 10)")
-    add("--batch", type=int, default=known.batch, metavar="N", help="the samples of a step (default: 64)")
+    add("--batch-size", type=int, default=known.batch_size, metavar="N", help="the samples of a step (default: 64)")
     add(
-        "--mix", type=float, default=known.mix, metavar="SHARE",
+        "--mixup", type=float, default=known.mixup, metavar="SHARE",
         help="the share of the samples of a step that are mixed with another one, and then labelled by the float model "
         "(default: .5 without labels where all inputs are floats; 0 with labels)",
     )  # fmt: skip
     add(
-        "--rate", type=float, default=known.rate, metavar="R",
+        "--learning-rate", type=float, default=known.learning_rate, metavar="R",
         help="the rate of weights and biases (default: 0.001; 0.002 with weights of at most 4 bits)",
     )  # fmt: skip
     add("--scale-rate", type=float, default=known.scale_rate, metavar="R", help="the rate of scales (default: 0.004)")
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the share of the steps in which the rates rise, before they fall with a cosine (default: 0.02)",
     )  # fmt: skip
     add(
-        "--held-out", type=float, default=known.held_out, metavar="SHARE",
+        "--validation-split", type=float, default=known.validation_split, metavar="SHARE",
         help="the share of the samples that judge the epochs, and do not train (default: 0.1)",
     )  # fmt: skip
     add(
@@ -131,13 +131,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         found = finetune(
             source.module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,
             scales=arguments.scales,
-            only=[name for text in arguments.only for name in text.split(",") if name],
-            profiled=source.profile,
+            train=[name for text in arguments.train for name in text.split(",") if name],
+            profile=source.profile,
             optimizer=arguments.optimizer, checkpoint=arguments.checkpoint, threads=arguments.threads,
             isa=arguments.isa, progress=session.progress,
             on_epoch=lambda epoch, figures: session.detail(_epoch(epoch, figures)), epochs=arguments.epochs,
-            batch=arguments.batch, mix=arguments.mix, rate=arguments.rate, scale_rate=arguments.scale_rate,
-            warmup=arguments.warmup, held_out=arguments.held_out, patience=arguments.patience,
+            batch_size=arguments.batch_size, mixup=arguments.mixup, learning_rate=arguments.learning_rate,
+            scale_rate=arguments.scale_rate, warmup=arguments.warmup,
+            validation_split=arguments.validation_split, patience=arguments.patience,
             temperature=arguments.temperature, distill=arguments.distill, seed=arguments.seed,
             freeze_oscillating=arguments.freeze_oscillating, **settings,
         )  # fmt: skip

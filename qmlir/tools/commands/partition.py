@@ -13,21 +13,21 @@ from qmlir.workflows.partitioning import partition
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir partition`."""
     add_model(parser, help="a quantized model: a folder that qmlir quantize wrote, or a module")
-    add_options(parser, "--target", help="the targets, the preferred one first (default: those that the module names)")
+    add_options(parser, "--device", help="the targets, the preferred one first (default: those that the module names)")
     add_output(parser, "write the module with its parts as functions", metavar="FILE")
     add_options(parser, *IMPORT)
     add = parser.add_argument_group("how to divide").add_argument
     add(
-        "--setup", type=int, default=Preferences.setup, metavar="BYTES",
-        help=f"the bytes that move in the time that a transfer takes to begin (default: {Preferences.setup})",
+        "--transfer-bytes", type=int, default=Preferences.transfer_bytes, metavar="BYTES",
+        help=f"the bytes that move in the time that a transfer takes to begin (default: {Preferences.transfer_bytes})",
     )  # fmt: skip
     add(
         "--intensity", type=float, default=Preferences.intensity, metavar="N",
         help="the fewest multiply-adds per byte over the border for a device (default: it gets all that it supports)",
     )  # fmt: skip
     add(
-        "--minimum", type=int, default=Preferences.minimum, metavar="N",
-        help=f"the fewest operations of a part (default: {Preferences.minimum})",
+        "--min-ops", type=int, default=Preferences.min_ops, metavar="N",
+        help=f"the fewest operations of a part (default: {Preferences.min_ops})",
     )  # fmt: skip
 
 
@@ -38,7 +38,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         check_module_file(output)
     module = load_model(arguments.model, session, **import_settings(arguments))
     found = partition(
-        module, arguments.target, setup=arguments.setup, intensity=arguments.intensity, minimum=arguments.minimum
+        module,
+        arguments.device,
+        transfer_bytes=arguments.transfer_bytes,
+        intensity=arguments.intensity,
+        min_ops=arguments.min_ops,
     )
     if output is not None:
         save_module(found.module, output, PrintOptions(weights=Weights.SIDECAR))

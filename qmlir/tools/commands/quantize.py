@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, *IMPORT, "--observer")
     add_options(
-        parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
+        parser, "--device", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
     )
     add_quantization(parser)
     add_options(parser, "--cluster", "--resume")
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     quantized = quantize(
         module,
         data_in(arguments),
-        profiled=Profile.load(arguments.profile) if arguments.profile else None,
+        profile=Profile.load(arguments.profile) if arguments.profile else None,
         samples=arguments.samples,
         validation=data_in(arguments, "validation"),
         validate=not arguments.no_validate,

@@ -25,10 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--reference", metavar="FILE", help="the float model of a quantized module")
     add_options(parser, "--labels")
-    add("--limit", type=int, metavar="N", help="run at most N samples in the interpreter (default: 8)")
+    add("--samples", type=int, metavar="N", help="run at most N samples in the interpreter (default: 8)")
     add("--no-time", action="store_true", help="compile nothing: no times, no kernels")
     add("--title", default="", metavar="TEXT", help="the title of the page (default: the model's name)")
-    add_options(parser, "--shape", "--inputs", "--outputs", "--threads", "--isa")
+    add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             reference=arguments.reference,
             labels=arguments.labels,
             shapes=parse_shapes(arguments.shape) or None,
-            samples=SAMPLES if arguments.limit is None else arguments.limit,
+            samples=SAMPLES if arguments.samples is None else arguments.samples,
             time=not arguments.no_time,
             threads=arguments.threads,
             isa=arguments.isa,

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--engine", choices=ENGINES, help="what runs it (default: interpreter; a saved program runs compiled)")
     add_output(parser, "the .npz file to write outputs to; otherwise they are printed", metavar="FILE")
-    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--target")
+    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
 
 
 def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
@@ -158,9 +158,9 @@ def _run_module(
     """The outputs of the functions that are asked for, by name."""
     outputs: dict[str, Array] = {}
     for name in _chosen_functions(module, arguments.function):
-        if (arguments.engine or ("compiled" if arguments.target else "")) == "compiled":
+        if (arguments.engine or ("compiled" if arguments.device else "")) == "compiled":
             program = compile(
-                module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=name,
+                module, device=arguments.device, threads=arguments.threads, isa=arguments.isa, function=name,
                 progress=session.progress,
             )  # fmt: skip
             outputs |= program(inputs)
@@ -171,8 +171,8 @@ def _run_module(
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Run what the arguments name. Raises `DiagnosticError`, that of an expectation which fails included."""
-    if arguments.target and arguments.engine == "interpreter":
-        raise UsageError("qmlir run: error: --target is for programs, the interpreter runs a module as it is\n")
+    if arguments.device and arguments.engine == "interpreter":
+        raise UsageError("qmlir run: error: --device is for programs, the interpreter runs a module as it is\n")
     named = read_inputs(arguments.input)
     if is_program(Path(arguments.model)):
         if arguments.engine == "interpreter" or arguments.function:

@@ -37,17 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_options(parser, "--preprocess", "--labels")
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument("--bound", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
-    goal.add_argument("--drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A")
+    goal.add_argument("--min-accuracy", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
+    goal.add_argument(
+        "--max-drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A"
+    )
     add(
-        "--bytes", type=int, metavar="N", dest="weight_bytes",
+        "--max-bytes", type=int, metavar="N",
         help="with --mode budget: the most bytes that quantized weights and biases may take",
     )  # fmt: skip
     add(
-        "--time", type=float, metavar="R",
+        "--max-time", type=float, metavar="R",
         help="with --mode budget: the most time, as a multiple of that of the model as it is quantized, estimated",
     )  # fmt: skip
-    add("--measured", action="store_true", help="with --time: measure the kernels of compiled programs instead")
+    add("--measure-time", action="store_true", help="with --max-time: measure the kernels of compiled programs instead")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--calibration", metavar="PATH", help="samples to calibrate on (default: those of --data)")
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
@@ -55,10 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--mode", choices=[str(each) for each in SearchMode], default=str(SearchMode.DROP),
         help="drop: widen the worst layers until the bound holds (the default); raise: give weights 4 bits as long "
-        "as it holds; budget: the widths that lose least within --bytes and --time, by gradients",
+        "as it holds; budget: the widths that lose least within --max-bytes and --max-time, by gradients",
     )  # fmt: skip
     add(
-        "--to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
+        "--widen-to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
         help="the width that drop gives layers: 16 bits, or float where 16 are not supported (the default); or float",
     )  # fmt: skip
     add(
@@ -89,9 +91,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     data, calibration = data_in(arguments), data_in(arguments, "calibration")
     with labels_beside_data(arguments):
         found = search(
-            source.module, data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
-            weight_bytes=arguments.weight_bytes, time=arguments.time, measured=arguments.measured,
-            mode=arguments.mode, to=arguments.to, calibration=calibration, profiled=source.profile,
+            source.module, data, labels=arguments.labels, min_accuracy=arguments.min_accuracy,
+            max_drop=arguments.max_drop, max_bytes=arguments.max_bytes, max_time=arguments.max_time,
+            measure_time=arguments.measure_time,
+            mode=arguments.mode, widen_to=arguments.widen_to, calibration=calibration, profile=source.profile,
             output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
             threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(str(step)),
             cluster=arguments.cluster, resume=arguments.resume,

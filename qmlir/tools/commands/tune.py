@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
     add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
-    add("--again", action="store_true", help="measure known kernels again")
+    add("--remeasure", action="store_true", help="measure known kernels again")
     add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
 
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         raise UsageError(f"qmlir tune: error: --seconds is 0 or more, found {arguments.seconds}\n")
     found = tune(
         _module(arguments, session), isa=arguments.isa, threads=arguments.threads, kernels=arguments.kernels,
-        seconds=arguments.seconds, again=arguments.again, cluster=arguments.cluster, progress=session.progress,
+        seconds=arguments.seconds, remeasure=arguments.remeasure, cluster=arguments.cluster, progress=session.progress,
         on_kernel=lambda each: session.detail(str(each)), on_trouble=lambda text: _warn(session, text),
     )  # fmt: skip
     session.emit(_value(found), found.text)

@@ -241,32 +241,33 @@ def _limited(runs: Samples, limit: int | None) -> Iterator[Run]:
 
 
 def compare(
-    reference: Subject, candidate: Subject, data: Data, *, limit: int | None = None, progress: IO[str] | None = None
+    reference: Subject, candidate: Subject, data: Data, *, samples: int | None = None, progress: IO[str] | None = None
 ) -> Comparison:
-    """The error of every value of `candidate` that `reference` has too, on the samples in `data` (or `limit` of them).
+    """The error of every value of `candidate` that `reference` has too, on the samples in `data` (or `samples` of
+    them).
 
     `data` is what `qmlir.profile` takes. Samples go through both in the batches of their types, one by one where the
     batch size is open; memory does not grow with their number. A terminal as `progress` gets
     a bar. Raises `DiagnosticError` for data that does not fit, and for subjects with nothing in common.
     """
-    if limit is not None and limit < 1:
-        raise text_error(f"the limit is at least 1 sample, found {limit}")
+    if samples is not None and samples < 1:
+        raise text_error(f"samples must be >= 1, but got {samples}")
     function = _signature((reference, candidate))
     pairs = _pairs(reference, candidate)
     if not pairs:
         raise text_error(f"{reference.name} and {candidate.name} have no value in common, not even an output")
     runs = Samples(function, data)
-    total = runs.total if limit is None or runs.total is None else min(limit, runs.total)
-    samples = 0
+    total = runs.total if samples is None or runs.total is None else min(samples, runs.total)
+    count = 0
     with bar("comparing", total, progress) as advance:
-        for run in _limited(runs, limit):
+        for run in _limited(runs, samples):
             inputs = arguments_of(function, run)
             _add_run(pairs, reference.values(inputs), candidate.values(inputs), run.samples)
-            samples += run.samples
+            count += run.samples
             advance(run.samples)
-    if samples == 0:
-        raise text_error(f"a limit of {limit} is less than the batch that the model takes")
-    return _comparison(reference, candidate, pairs, samples)
+    if count == 0:
+        raise text_error(f"samples must be at least the batch size of the model, but got {samples}")
+    return _comparison(reference, candidate, pairs, count)
 
 
 Values = Mapping[str, tuple[Array, ...]]

@@ -132,7 +132,7 @@ def faults_of_program(model: DynamicModel, module: ModuleOp, emitter: str, sizes
     """What is wrong with the compiled program of `module`, for each size; a rejection begins with `rejected`."""
     faults: list[str] = []
     try:
-        program = qmlir.compile(module, emitter=emitter)
+        program = qmlir.compile(module, codegen=emitter)
     except DiagnosticError as error:
         return [f"rejected: {error}"]
     for size in sizes:

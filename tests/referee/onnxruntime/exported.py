@@ -11,7 +11,7 @@ from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 
 EXACT = OrtOptions(optimization="none")
 
-FORMS: tuple[dict[str, Any], ...] = ({"form": "qdq", "exact": True}, {"form": "qoperator"}, {"form": "integer"})
+FORMS: tuple[dict[str, Any], ...] = ({"format": "qdq", "exact": True}, {"format": "qoperator"}, {"format": "integer"})
 """The forms whose integers are certain."""
 
 

@@ -26,10 +26,10 @@ pytestmark = needs_onnxruntime
 SESSIONS = (EXACT, OrtOptions(), OrtOptions(is_exact=True))
 """As the model says it; with all optimizations, as users run it: Q/DQ become QLinear operators; exact everywhere."""
 
-BY_DEFAULT: dict[str, Any] = {"form": "qdq"}
+BY_DEFAULT: dict[str, Any] = {"format": "qdq"}
 """Global means stand between casts, which a session without optimizations computes in floats, and rounds near ties."""
 
-SETTINGS: tuple[dict[str, Any], ...] = (BY_DEFAULT, *FORMS, {"form": "integer", "functions": True})
+SETTINGS: tuple[dict[str, Any], ...] = (BY_DEFAULT, *FORMS, {"format": "integer", "functions": True})
 
 GRAPHS = 110
 BATCH = 10
@@ -74,7 +74,7 @@ def test_digits(name: str, granularity: str) -> None:
         exported = qmlir.export_onnx(module, **settings).SerializeToString()
         for options in SESSIONS:
             theirs = OrtSession(exported, options)({"input": model.test})["logits"]
-            if settings == {"form": "qdq"} and options == EXACT:
+            if settings == {"format": "qdq"} and options == EXACT:
                 _check_few_steps(ours, theirs)
             else:
                 assert np.array_equal(theirs, ours), (settings, options)
@@ -114,7 +114,7 @@ def test_convolutions_of_16_bits() -> None:
         "input1": random.integers(low, high, (2, 80, 3, 3)).astype(np.int16),
         "input2": random.integers(0, 65536, (2, 80, 3, 3)).astype(np.uint16),
     }
-    check_exported(module, inputs, *SESSIONS, form="integer")
+    check_exported(module, inputs, *SESSIONS, format="integer")
 
 
 QLINEAR_BETWEEN = """
@@ -157,7 +157,7 @@ def test_a_transposed_factor_of_signed_integers() -> None:
     module = parse_module(default_environment().new_context(), TRANSPOSED, "module")
     random = np.random.default_rng(1)
     inputs = {f"input{place}": random.integers(-128, 128, (2, 3, 4)).astype(np.int8) for place in range(2)}
-    check_exported(module, inputs, *SESSIONS, form="qdq")
+    check_exported(module, inputs, *SESSIONS, format="qdq")
 
 
 FAKE_QUANT = """
@@ -176,7 +176,7 @@ def test_what_is_observed_and_learned(tmp_path: Path) -> None:
     module = parse_module(default_environment().new_context(), FAKE_QUANT, "module")
     random = np.random.default_rng(2)
     inputs = {"input0": random.normal(0, 2, (3, 4)).astype(np.float32), "input1": np.float32(1.5)}
-    check_exported(module, inputs, *SESSIONS, form="qdq")
+    check_exported(module, inputs, *SESSIONS, format="qdq")
     path = tmp_path / "model.onnx"
     qmlir.export_onnx(module, path)
     assert module_text(qmlir.load(path)) == module_text(module)
@@ -243,7 +243,7 @@ def test_what_is_left_in_float_stays_in_float(storage: str) -> None:
     low, high = {"u8": (0, 256), "i4": (-8, 8)}.get(storage, (-127, 128))
     dtype = {"u8": np.uint8, "i16": np.int16}.get(storage, np.int8)
     x = np.random.default_rng(5).integers(low, high, (2, 3, 4, 4)).astype(dtype)
-    for settings in ({"form": "qdq"}, {"form": "qdq", "exact": False}, *FORMS):
+    for settings in ({"format": "qdq"}, {"format": "qdq", "exact": False}, *FORMS):
         check_exported(module, {"input0": x}, *SESSIONS, **settings)
 
 
@@ -268,7 +268,7 @@ def test_what_is_interpolated(storage: str, mode: str, coordinates: str) -> None
     dtype = {"u8": np.uint8}.get(storage, np.int8)
     limits = np.iinfo(dtype)
     x = np.random.default_rng(6).integers(limits.min, limits.max + 1, (1, 3, 5, 6)).astype(dtype)
-    for settings in ({"form": "qdq"}, *FORMS):
+    for settings in ({"format": "qdq"}, *FORMS):
         check_exported(module, {"input0": x}, *SESSIONS, **settings)
 
 
@@ -298,7 +298,7 @@ def test_what_came_as_qlinear_operators_leaves_as_such(form: str) -> None:
     module = parse_module(default_environment().new_context(), QLINEAR, "module")
     random = np.random.default_rng(0)
     inputs = {f"input{place}": random.integers(-128, 128, (1, 2, 4, 4)).astype(np.int8) for place in range(2)}
-    check_exported(module, inputs, form=form)
+    check_exported(module, inputs, format=form)
 
 
 @needs_models

@@ -46,7 +46,7 @@ def _check_forms(module: ModuleOp) -> None:
 
 def test_what_fine_tuning_found_in_every_form() -> None:
     data = digits_input("digits_cnn")[:512]
-    found = qmlir.finetune(str(CNN), data, weights="i4", epochs=1, batch=32)
+    found = qmlir.finetune(str(CNN), data, weights="i4", epochs=1, batch_size=32)
     _check_forms(found.module)
 
 

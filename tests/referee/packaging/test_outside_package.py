@@ -50,11 +50,11 @@ def test_xdsl_opt_runs_its_passes(with_fxp: Path, tmp_path: Path) -> None:
 def test_a_model_on_the_device_and_the_host(with_fxp: Path, tmp_path: Path) -> None:
     one, samples = EXAMPLES / "digits_one.npz", EXAMPLES / "digits_samples.npz"
     run(
-        with_fxp / "qmlir", "quantize", EXAMPLES / "digits_cnn.onnx", "--data", samples, "--target", "fxp,cpu",
+        with_fxp / "qmlir", "quantize", EXAMPLES / "digits_cnn.onnx", "--data", samples, "--device", "fxp,cpu",
         "-o", "out", cwd=tmp_path,
     )  # fmt: skip
     run(
-        with_fxp / "qmlir", "compile", "out", "--shape", "input=1x1x8x8", "--target", "fxp,cpu", "-o", "program",
+        with_fxp / "qmlir", "compile", "out", "--shape", "input=1x1x8x8", "--device", "fxp,cpu", "-o", "program",
         cwd=tmp_path,
     )  # fmt: skip
     for source, name in (("out", "whole.npz"), ("program", "divided.npz")):

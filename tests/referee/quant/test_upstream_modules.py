@@ -113,7 +113,7 @@ def test_every_level(tmp_path: Path) -> None:
     """Upstream takes the generic form of every level; above integers it takes ours too, and we read what it prints."""
     module = parse_module(default_environment().new_context(), FLOAT_MODEL)
     data = np.random.default_rng(5).normal(size=(1, 2, 6, 6)).astype(np.float32)
-    pipeline = quantize_pipeline({"target": "cpu"}, module)
+    pipeline = quantize_pipeline({"device": "cpu"}, module)
     profile = qmlir.profile(module, [data], passes=pipeline.text("target", "lower"))
     made = {step.level: step.module for step in descend(module, profile, isa="avx2", threads=2, target="cpu")}
     assert made.keys() == LEVELS.keys()

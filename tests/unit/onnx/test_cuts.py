@@ -40,7 +40,7 @@ def test_the_part_that_onnx_extracts(inputs: list[str], outputs: list[str]) -> N
     if "w" in inputs:  # the extractor has no weight as an input
         inferred.graph.value_info.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [3]))
     expected = Extractor(inferred).extract_model(inputs, outputs)
-    module = qmlir.load(NET, inputs=inputs, outputs=outputs)
+    module = qmlir.load(NET, cut_inputs=inputs, cut_outputs=outputs)
     arrays = {name: RNG.standard_normal(3 if name == "w" else (2, 3)).astype(np.float32) for name in inputs}
     found = qmlir.interpret(module, arrays)
     assert list(found) == outputs
@@ -49,7 +49,7 @@ def test_the_part_that_onnx_extracts(inputs: list[str], outputs: list[str]) -> N
 
 
 def test_inputs_that_outputs_do_not_need_are_left_out() -> None:
-    assert list(qmlir.interpret(qmlir.load(NET, outputs=["s"]), {"x": np.zeros((2, 3), np.float32)})) == ["s"]
+    assert list(qmlir.interpret(qmlir.load(NET, cut_outputs=["s"]), {"x": np.zeros((2, 3), np.float32)})) == ["s"]
 
 
 def test_what_a_subgraph_uses_belongs_to_the_part() -> None:
@@ -68,7 +68,7 @@ def test_what_a_subgraph_uses_belongs_to_the_part() -> None:
     part = qmlir.onnx.cut(qmlir.onnx.read_model(model), ["a"], ["y"]).proto
     assert [each.op_type for each in part.graph.node] == ["Constant", "Cast", "If"]
     with pytest.raises(DiagnosticError, match="need the model's input 'x' as well, which Neg node"):
-        qmlir.load(model, inputs=["c"])
+        qmlir.load(model, cut_inputs=["c"])
 
 
 def test_annotations_keep_their_parameters() -> None:
@@ -78,7 +78,7 @@ def test_annotations_keep_their_parameters() -> None:
     for key, name, value in (("SCALE_TENSOR", "a_s", np.float32(0.5)), ("ZERO_POINT_TENSOR", "a_z", np.uint8(0))):
         annotation.quant_parameter_tensor_names.add(key=key, value=name)
         model.graph.initializer.append(numpy_helper.from_array(value, name))
-    text = str(qmlir.load(model, outputs=["b"]))
+    text = str(qmlir.load(model, cut_outputs=["b"]))
     assert "!quant.calibrated" in text
     assert "a_s" not in text
 
@@ -94,16 +94,16 @@ def test_commands_take_the_ends(tmp_path: Path) -> None:
     onnx.save(NET, path)
     x = RNG.standard_normal((2, 3)).astype(np.float32)
     np.savez(tmp_path / "in.npz", a=x)
-    assert _qmlir("run", path, "--inputs", "a", "--outputs", "b", "--input", tmp_path / "in.npz",
+    assert _qmlir("run", path, "--cut-inputs", "a", "--cut-outputs", "b", "--input", tmp_path / "in.npz",
                   "-o", tmp_path / "out.npz") == (0, "")  # fmt: skip
     with np.load(tmp_path / "out.npz") as found:
         np.testing.assert_allclose(found["b"], x * np.float32([1, -2, 3]))
-    code, err = _qmlir("compile", path, "--outputs", "bb", "-o", tmp_path / "program")
+    code, err = _qmlir("compile", path, "--cut-outputs", "bb", "-o", tmp_path / "program")
     assert (code, err) == (1, "error: outputs: the model has no tensor 'bb', did you mean 'b'? (its own outputs are "
                               "'y', 's')\n")  # fmt: skip
     assert not (tmp_path / "program").exists()
     (tmp_path / "net.mlir").write_text(str(qmlir.load(NET)))
-    code, err = _qmlir("inspect", tmp_path / "net.mlir", "--outputs", "b")
+    code, err = _qmlir("inspect", tmp_path / "net.mlir", "--cut-outputs", "b")
     assert code == 1
-    assert err.startswith("error: --inputs and --outputs cut an ONNX model, and '")
+    assert err.startswith("error: --cut-inputs and --cut-outputs cut an ONNX model, and '")
     assert err.count("\n") == 1

@@ -206,7 +206,7 @@ def test_rows_of_any_batch(tmp_path: Path) -> None:
     again = qmlir.load_program(tmp_path / "saved")
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
-        padded = qmlir.compile(module, isa="generic", lengths={"N": 64})
+        padded = qmlir.compile(module, isa="generic", max_sizes={"N": 64})
     assert not [each for each in said if each.severity is Severity.WARNING]
     for count, scores in found.items():
         expected = qmlir.interpret(module, {"x": data[:count]})["y"]

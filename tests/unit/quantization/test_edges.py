@@ -204,7 +204,7 @@ def test_so_it_is_in_all_schemes(name: str, settings: QuantizeSettings) -> None:
 @pytest.mark.parametrize("name", ["batch_norm", "bias", "joined", "units"])
 def test_compiled_code_gives_the_same_numbers(name: str, emitter: str) -> None:
     module = _quantized(name)
-    program = qmlir.compile(module, emitter=emitter)
+    program = qmlir.compile(module, codegen=emitter)
     for feeds in _CASES[name].samples(4, 1):
         np.testing.assert_array_equal(program(feeds)["y"], qmlir.interpret(module, feeds)["y"])
 

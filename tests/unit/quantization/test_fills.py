@@ -200,7 +200,7 @@ def test_ends() -> None:
     "options",
     [
         {"activations": "i16"}, {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"},
-        {"granularity": "tensor"}, {"keep": ()}, {"calibrator": "percentile"}, {"effort": 1},
+        {"granularity": "tensor"}, {"keep_composites": ()}, {"calibrator": "percentile"}, {"effort": 1},
     ],
     ids=str,
 )  # fmt: skip

@@ -91,7 +91,7 @@ def test_so_it_is_in_all_schemes(settings: QuantizeSettings) -> None:
 @pytest.mark.parametrize("join", _JOINS)
 def test_compiled_code_gives_the_same_integers(join: str, emitter: str) -> None:
     module = _quantized(join, _OTHER, 6.0)
-    program = qmlir.compile(module, emitter=emitter)
+    program = qmlir.compile(module, codegen=emitter)
     for feeds in _samples(6.0, 2, 1):
         expected = qmlir.interpret(module, feeds)
         for name, found in program(feeds).items():

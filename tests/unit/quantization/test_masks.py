@@ -345,7 +345,7 @@ def test_compiled(form: str) -> None:
 def test_by_parts(form: str) -> None:
     """Taken apart before values are profiled, a mask is known where it is certain: a Boolean, or a constant."""
     own = model(form)
-    made = qmlir.quantize(own.module, own.samples, keep=()).module
+    made = qmlir.quantize(own.module, own.samples, keep_composites=()).module
     assert not any(isinstance(op, SoftmaxOp) for op in made.walk())
     found = own.outputs(made)
     assert not found["p"][~own.keep].any()

@@ -116,18 +116,20 @@ def test_help_has_every_setting() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"keep": 5}, "keep must be names, but got 5"),
-        ({"keep": ["gelu", 5]}, "keep must be names, but got ['gelu', 5]"),
+        ({"keep_composites": 5}, "keep_composites must be names, but got 5"),
+        ({"keep_composites": ["gelu", 5]}, "keep_composites must be names, but got ['gelu', 5]"),
         ({"exclude": {"a": 1}}, "exclude must be names, but got {'a': 1}"),
-        ({"target": 3}, "target must be names, but got 3"),
+        ({"device": 3}, "device must be names, but got 3"),
         ({"states": ["x"]}, "states must be names of outputs by the names of inputs, but got ['x']"),
-        ({"short_sums": "4},dce{"}, "short sums have 1, 2, 4 pairs of products, found 4},dce{"),
+        ({"accumulator_bits": "4},dce{"}, "accumulator_bits must be 16 or 32, but got '4},dce{'"),
+        ({"accumulator_bits": 16, "accumulator_pairs": 3}, "accumulator_pairs must be one of 1, 2, 4, but got 3"),
+        ({"accumulator_pairs": 2}, "accumulator_pairs has no effect on 32-bit accumulators"),
         ({"calibrator": "percentil"}, "there is no calibrator 'percentil', did you mean 'percentile'?"),
         ({"accumulator": "i32},dce{"}, "the options for slot 'accumulator': "),
         ({"granularity": "channels"}, "'channels' is not a granularity, did you mean 'channel'?"),
         ({"weight_scheme": "symetric"}, "'symetric' is not a scheme: "),
         ({"requantize": "shift:up ties=even"}, "option 'ties' of pass 'quant-set-requantize' takes even, up, away"),
-        ({"target": "cpu},dce{"}, "no target 'cpu}', did you mean 'cpu'?"),
+        ({"device": "cpu},dce{"}, "no target 'cpu}', did you mean 'cpu'?"),
     ],
 )
 def test_a_value_that_is_none_is_an_error_before_samples_are_run(settings: Any, message: str) -> None:

@@ -53,13 +53,13 @@ def _without_targets(module: ModuleOp) -> str:
 
 
 def test_the_cpu_by_name_is_what_nobody_named(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    named = qmlir.quantize(model, data, target="cpu").module
+    named = qmlir.quantize(model, data, device="cpu").module
     assert [each.name for each in targets_of(named)] == ["cpu"]
     assert _without_targets(named) == module_text(qmlir.quantize(model, data).module)
 
 
 def test_the_device_decides_and_the_host_takes_the_rest(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    quantized = qmlir.quantize(model, data, target=["toy", "cpu"]).module
+    quantized = qmlir.quantize(model, data, device=["toy", "cpu"]).module
     text = module_text(quantized)
     assert [each.name for each in targets_of(quantized)] == ["toy", "cpu"]
     assert "#kernel.requantize<shift, even>" in text
@@ -70,47 +70,47 @@ def test_the_device_decides_and_the_host_takes_the_rest(model: ModuleOp, data: d
 
 
 def test_a_device_alone_leaves_in_float_what_it_does_not_compute(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    quantized = qmlir.quantize(model, data, target="toy").module
+    quantized = qmlir.quantize(model, data, device="toy").module
     assert "nn.exp" not in module_text(quantized)
     left = coverage(quantized).left_in_float
     assert {row.key for row in left} == {"prob"}
 
 
 def test_what_is_said_wins_where_the_target_has_it(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    narrow = module_text(qmlir.quantize(model, data, target="toy,cpu", activations="i8<-100:100>").module)
+    narrow = module_text(qmlir.quantize(model, data, device="toy,cpu", activations="i8<-100:100>").module)
     assert "!quant.uniform<i8<-100:100>:f32, " in narrow
     with pytest.raises(DiagnosticError, match="weight storage i8 by the option weights=i8, target 'toy' has i4"):
-        qmlir.quantize(model, data, target="toy", weights="i8")
+        qmlir.quantize(model, data, device="toy", weights="i8")
     remarks: list[Diagnostic] = []
     with diagnostic_handler(remarks.append):
-        qmlir.quantize(model, data, target="toy,cpu", weights="i8")
+        qmlir.quantize(model, data, device="toy,cpu", weights="i8")
     texts = [str(each) for each in remarks if each.severity is Severity.REMARK]
     assert any("is left to target 'cpu': it is asked for weight storage i8" in text for text in texts)
 
 
 def test_a_module_that_names_its_targets_needs_no_setting(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
     marked = model.clone()
-    marked.attributes[TARGETS] = qmlir.quantize(model, data, target="toy,cpu").module.attributes[TARGETS]
-    asked = qmlir.quantize(model, data, target="toy,cpu")
+    marked.attributes[TARGETS] = qmlir.quantize(model, data, device="toy,cpu").module.attributes[TARGETS]
+    asked = qmlir.quantize(model, data, device="toy,cpu")
     assert module_text(qmlir.quantize(marked, data).module) == module_text(asked.module)
 
 
 def test_passes_that_a_target_wants_run_for_it_alone(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    assert "origin = " not in module_text(qmlir.quantize(model, data, target="staged,cpu").module)
-    assert "origin = " in module_text(qmlir.quantize(model, data, target="toy,cpu").module)
+    assert "origin = " not in module_text(qmlir.quantize(model, data, device="staged,cpu").module)
+    assert "origin = " in module_text(qmlir.quantize(model, data, device="toy,cpu").module)
     message = (
         r"target 'misplaced': 'quantize.decided.before' is not a point of a pipeline, did you mean 'quantize.decide"
     )
     with pytest.raises(DiagnosticError, match=message):
-        qmlir.quantize(model, data, target="misplaced")
+        qmlir.quantize(model, data, device="misplaced")
 
 
 def test_programs_of_both_compute_what_the_interpreter_computes(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    quantized = qmlir.quantize(model, data, target="toy,cpu").module
+    quantized = qmlir.quantize(model, data, device="toy,cpu").module
     inputs = {"x": data["x"][:1]}
     expected = qmlir.interpret(quantized, inputs)
     for target in ("cpu", "toy,cpu"):
-        found = qmlir.compile(quantized, target=target)(inputs)
+        found = qmlir.compile(quantized, device=target)(inputs)
         assert found.keys() == expected.keys()
         for name, array in expected.items():
             assert array.tobytes() == found[name].tobytes(), name
@@ -120,7 +120,7 @@ def test_a_device_of_products_has_them_apart_and_changes_no_number(
     model: ModuleOp, data: dict[str, np.ndarray]
 ) -> None:
     """What the preferred device computes of a layer stays apart for it; the types are those that the host decides."""
-    apart, whole = (qmlir.quantize(model, data, target=target).module for target in ("products,cpu", "cpu,products"))
+    apart, whole = (qmlir.quantize(model, data, device=target).module for target in ("products,cpu", "cpu,products"))
     (report,) = qmlir.partition(apart).reports
     assert [(part.target, part.operations) for part in report.parts] == [("products", 1), ("products", 1)]
     stays = {each.node: each.reason for each in report.stays if each.operation == "nn.add"}
@@ -132,6 +132,6 @@ def test_a_device_of_products_has_them_apart_and_changes_no_number(
 
 
 def test_unknown_names(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
-    for call in (lambda: qmlir.quantize(model, data, target="cpx").module, lambda: qmlir.compile(model, target="cpx")):
+    for call in (lambda: qmlir.quantize(model, data, device="cpx").module, lambda: qmlir.compile(model, device="cpx")):
         with pytest.raises(DiagnosticError, match=r"no target 'cpx', did you mean 'cpu'\?, there are "):
             call()

@@ -49,13 +49,13 @@ def quantized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = helper.make_graph(nodes, "net", ports[:1], ports[1:], weights)
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "net.onnx")
     np.savez(folder / "data.npz", x=_RNG.uniform(-1, 1, (16, 4)).astype(np.float32))
-    _run("quantize", folder / "net.onnx", "--data", folder / "data.npz", "--target", "toy,cpu", "-o", folder / "q")
+    _run("quantize", folder / "net.onnx", "--data", folder / "data.npz", "--device", "toy,cpu", "-o", folder / "q")
     return folder / "q"
 
 
 def test_a_folder_says_for_which_targets_it_is(quantized: Path) -> None:
     recipe = next(quantized.glob("*.toml")).read_text()
-    assert "# --target toy,cpu\n" in recipe
+    assert "# --device toy,cpu\n" in recipe
     assert "[[rule]]" not in recipe
     explained = qmlir.explain(quantized, "fc")
     assert explained.is_reproduced
@@ -73,7 +73,7 @@ def test_programs_are_written_and_read(quantized: Path, tmp_path: Path) -> None:
     inputs = {"x": np.array([[0.5, -0.25, 1.0, 0.125]], np.float32)}
     expected = qmlir.interpret(qmlir.load(next(quantized.glob("*.q.mlir"))), inputs)["y"]
     for _ in range(2):  # the second one takes the place of the first
-        said = _run("compile", quantized, "--target", "toy,cpu", "-o", folder)
+        said = _run("compile", quantized, "--device", "toy,cpu", "-o", folder)
         assert "main_toy_0: toy" in said
     card = read_card(folder / "program.json")
     assert (card.form, card.parts["main_toy_0"]) == ("parts", "toy")

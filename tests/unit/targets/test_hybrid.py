@@ -44,7 +44,7 @@ def _same(found, expected) -> None:
 def test_digits_on_two_devices_and_the_host() -> None:
     module = qmlir.load(EXAMPLES / "digits_cnn.onnx", shapes={"input": (1, 1, 8, 8)})
     quantized = qmlir.quantize(module, {"input": np.load(EXAMPLES / "digits_samples.npz")["input"]}).module
-    program = qmlir.compile(quantized, target="npu,dsp,cpu")
+    program = qmlir.compile(quantized, device="npu,dsp,cpu")
     assert isinstance(program, HybridProgram)
     assert {step.target for step in program.steps} == {"npu", "dsp", "cpu"}
     for image in np.load(EXAMPLES / "digits_test.npz")["input"][:4]:
@@ -194,7 +194,7 @@ builtin.module {{
 @pytest.mark.parametrize("stored", _STORED)
 def test_values_of_every_stored_type_are_handed_on(stored: str, order: tuple[str, str], tmp_path: Path) -> None:
     module = _cut(stored, *order)
-    program = qmlir.compile(module, emitter="llvm")  # the fastest to compile
+    program = qmlir.compile(module, codegen="llvm")  # the fastest to compile
     assert isinstance(program, HybridProgram)
     x = np.linspace(-5, 5, 8, dtype=np.float32).reshape(2, 4)
     (_, quantized, _) = (port.dtype for port in program.outputs)
@@ -217,7 +217,7 @@ def test_what_is_no_value_of_its_type_is_refused_at_the_door(stored: str, code: 
     """By an input that no part reads, too, as by a program of one target."""
     module = _cut(stored, "cpu", "interpreter")
     whole = without_calls(module)
-    program, single = (qmlir.compile(each, emitter="llvm") for each in (module, whole))
+    program, single = (qmlir.compile(each, codegen="llvm") for each in (module, whole))
     dtype = next(port.dtype for port in program.inputs if port.name == name)
     inputs = {"x": np.zeros((2, 4), np.float32), **dict.fromkeys(("same", "unused"), np.zeros((2, 4), dtype))}
     wrong = np.zeros((2, 4), np.uint8)

@@ -113,4 +113,4 @@ def test_the_interpreter_runs_what_no_device_does_and_the_cpu_what_it_compiles(n
 
 def test_a_program_of_several_targets() -> None:
     with pytest.raises(DiagnosticError, match="part 'main_toy_0' of target 'toy', which is not among those named"):
-        qmlir.compile(_module(), target="silent,cpu")
+        qmlir.compile(_module(), device="silent,cpu")

@@ -82,14 +82,14 @@ _MANY = "\n".join(
         (module_of('dense<"0xFF"> : tensor<1099511627776xi1>'), (), "splat-bytes"),
         (module_of("[" + ", ".join(["dense<1> : tensor<1048576xi8>"] * 70) + "]"), (), "splat-bytes"),
         (module_of(f"affine_map<(d0) -> ({' + '.join(['d0'] * 5000)})>"), (), "affine-depth"),
-        (_calls(), ("-p", "inline", "--budget", "inlined-operations=500"), "inlined-operations"),
+        (_calls(), ("-p", "inline", "--limit", "inlined-operations=500"), "inlined-operations"),
     ],
     ids=lambda each: each if isinstance(each, str) and len(each) < 20 else "",
 )
 def test_what_only_grows_is_refused_with_the_flag_that_raises_it(text: str, arguments, name: str) -> None:
     code, said = _opt(text, *arguments)
     assert code == 1
-    assert f"--budget {name}=N raises it" in said.splitlines()[0]
+    assert f"--limit {name}=N raises it" in said.splitlines()[0]
 
 
 def test_nesting_through_aliases_is_refused() -> None:
@@ -117,9 +117,9 @@ def test_nesting_is_refused_before_anything_recurses(opening: str, inside: str, 
 def test_a_budget_is_raised_and_lowered() -> None:
     text = module_of("dense<1> : tensor<4096xi8>")
     assert _opt(text)[0] == 0
-    assert _opt(text, "--budget", "splat-bytes=4095")[0] == 1
-    assert _opt(text, "--budget", "splat-bytes=4096")[0] == 0
-    assert _opt(text, "--budget", "splat-byte=4096")[0] == 2
+    assert _opt(text, "--limit", "splat-bytes=4095")[0] == 1
+    assert _opt(text, "--limit", "splat-bytes=4096")[0] == 0
+    assert _opt(text, "--limit", "splat-byte=4096")[0] == 2
     with pytest.raises(DiagnosticError, match="did you mean 'splat-bytes'"), budgets({"splat-byte": 1}):
         pass
     with budgets({"splat-bytes": 0}), pytest.raises(DiagnosticError):

@@ -76,7 +76,7 @@ KILLS = {
     "compile": Kill(("compile", "{m}.mlir", "-o", "r/out"), "r/out", _program),
     "export": Kill(("export", "{m}.onnx", "-o", "r/out.onnx", "--external-data"), "r/out.onnx", _outputs),
     "finetune": Kill(
-        ("finetune", "{m}.onnx", "--data", "d.npz", "--epochs", "1", "--batch", "4", "--checkpoint", "r/state",
+        ("finetune", "{m}.onnx", "--data", "d.npz", "--epochs", "1", "--batch-size", "4", "--checkpoint", "r/state",
          "-o", "r/out.mlir"), "r/out.mlir", _outputs,
     ),
     "profile": Kill(

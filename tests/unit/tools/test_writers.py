@@ -85,7 +85,7 @@ def run(*words: str | Path, tool: Callable[..., int] = qmlir_cli.main) -> tuple[
 
 
 QUANTIZE = ["quantize", "m.onnx", "--data", "d.npz", "--no-validate", "-o"]
-FINETUNE = ["finetune", "m.onnx", "--data", "d.npz", "--epochs", "1", "--batch", "4", "-o"]
+FINETUNE = ["finetune", "m.onnx", "--data", "d.npz", "--epochs", "1", "--batch-size", "4", "-o"]
 
 INPUTS: Mapping[str, list[str]] = {
     "quantize": [*QUANTIZE, "m.onnx"],
@@ -113,8 +113,8 @@ INPUTS: Mapping[str, list[str]] = {
     "profile, a model": ["profile", "m.onnx", "--data", "d.npz", "-o", "link.onnx"],
     "report": ["report", "q", "--data", "d.npz", "--no-time", "-o", "q/summary.json"],
     "run": ["run", "m.onnx", "--input", "one.npz", "-o", "one.npz"],
-    "partition": ["partition", "q", "--target", "cpu", "-o", "q/m.q.mlir"],
-    "search": ["search", "q", "--data", "d.npz", "-o", "q", "--bound", "0"],
+    "partition": ["partition", "q", "--device", "cpu", "-o", "q/m.q.mlir"],
+    "search": ["search", "q", "--data", "d.npz", "-o", "q", "--min-accuracy", "0"],
 }  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def test_no_function_writes_an_input(work: Path) -> None:
         lambda: qmlir.compile("c.mlir").save(".", force=True),
         lambda: qmlir.quantize("c.mlir", "d.npz", validate=False).save("constants.mlir", force=True),
         lambda: qmlir.report("q", "d.npz", "q/profile.json", time=False),
-        lambda: qmlir.finetune("m.onnx", "d.npz", epochs=1, batch=4, checkpoint="m.onnx"),
+        lambda: qmlir.finetune("m.onnx", "d.npz", epochs=1, batch_size=4, checkpoint="m.onnx"),
         lambda: qmlir.profile("m.onnx", "samples", resume="samples/parts"),
     ]
     for number, call in enumerate(calls):
@@ -202,7 +202,7 @@ def test_results_may_lie_where_their_inputs_lie(work: Path) -> None:
         [*QUANTIZE, "."],
         ["compile", ".", "-o", "."],
         ["compile", "q", "-o", "q/program"],
-        ["compile", "q", "-o", "q/program", "--emitter", "llvm"],
+        ["compile", "q", "-o", "q/program", "--codegen", "llvm"],
         ["compile", "q", "-o", "q"],
     ):
         assert run(*words) == (0, ""), words
@@ -327,7 +327,7 @@ COMMANDS: Mapping[str, tuple[list[str], list[str]]] = {
     "profile": (["profile", "m.onnx", "--data", "d.npz", "-o", "out/p.json"], ["p.json"]),
     "profile .mlir": (["profile", "m.onnx", "--data", "d.npz", "-o", "out/r.mlir"], ["r.mlir", "r.safetensors"]),
     "run": (["run", "q", "--input", "one.npz", "-o", "out/y.npz"], ["y.npz"]),
-    "partition": (["partition", "q", "--target", "cpu", "-o", "out/r.mlir"], ["r.mlir", "r.safetensors"]),
+    "partition": (["partition", "q", "--device", "cpu", "-o", "out/r.mlir"], ["r.mlir", "r.safetensors"]),
     "report": (["report", "q", "--data", "d.npz", "--no-time", "-o", "out/r.html"], ["r.html"]),
     "new-dialect": (["new-dialect", "toy", "-o", "out"], ["pyproject.toml", "README.md"]),
     "write-config": ([*QUANTIZE, "out/x", "--config", "out/c.toml", "--write-config"], ["c.toml"]),

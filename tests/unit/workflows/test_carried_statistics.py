@@ -83,7 +83,7 @@ def test_the_sum_before_a_bias_has_the_range_that_follows() -> None:
 def test_parts_that_nobody_observed_stay_in_float_with_a_warning() -> None:
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(each.message)):
-        module = qmlir.quantize(qmlir.load(layer(function="Mish")), keep=()).module
+        module = qmlir.quantize(qmlir.load(layer(function="Mish")), keep_composites=()).module
     assert any("has no entry for its value 'last/softplus'" in each for each in said)
     assert any(op.name == "nn.fully_connected" for op in module.walk())
 
@@ -105,7 +105,7 @@ def test_without_data_and_statistics_the_error_says_what_would_do() -> None:
     module, data = qmlir.load(classifier()), {"x": samples()[0]}
     profile = qmlir.profile(module, data)
     with pytest.raises(DiagnosticError, match="samples or a profile, one of them"):
-        qmlir.quantize(module, data, profiled=profile)
+        qmlir.quantize(module, data, profile=profile)
 
 
 def test_an_exported_part_is_not_called_as_the_tensor_of_its_node() -> None:

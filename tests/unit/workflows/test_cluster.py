@@ -196,7 +196,7 @@ def test_a_search_finds_the_same(client: Any, tmp_path: Path) -> None:
     states: list[str] = []
     results: list[dict[str, Any]] = []
     for name, cluster in (("here", None), ("there", client)):
-        options = {"bound": 1.0, "weights": "i4", "state": tmp_path / name, "engine": "interpreter"}
+        options = {"min_accuracy": 1.0, "weights": "i4", "state": tmp_path / name, "engine": "interpreter"}
         found = qmlir.search(qmlir.load(classifier()), {"x": inputs}, labels=labels, cluster=cluster, **options)
         results.append(found.to_dict())
         states.append((tmp_path / name).read_text())

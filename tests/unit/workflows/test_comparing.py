@@ -56,9 +56,9 @@ def test_parts_of_composites(folder: Path) -> None:
 @pytest.mark.parametrize("level", ["integer", "loops"])
 def test_a_model_with_itself_lowered(folder: Path, level: str) -> None:
     for found in (
-        qmlir.compare(folder, None, DATA, level=level, limit=2),
-        qmlir.compare(folder, f"{level}:{folder}", DATA, limit=2),
-        qmlir.compare(qmlir.load(folder / "digits.q.mlir"), None, DATA, level=level, limit=2),
+        qmlir.compare(folder, None, DATA, level=level, samples=2),
+        qmlir.compare(folder, f"{level}:{folder}", DATA, samples=2),
+        qmlir.compare(qmlir.load(folder / "digits.q.mlir"), None, DATA, level=level, samples=2),
     ):
         assert {each.sqnr_db for each in (*found.values, *found.outputs)} == {math.inf}
         assert "relu1" in keys(found)
@@ -69,7 +69,7 @@ def test_runtimes_in_front_of_a_path(folder: Path) -> None:
     exact = qmlir.compare(f"onnxruntime:{MODEL}", MODEL, DATA)
     assert (keys(exact), exact.values[0].operation) == (["fc1", "relu1"], "Gemm")
     assert exact.first_below(120) is None
-    used = qmlir.compare(f"onnxruntime-optimized:{MODEL}", f"interpreter:{folder}", DATA, limit=4)
+    used = qmlir.compare(f"onnxruntime-optimized:{MODEL}", f"interpreter:{folder}", DATA, samples=4)
     assert [each.key for each in used.outputs] == ["logits"]
     assert used.outputs[0].sqnr_db < 60
 
@@ -84,7 +84,7 @@ def test_programs(folder: Path, tmp_path: Path) -> None:
         (fixed, tmp_path / "saved"), (str(tmp_path / "saved"), qmlir.load_program(tmp_path / "saved")),
     ]  # fmt: skip
     for one, other in sides:
-        found = qmlir.compare(one, other, DATA, limit=4)
+        found = qmlir.compare(one, other, DATA, samples=4)
         assert (found.samples, found.outputs[0].key, found.outputs[0].sqnr_db) == (4, "logits", math.inf)
 
 
@@ -94,10 +94,10 @@ def test_a_subject_is_taken_as_it_is(folder: Path) -> None:
 
 
 def test_sizes_that_a_model_leaves_open() -> None:
-    found = qmlir.compare(MODEL, MODEL, DATA, shapes={"image": (8, 4)}, limit=8)
+    found = qmlir.compare(MODEL, MODEL, DATA, shapes={"image": (8, 4)}, samples=8)
     assert (found.samples, found.values[0].elements) == (8, 16)
     with pytest.raises(DiagnosticError, match="a limit of 4 is less than the batch that the model takes"):
-        qmlir.compare(MODEL, MODEL, DATA, shapes={"image": (8, 4)}, limit=4)
+        qmlir.compare(MODEL, MODEL, DATA, shapes={"image": (8, 4)}, samples=4)
 
 
 REFUSED: list[tuple[str, Callable[[], Any]]] = [

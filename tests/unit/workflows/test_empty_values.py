@@ -35,7 +35,7 @@ WORKFLOWS: dict[str, Callable[[ModuleOp, Any], Any]] = {
         for effort in (None, 0, 1, 2, 3)
     },
     "profile": qmlir.profile,
-    "search": lambda module, data: qmlir.search(module, data, drop=0.1),
+    "search": lambda module, data: qmlir.search(module, data, max_drop=0.1),
     "compare": lambda module, data: qmlir.compare(module, module, data),
     "report": qmlir.report,
 }

@@ -95,7 +95,7 @@ def test_a_recipe_for_what_only_the_given_model_has_is_no_fault() -> None:
         }}""")
     )
     samples = random.uniform(size=(32, 2, 6, 6)).astype(np.float32)
-    rule = {"amplified": True, "slot": "output", "storage": "i16"}
+    rule = {"low_sqnr_depthwise": True, "slot": "output", "storage": "i16"}
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(each.message)):
         made = quantize(model, {"x": samples}, effort=EQUALIZES, recipe={"rule": [rule]}, validate=False)

@@ -26,7 +26,14 @@ from tests.support.nets import Net
 RANDOM = np.random.default_rng(2)
 DATA = RANDOM.standard_normal((80, 6)).astype(np.float32)
 WEIGHTS = [(RANDOM.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in ((6, 16), (16, 3))]
-NARROW = {"weights": "i2", "activations": "u4", "epochs": 6, "batch": 16, "rate": 0.01, "scale_rate": 0.01}
+NARROW = {
+    "weights": "i2",
+    "activations": "u4",
+    "epochs": 6,
+    "batch_size": 16,
+    "learning_rate": 0.01,
+    "scale_rate": 0.01,
+}
 
 
 def _scores(x: Array) -> Array:
@@ -117,7 +124,7 @@ def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
         assert state.to_bytes("key") == content
 
 
-@pytest.mark.parametrize("asked", [{}, {"freeze_oscillating": True, "scales": "fixed", "rate": 0.05}])
+@pytest.mark.parametrize("asked", [{}, {"freeze_oscillating": True, "scales": "fixed", "learning_rate": 0.05}])
 def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path, asked: dict[str, Any]) -> None:
     narrow = {**NARROW, **asked}
 
@@ -216,7 +223,7 @@ def test_codes_of_weights_are_those_of_the_module(model: ModuleOp, scales: str) 
     assert all(any(np.array_equal(codes, each) for each in both) for codes in found)
 
 
-STILL = {"rate": 1e-30, "scale_rate": 1e-30}
+STILL = {"learning_rate": 1e-30, "scale_rate": 1e-30}
 
 
 @pytest.mark.parametrize("scales", ["lsq", "tqt"])
@@ -246,11 +253,11 @@ def test_scales_of_wider_weights_and_those_not_learned_stay(model: ModuleOp) -> 
 @pytest.mark.parametrize(("bits", "rate"), [(8, 1e-3), (4, 2e-3)])
 def test_the_rate_is_that_of_the_bits(model: ModuleOp, bits: int, rate: float) -> None:
     assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1).options.rate == rate
-    assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1, rate=0.01).options.rate == 0.01
+    assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1, learning_rate=0.01).options.rate == 0.01
 
 
 def test_patience_ends_it(model: ModuleOp) -> None:
-    found = qmlir.finetune(model, DATA, epochs=6, batch=16, patience=2, **STILL)
+    found = qmlir.finetune(model, DATA, epochs=6, batch_size=16, patience=2, **STILL)
     assert (len(found.epochs), found.best) == (2, 0)
     assert found.after == found.before
     assert "no epoch was better than no training" in found.text()
@@ -267,14 +274,17 @@ def test_patience_ends_it(model: ModuleOp) -> None:
         ({"optimizer": "adan"}, "no optimizer 'adan', did you mean 'adam'"),
         ({"loss": "kl", "output": "y"}, "there is no output 'y'"),
         ({"epochs": 0}, "epochs is 1 or more, found 0"),
-        ({"rate": float("nan")}, "rate is a number above 0, found nan"),
-        ({"mix": 1.5}, "mix is a share between 0 and 1, found 1.5"),
-        ({"mix": 0.5, "labels": LABELS}, "mix is for what the float model teaches alone: no label is that of a mixed"),
-        ({"held_out": 1.0}, "held out is a share between 0 and 1, found 1"),
+        ({"learning_rate": float("nan")}, "rate is a number above 0, found nan"),
+        ({"mixup": 1.5}, "mixup is a share between 0 and 1, found 1.5"),
+        (
+            {"mixup": 0.5, "labels": LABELS},
+            "mixup is for what the float model teaches alone: no label is that of a mixed",
+        ),
+        ({"validation_split": 1.0}, "validation split is a share between 0 and 1, found 1"),
         ({"labels": LABELS + 3}, "labels are from 0 to 2, as the output '.*' has 3 scores for each sample; found [34]"),
         ({"labels": LABELS - 1}, "labels are from 0 to 2, .*; found -1"),
-        ({"only": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train that is called 'c0'"),
-        ({"scales": "fixed", "only": ["c0.scale"]}, "has nothing to train that is called 'c0.scale'"),
+        ({"train": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train that is called 'c0'"),
+        ({"scales": "fixed", "train": ["c0.scale"]}, "has nothing to train that is called 'c0.scale'"),
         ({"exclude": ["*"]}, "the model has nothing to train: no weight, bias or scale of integers"),
     ],
 )
@@ -318,19 +328,19 @@ def test_samples_are_numbers(model: ModuleOp, place: int) -> None:
     data = DATA.copy()
     data[place, 2] = np.nan
     with pytest.raises(DiagnosticError, match=f"'x0' has NaN in sample {place}: samples to train with are numbers"):
-        qmlir.finetune(model, data, profiled=qmlir.profile(model, DATA), **NARROW)
+        qmlir.finetune(model, data, profile=qmlir.profile(model, DATA), **NARROW)
 
 
 def test_what_the_float_model_gives_is_finite(model: ModuleOp) -> None:
     data = np.full_like(DATA, np.inf)
     with np.errstate(all="ignore"), pytest.raises(DiagnosticError, match="held out is not a finite number before"):
-        qmlir.finetune(model, data, profiled=qmlir.profile(model, DATA), **NARROW)
+        qmlir.finetune(model, data, profile=qmlir.profile(model, DATA), **NARROW)
 
 
 def test_a_rate_that_is_too_high_is_a_warning(model: ModuleOp) -> None:
     told: list[Diagnostic] = []
     with diagnostic_handler(told.append):
-        found = qmlir.finetune(model, DATA, **{**NARROW, "rate": 1e38, "scale_rate": 1e38})
+        found = qmlir.finetune(model, DATA, **{**NARROW, "learning_rate": 1e38, "scale_rate": 1e38})
     assert found.problem.endswith("and the best epoch is kept; lower the rate")
     assert [each.message for each in told][-1] == found.problem
     assert found.after.loss <= found.before.loss

@@ -39,7 +39,7 @@ def quantized() -> ModuleOp:
         [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-    return qmlir.quantize(qmlir.load(model), SAMPLES, keep=["softmax"]).module
+    return qmlir.quantize(qmlir.load(model), SAMPLES, keep_composites=["softmax"]).module
 
 
 def _run(module: ModuleOp, pipeline: str) -> ModuleOp:
@@ -93,7 +93,7 @@ def test_only_parts_without_parameters_are_profiled(quantized: ModuleOp) -> None
     profiled = qmlir.profile(opened, SAMPLES, passes="nn-decompose")
     seen = {key for key in profiled.values if key not in ("x", "y") and not key.startswith("quant.")}
     assert seen == {"gelu/argument", "gelu/erf", "gelu/gate", "gelu/half"}
-    again = qmlir.quantize(opened, SAMPLES, keep=["softmax"]).module
+    again = qmlir.quantize(opened, SAMPLES, keep_composites=["softmax"]).module
     for op, other in zip(_composites(quantized), _composites(again), strict=True):
         assert op.components is not None
         assert other.components is not None
@@ -109,7 +109,7 @@ def test_nothing_is_left_to_profile(quantized: ModuleOp) -> None:
     profiled = qmlir.profile(quantized, SAMPLES)
     assert not profiled.values
     assert profiled.samples == len(SAMPLES)
-    again = qmlir.quantize(quantized, SAMPLES, keep=["gelu", "hard_swish"]).module
+    again = qmlir.quantize(quantized, SAMPLES, keep_composites=["gelu", "hard_swish"]).module
     assert [op.name for op in again.walk() if isinstance(op, CastOperation)] == ["quant.qcast", "quant.dcast"]
     for found, wanted in zip(_outputs(again), _outputs(quantized), strict=True):
         np.testing.assert_array_equal(found, wanted)

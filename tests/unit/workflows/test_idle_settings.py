@@ -37,16 +37,16 @@ def _said(module: ModuleOp, data: Any, **settings: Any) -> list[str]:
 @pytest.mark.parametrize(("storage", "is_idle"), [("i4", False), ("i8", False), ("i16", True)])
 def test_rules_for_a_table_whose_rows_have_eight_bits(storage: str, is_idle: bool) -> None:
     """Fewer bits are a type of its own, as many are those of the rows, more are not used."""
-    said = _said(_embedding(), IDS, recipe=[{"table": True, "storage": storage}])
+    said = _said(_embedding(), IDS, recipe=[{"embedding": True, "storage": storage}])
     assert ["rows go into 8 bits" in each for each in said] == [True] * is_idle
     assert _said(_embedding(), IDS, weights=storage) == []
 
 
 def test_a_granularity_for_a_table_that_has_the_type_of_its_rows() -> None:
-    (message,) = _said(_embedding(), IDS, recipe=[{"table": True, "storage": "i8", "granularity": "channel"}])
-    assert "what rules say of table = true has no effect; help: " in message
+    (message,) = _said(_embedding(), IDS, recipe=[{"embedding": True, "storage": "i8", "granularity": "channel"}])
+    assert "what rules say of embedding = true has no effect; help: " in message
     rules = [
-        {"table": True, "storage": "i8", "granularity": "channel"},
+        {"embedding": True, "storage": "i8", "granularity": "channel"},
         {"op": "gather", "slot": "output", "storage": "i16"},
     ]
     assert _said(_embedding(), IDS, recipe=rules) == []
@@ -66,11 +66,16 @@ X = {"x": RNG.standard_normal((16, 8)).astype(np.float32)}
 
 def test_an_empty_keep_with_a_target() -> None:
     module = qmlir.load(_products())
-    (message,) = _said(module, X, target="cpu", keep=[])
-    assert message.startswith("an empty 'keep' has no effect: the target cpu says which composites stay whole")
-    made = [str(qmlir.quantize(module, X, validate=False, target="cpu", **more).module) for more in ({}, {"keep": []})]
+    (message,) = _said(module, X, device="cpu", keep_composites=[])
+    assert message.startswith(
+        "an empty 'keep_composites' has no effect: the target cpu says which composites stay whole"
+    )
+    made = [
+        str(qmlir.quantize(module, X, validate=False, device="cpu", **more).module)
+        for more in ({}, {"keep_composites": []})
+    ]
     assert made[0] == made[1]
-    for settings in ({}, {"keep": []}, {"target": "cpu"}, {"target": "cpu", "keep": ["softmax"]}):
+    for settings in ({}, {"keep_composites": []}, {"device": "cpu"}, {"device": "cpu", "keep_composites": ["softmax"]}):
         assert _said(module, X, **settings) == []
 
 

@@ -66,7 +66,7 @@ def test_a_calibrator_of_the_package_asks_for_it() -> None:
     with plugins([PLUGIN]):
         found = profile(_module(), {"x": X}, observers=["norms"])
         reach, whole = (
-            _scale(qmlir.quantize(_module(), profiled=found, calibrator=name, scheme="symmetric", progress=None).module)
+            _scale(qmlir.quantize(_module(), profile=found, calibrator=name, scheme="symmetric", progress=None).module)
             for name in ("mean_norm", "min_max")
         )
     assert reach / whole == pytest.approx(np.mean(NORMS) / np.abs(X).max(), rel=1e-6)  # scales are rounded to f32
@@ -112,10 +112,10 @@ def test_quantizing_records_it_too(tmp_path: Path) -> None:
     settings: Any = {"calibrator": "mean_norm", "scheme": "symmetric"}
     with plugins([PLUGIN]):
         found = profile(_module(), {"x": X}, observers=["norms"])
-        expected = str(qmlir.quantize(_module(), profiled=found, **settings).module)
+        expected = str(qmlir.quantize(_module(), profile=found, **settings).module)
         assert str(qmlir.quantize(_module(), {"x": X}, observers=["norms"], **settings).module) == expected
         with pytest.raises(DiagnosticError, match=r"takes samples with observers \(norms\)"):
-            qmlir.quantize(_module(), profiled=found, observers=["norms"], **settings)
+            qmlir.quantize(_module(), profile=found, observers=["norms"], **settings)
     (tmp_path / "net.mlir").write_text(MODEL)
     np.savez(tmp_path / "x.npz", x=X)
     words = ["quantize", str(tmp_path / "net.mlir"), "--data", str(tmp_path / "x.npz"), "--load-plugin", PLUGIN]
@@ -128,7 +128,7 @@ def test_a_named_pipeline_lowers_what_is_profiled(tmp_path: Path) -> None:
     (tmp_path / "net.mlir").write_text(MODEL.replace("nn.neg", "nn.swish"))
     np.savez(tmp_path / "x.npz", x=X)
     words = ["profile", str(tmp_path / "net.mlir"), "--data", str(tmp_path / "x.npz"), "--quiet"]
-    for passes, name in (("nn-decompose", "passes"), ("quantize{stages=lower keep=relu}", "pipeline")):
+    for passes, name in (("nn-decompose", "passes"), ("quantize{stages=lower keep_composites=relu}", "pipeline")):
         assert main([*words, "--passes", passes, "-o", str(tmp_path / f"{name}.json")]) == 0
     one, two = (Profile.load(tmp_path / f"{name}.json") for name in ("passes", "pipeline"))
     assert one.values.keys() == two.values.keys() == {"x", "neg/product", "neg/sigmoid", "relu"}

@@ -61,7 +61,7 @@ TAKERS: dict[str, Callable[[Quantized, Any], Any]] = {
     "Profile.save": lambda made, path: made.profile.save(path),
     "data": lambda made, path: qmlir.profile(made.source, path),
     "resume": lambda made, path: qmlir.profile(made.source, ROWS, resume=path),
-    "state": lambda made, path: qmlir.search(made.source, ROWS, drop=0.1, state=path),
+    "state": lambda made, path: qmlir.search(made.source, ROWS, max_drop=0.1, state=path),
     "checkpoint": lambda made, path: qmlir.finetune(made.source, ROWS, checkpoint=path),
     "compare": lambda made, path: qmlir.compare(made.source, path, ROWS),
     "explain": lambda _, path: qmlir.explain(path, "x"),
@@ -71,7 +71,7 @@ TAKERS: dict[str, Callable[[Quantized, Any], Any]] = {
     "Quantized.save": lambda made, path: made.save(path),
     "Emitted.save": lambda made, path: qmlir.emit(made).save(path),
     "Program.save": lambda made, path: qmlir.compile(made).save(path),
-    "a divided program's save": lambda made, path: qmlir.compile(made, target="interpreter").save(path),
+    "a divided program's save": lambda made, path: qmlir.compile(made, device="interpreter").save(path),
 }
 """The public functions that take a path."""
 

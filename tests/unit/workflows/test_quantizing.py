@@ -25,7 +25,7 @@ from qmlir.text.printing import module_text, save_module
 from tests.support.classifiers import classifier, samples
 
 
-@pytest.mark.parametrize("call", [qmlir.quantize, partial(qmlir.search, bound=0.5)])
+@pytest.mark.parametrize("call", [qmlir.quantize, partial(qmlir.search, min_accuracy=0.5)])
 def test_a_setting_that_is_none_is_an_error(call: object) -> None:
     assert callable(call)
     with pytest.raises(TypeError, match="no setting 'activation', did you mean 'activations'"):
@@ -34,7 +34,9 @@ def test_a_setting_that_is_none_is_an_error(call: object) -> None:
 
 def test_the_options_of_settings() -> None:
     assert QuantizeOptions.of({}) == QuantizeOptions(keep=kept_composites(), rules={"granularity": "channel"})
-    options = QuantizeOptions.of({"keep": (), "weights": "i4", "granularity": "", "assert_all_quantized": True})
+    options = QuantizeOptions.of(
+        {"keep_composites": (), "weights": "i4", "granularity": "", "assert_all_quantized": True}
+    )
     assert options == QuantizeOptions(rules={"weights": "i4"}, assert_all_quantized=True)
 
 
@@ -96,7 +98,7 @@ def test_a_composite_is_kept_whole_with_the_types_of_its_parts_by_recipe(kind: s
     if part == "correlation":
         rules = rules.replace("output", "accumulator").replace("u12", "i24")
     model, x = _one_composite(before, node), np.random.default_rng(1).normal(size=(6, 2, 4, 8)).astype(np.float32)
-    module = qmlir.quantize(qmlir.load(model), {"x": x}, keep=(), recipe=RecipeText("parts", rules)).module
+    module = qmlir.quantize(qmlir.load(model), {"x": x}, keep_composites=(), recipe=RecipeText("parts", rules)).module
     (composite,) = (op for op in module.walk() if op.name == kind)
     types = composite.properties["components"]
     assert isinstance(types, DictionaryAttr)
@@ -122,7 +124,7 @@ def test_attention_over_a_past_with_shared_heads_has_types_for_its_parts() -> No
     data = [
         {name: random.normal(size=(1, *size, 3)).astype(np.float32) for name, size in sizes.items()} for _ in range(4)
     ]
-    module = qmlir.quantize(qmlir.load(model), data, keep=()).module
+    module = qmlir.quantize(qmlir.load(model), data, keep_composites=()).module
     (attention,) = (op for op in module.walk() if op.name == "nn.attention")
     types = attention.properties["components"]
     assert isinstance(types, DictionaryAttr)
@@ -171,7 +173,9 @@ def _sequence(kind: str, length: int, seed: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("kind", OPEN)
 def test_a_layer_of_open_length_has_the_types_that_it_has_at_any_length(kind: str, tmp_path: Path) -> None:
     data = [_sequence(kind, 4, seed) for seed in range(4)]
-    found, wanted = (qmlir.quantize(qmlir.load(_layer(kind, length)), data, keep=()).module for length in ("time", "4"))
+    found, wanted = (
+        qmlir.quantize(qmlir.load(_layer(kind, length)), data, keep_composites=()).module for length in ("time", "4")
+    )
     (layer,), (fixed,) = ([op for op in each.walk() if op.name == kind] for each in (found, wanted))
     assert layer.properties["components"] == fixed.properties["components"]
     for one, other in zip([*layer.operands, *layer.results], [*fixed.operands, *fixed.results], strict=True):
@@ -204,7 +208,7 @@ def test_a_layer_of_open_length_of_which_a_part_is_float_stays_in_float() -> Non
     rule = RecipeText("parts", '[[rule]]\nrole = "cell/sum"\nquantize = false\n')
     data, said = [_sequence("nn.lstm", 4, seed) for seed in range(2)], list[str]()
     with diagnostic_handler(lambda each: said.append(each.message)):
-        module = qmlir.quantize(qmlir.load(_layer("nn.lstm", "time")), data, keep=(), recipe=rule).module
+        module = qmlir.quantize(qmlir.load(_layer("nn.lstm", "time")), data, keep_composites=(), recipe=rule).module
     (layer,) = (op for op in module.walk() if op.name == "nn.lstm")
     assert "components" not in layer.properties
     assert not any(op.name == "quant.qcast" for op in module.walk())
@@ -222,7 +226,9 @@ def _with_state(kind: str, state: str, rounded: str, length: str = "4") -> tuple
         f'[[rule]]\nrole = "{role}"\nslot = "output"\nstorage = "{storage}"\n' for role, storage in rules if storage
     )
     data = [_sequence(kind, 4, seed) for seed in range(4)]
-    module = qmlir.quantize(qmlir.load(_layer(kind, length)), data, keep=(), recipe=RecipeText("state", text)).module
+    module = qmlir.quantize(
+        qmlir.load(_layer(kind, length)), data, keep_composites=(), recipe=RecipeText("state", text)
+    ).module
     (layer,) = (op for op in module.walk() if op.name == kind)
     return module, layer
 
@@ -279,7 +285,10 @@ def test_a_layer_that_keep_names_has_a_product_and_a_bias_by_recipe(kind: str, s
     x = np.random.default_rng(1).normal(size=(6, 2, 4, 8)).astype(np.float32)
     rule = RecipeText("parts", f'[[rule]]\nslot = "{settings}"\nstorage = "i16"\n')
     given: QuantizeSettings = {"accumulator": "i16"} if settings == "option" else {"recipe": rule}
-    modules = [qmlir.quantize(qmlir.load(model), {"x": x}, keep=keep, **given).module for keep in ((), (kind,), ("*",))]
+    modules = [
+        qmlir.quantize(qmlir.load(model), {"x": x}, keep_composites=keep, **given).module
+        for keep in ((), (kind,), ("*",))
+    ]
     assert len({str(module) for module in modules}) == 1
     (layer,) = (op for op in modules[1].walk() if op.name == f"nn.{kind}")
     types = layer.properties["components"]

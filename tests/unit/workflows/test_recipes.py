@@ -31,8 +31,8 @@ def test_the_same_rules_in_the_same_order(settings: dict[str, str], with_file: b
     )
     path = str(tmp_path / "mine.toml") if with_file else ""
     expected = make_recipe(simple_rules(**settings), path).rules
-    text = recipe_text(range(len(expected)), {**settings, "recipe": path, "keep": ("softmax",)})
-    assert "# --keep softmax\n" in text
+    text = recipe_text(range(len(expected)), {**settings, "recipe": path, "keep_composites": ("softmax",)})
+    assert "# --keep-composites softmax\n" in text
     (tmp_path / "written.toml").write_text(text)
     found = read_rules(tmp_path / "written.toml")
     assert [(each.settings, each.origin, each.role, each.op, each.slot) for each in found] == [
@@ -48,7 +48,7 @@ def test_rules_that_decided_nothing_are_left_out(tmp_path: Path) -> None:
 
 def test_names_add_no_line_to_a_recipe() -> None:
     line = "\n[[rule]]\nquantize = false\n"
-    settings = {"keep": (f"gelu{line}",), "recipe": RecipeText(f"mine{line}", "")}
+    settings = {"keep_composites": (f"gelu{line}",), "recipe": RecipeText(f"mine{line}", "")}
     assert read_rules(RecipeText("written", recipe_text((), settings))) == []
     with pytest.raises(DiagnosticError, match="unknown key"):
         read_rules([{f"node = 'x'{line}[[rule]]\nnode": "y", "quantize": False}])
@@ -98,7 +98,7 @@ def test_what_is_written_makes_the_same_module(rules: str, keep: tuple[str, ...]
     """Nothing is a cell or a residual stream: the built-in rules for these decide nothing."""
     mine, written = tmp_path / "mine.toml", tmp_path / "written.toml"
     mine.write_text(rules)
-    settings: dict[str, Any] = {**OPTIONS, "keep": keep, "recipe": str(mine)}
+    settings: dict[str, Any] = {**OPTIONS, "keep_composites": keep, "recipe": str(mine)}
     found = quantize(qmlir.load(MODEL), DATA, **settings, validate=False)
     written.write_text(recipe_text(found.rules_used, settings))
     assert tomllib.loads(written.read_text())["rule"] == [
@@ -108,9 +108,9 @@ def test_what_is_written_makes_the_same_module(rules: str, keep: tuple[str, ...]
         {"slot": "accumulator", "storage": "i24"},
         *RULES,
     ]
-    again = quantize(qmlir.load(MODEL), DATA, keep=keep, granularity="", recipe=written, validate=False)
+    again = quantize(qmlir.load(MODEL), DATA, keep_composites=keep, granularity="", recipe=written, validate=False)
     assert str(again.module) == str(found.module)
-    without = quantize(qmlir.load(MODEL), DATA, keep=keep, **OPTIONS, validate=False)
+    without = quantize(qmlir.load(MODEL), DATA, keep_composites=keep, **OPTIONS, validate=False)
     assert str(found.module) != str(without.module)
 
 
@@ -136,7 +136,12 @@ def test_a_recipe_names_an_effort_which_the_caller_overrules(tmp_path: Path) -> 
         written.write_text(recipe_text(found.rules_used, found.settings, found.effort))
         assert effort_in(written) == effort
         again = qmlir.quantize(
-            MODEL, DATA, recipe=written, keep=found.settings.get("keep", ()), validate=False, progress=None
+            MODEL,
+            DATA,
+            recipe=written,
+            keep_composites=found.settings.get("keep_composites", ()),
+            validate=False,
+            progress=None,
         )
         assert str(again.module) == str(found.module)
     added = RecipeText.of(recipe)
@@ -151,4 +156,4 @@ def test_a_recipe_names_an_effort_which_the_caller_overrules(tmp_path: Path) -> 
     with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3, auto, but got 7"):
         qmlir.quantize(MODEL, DATA, recipe={"effort": 7}, progress=None)
     with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
-        qmlir.quantize(MODEL, profiled=asked[0].profile, recipe=recipe, progress=None)
+        qmlir.quantize(MODEL, profile=asked[0].profile, recipe=recipe, progress=None)

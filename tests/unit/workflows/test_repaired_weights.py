@@ -19,7 +19,15 @@ from qmlir.workflows.repairing import (
 from tests.support.repairs import decided_by, samples_of_four, stored_weights, two_layers
 
 
-@pytest.mark.parametrize("settings", [{"effort": 2}, {"effort": 3}, {"effort": 1, "short_sums": 1}, {"short_sums": 4}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"effort": 2},
+        {"effort": 3},
+        {"effort": 1, "accumulator_bits": 16},
+        {"accumulator_bits": 16, "accumulator_pairs": 4},
+    ],
+)
 def test_binary_weights_stay_binary(settings: dict[str, Any]) -> None:
     made = quantize(two_layers("c"), {"x": samples_of_four()}, validate=False, weights="binary", **settings)
     codes = stored_weights(made.module)
@@ -71,7 +79,8 @@ def test_short_sums_are_no_repair_that_a_recipe_takes_away() -> None:
             {"x": samples_of_four()},
             validate=False,
             effort=effort,
-            short_sums=4,
+            accumulator_bits=16,
+            accumulator_pairs=4,
             recipe={"rule": [rule]},
         )
         for codes in stored_weights(

@@ -40,7 +40,7 @@ def found(**settings: Any) -> SearchResult:
 
 
 def test_the_worst_layer_is_widened_first() -> None:
-    result = found(bound=1.0, weights="i4")
+    result = found(min_accuracy=1.0, weights="i4")
     assert (result.start_accuracy, result.float_accuracy, result.accuracy) == (CHANCE, 1.0, 1.0)
     assert result.steps == (SearchStep("fine", Width.WIDE, 1.0, is_kept=True),)
     assert (result.widths, result.is_reached, result.is_finished) == ({"fine": Width.WIDE}, True, True)
@@ -52,7 +52,7 @@ def test_the_worst_layer_is_widened_first() -> None:
 
 
 def test_the_recipe_makes_what_was_found(tmp_path: Path) -> None:
-    result = found(bound=1.0, weights="i4")
+    result = found(min_accuracy=1.0, weights="i4")
     path = tmp_path / "recipe.toml"
     path.write_text(result.recipe)
     again = qmlir.quantize(qmlir.load(classifier()), {"x": X}, weights="i4", recipe=path).module
@@ -62,12 +62,12 @@ def test_the_recipe_makes_what_was_found(tmp_path: Path) -> None:
 
 
 def test_a_layer_may_go_to_float() -> None:
-    result = found(bound=1.0, weights="i4", to="float")
+    result = found(min_accuracy=1.0, weights="i4", widen_to="float")
     assert (result.accuracy, result.widths) == (1.0, {"fine": Width.FLOAT})
 
 
 def test_weights_of_4_bits_are_kept_where_they_do_not_hurt() -> None:
-    result = found(drop=0.0, mode="raise")
+    result = found(max_drop=0.0, mode="raise")
     assert result.mode is SearchMode.RAISE
     assert result.steps == (
         SearchStep("coarse[0]", Width.NARROW, 1.0, is_kept=True),
@@ -77,7 +77,7 @@ def test_weights_of_4_bits_are_kept_where_they_do_not_hurt() -> None:
 
 
 def test_a_bound_that_holds_needs_no_search() -> None:
-    result = found(bound=0.9)
+    result = found(min_accuracy=0.9)
     assert (result.steps, result.ranking, result.widths) == ((), (), {})
     assert (result.is_reached, result.is_finished, result.recipe.strip()) == (True, True, "")
 
@@ -85,47 +85,47 @@ def test_a_bound_that_holds_needs_no_search() -> None:
 def test_a_bound_that_cannot_be_reached_gives_the_best() -> None:
     wrong = LABELS.copy()
     wrong[:4] = 1 - wrong[:4]  # the float model is right in 36 of 40
-    result = found(labels=wrong, bound=0.95, weights="i4")
+    result = found(labels=wrong, min_accuracy=0.95, weights="i4")
     assert (result.float_accuracy, result.start_accuracy, result.accuracy) == (0.9, 0.4, 0.9)
     assert [step.layer for step in result.steps] == ["fine", "coarse[0]"]
     assert (result.is_reached, result.is_finished, result.widths) == (False, True, {"fine": Width.WIDE})
-    start = found(labels=wrong, bound=0.95, mode="raise")
+    start = found(labels=wrong, min_accuracy=0.95, mode="raise")
     assert (start.is_reached, start.is_finished, start.steps, start.accuracy) == (False, True, (), 0.9)
 
 
 def test_max_steps_end_a_search() -> None:
-    result = found(bound=1.0, weights="i4", max_steps=0)
+    result = found(min_accuracy=1.0, weights="i4", max_steps=0)
     assert (result.is_reached, result.is_finished, result.steps, result.accuracy) == (False, False, (), CHANCE)
-    result = found(drop=0.0, mode="raise", max_steps=1)
+    result = found(max_drop=0.0, mode="raise", max_steps=1)
     assert (result.is_reached, result.is_finished, result.widths) == (True, False, {"coarse[0]": Width.NARROW})
 
 
 def test_without_labels_the_float_model_is_right() -> None:
-    result = found(labels=None, drop=0.0, weights="i4")
+    result = found(labels=None, max_drop=0.0, weights="i4")
     assert (result.metric, result.float_accuracy, result.bound) == ("agreement with the float model", 1.0, 1.0)
     assert (result.start_accuracy, result.accuracy) == (CHANCE, 1.0)
 
 
 def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "out" / ".search.json"
-    whole = found(drop=0.0, mode="raise", state=tmp_path / "whole.json")
+    whole = found(max_drop=0.0, mode="raise", state=tmp_path / "whole.json")
 
     def kill(step: SearchStep) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        found(drop=0.0, mode="raise", state=state, on_step=kill)
-    rest = found(drop=0.0, mode="raise", state=state)
+        found(max_drop=0.0, mode="raise", state=state, on_step=kill)
+    rest = found(max_drop=0.0, mode="raise", state=state)
     assert (rest.steps, rest.ranking, rest.recipe) == (whole.steps, whole.ranking, whole.recipe)
     # Float, int8, two figures for the order and one step were there: the other step is left.
     assert (whole.measured, rest.measured) == (6, 1)
-    assert found(drop=0.0, mode="raise", state=state).measured == 0
+    assert found(max_drop=0.0, mode="raise", state=state).measured == 0
     # Another bound asks for the same figures here; other data, labels or settings for others.
-    assert found(bound=0.2, mode="raise", state=state).measured == 0
+    assert found(min_accuracy=0.2, mode="raise", state=state).measured == 0
     other = X.copy()
     other[0, 2] += 0.5
     for change in ({"data": {"x": other}}, {"labels": 1 - LABELS}, {"granularity": "tensor"}):
-        given = {"data": {"x": X}, "labels": LABELS, "bound": 0.0, "max_steps": 0, "state": state, **change}
+        given = {"data": {"x": X}, "labels": LABELS, "min_accuracy": 0.0, "max_steps": 0, "state": state, **change}
         assert search(qmlir.load(classifier()), **given).measured == 2
 
 
@@ -144,7 +144,7 @@ def budgeted(**settings: Any) -> SearchResult:
     ],
 )
 def test_a_budget_of_bytes(weight_bytes: int, widths: dict[str, Width], size: int, accuracy: float) -> None:
-    result = budgeted(weight_bytes=weight_bytes)
+    result = budgeted(max_bytes=weight_bytes)
     assert result.allotment is not None
     chosen = result.allotment.chosen
     assert (result.widths, chosen.widths, chosen.bytes) == (widths, widths, size)
@@ -157,7 +157,7 @@ def test_a_budget_of_bytes(weight_bytes: int, widths: dict[str, Width], size: in
 
 def test_the_loss_of_a_point_is_the_divergence_where_it_is_small() -> None:
     """Of 16 bits in one layer: the third power of what is rounded is nothing beside the second."""
-    result = budgeted(weight_bytes=1000)
+    result = budgeted(max_bytes=1000)
     assert result.allotment is not None
     for point in result.allotment.front:
         if "fine" in point.widths and point.widths["fine"] is Width.NARROW:
@@ -169,11 +169,11 @@ def test_the_loss_of_a_point_is_the_divergence_where_it_is_small() -> None:
 
 
 def test_a_budget_of_time() -> None:
-    as_quantized = budgeted(time=1.0)
+    as_quantized = budgeted(max_time=1.0)
     assert as_quantized.widths == {}
     assert as_quantized.allotment is not None
     assert [(each.time, each.is_chosen) for each in as_quantized.allotment.front] == [(1.0, True)]
-    both = budgeted(time=2.0, weight_bytes=24)
+    both = budgeted(max_time=2.0, max_bytes=24)
     assert both.allotment is not None
     chosen = both.allotment.chosen
     assert chosen.time is not None
@@ -195,7 +195,7 @@ class KnownLatency(Latency):
 @pytest.mark.parametrize("most", [0.9, 1.0, 1.5, 1.7, 3.0])
 def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
     """The chosen widths lose least, by the same prediction, of all whose times add up to no more."""
-    start = budgeted(weight_bytes=1000).quantized
+    start = budgeted(max_bytes=1000).quantized
     layered = Layered(start.profiled, {"granularity": "channel"})
     batches = Batches(qmlir.load(classifier()), {"x": X}, size=1)
     figures = Measurements("test")
@@ -245,7 +245,7 @@ def test_pairs_of_layers_that_are_far_apart_count_by_the_sum_over_layers_that_is
 
 
 def test_measured_times_are_those_of_kernels() -> None:
-    result = budgeted(time=100.0, measured=True)
+    result = budgeted(max_time=100.0, measure_time=True)
     assert result.allotment is not None
     assert result.allotment.measured_time is not None
     assert "its kernels take" in result.text()
@@ -254,7 +254,7 @@ def test_measured_times_are_those_of_kernels() -> None:
 
 
 def test_points_of_the_front_are_measured() -> None:
-    result = budgeted(weight_bytes=1000, max_steps=2)
+    result = budgeted(max_bytes=1000, max_steps=2)
     assert result.allotment is not None
     assert sum(each.accuracy is not None for each in result.allotment.front) == 2
     assert "predicted loss" in result.text()
@@ -264,11 +264,11 @@ def test_points_of_the_front_are_measured() -> None:
 
 def test_a_budget_goes_on_from_what_is_known(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
-    first, second = (budgeted(weight_bytes=10, state=state) for _ in range(2))
+    first, second = (budgeted(max_bytes=10, state=state) for _ in range(2))
     assert (first.measured > 0, second.measured) == (True, 0)
     assert (first.recipe, first.allotment) == (second.recipe, second.allotment)
     # What is lost does not depend on the budget: the accuracy of another choice is all that is measured.
-    assert budgeted(weight_bytes=6, state=state).measured == 1
+    assert budgeted(max_bytes=6, state=state).measured == 1
 
 
 class Elsewhere(Here):
@@ -285,11 +285,11 @@ class Elsewhere(Here):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"bound": 1.0, "weights": "i4"},
-        {"bound": 1.0, "weights": "i4", "labels": None, "max_steps": 1},
-        {"bound": 1.0, "mode": "raise"},
-        {"bound": 1.0, "mode": "raise", "max_steps": 1},
-        {"mode": "budget", "weight_bytes": 10},
+        {"min_accuracy": 1.0, "weights": "i4"},
+        {"min_accuracy": 1.0, "weights": "i4", "labels": None, "max_steps": 1},
+        {"min_accuracy": 1.0, "mode": "raise"},
+        {"min_accuracy": 1.0, "mode": "raise", "max_steps": 1},
+        {"mode": "budget", "max_bytes": 10},
     ],
 )
 def test_workers_measure_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, Any]) -> None:
@@ -324,7 +324,7 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Layered, "quantized", remarking)
     model = qmlir.load(classifier(batch=16))
-    remarks, warnings = _said(lambda: search(model, X, labels=LABELS[:32], drop=0.0, mode="raise"))
+    remarks, warnings = _said(lambda: search(model, X, labels=LABELS[:32], max_drop=0.0, mode="raise"))
     assert len(tried) == 6
     assert remarks == []
     left_out = "the last 8 of 40 samples are left out: @main takes 16 at a time"
@@ -335,19 +335,19 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
     ("settings", "message"),
     [
         ({}, "a search must have one goal"),
-        ({"bound": 0.9, "drop": 0.1}, "a search must have one goal"),
-        ({"bound": 99.0}, r"the bound is an accuracy from 0 to 1, found 99\.0"),
-        ({"bound": 0.9, "mode": "rise"}, "no mode 'rise', did you mean 'raise'"),
-        ({"bound": 0.9, "to": "32"}, "no width '32'"),
-        ({"bound": 0.9, "weight_bytes": 10}, "a budget is for the mode 'budget', found the mode 'drop'"),
+        ({"min_accuracy": 0.9, "max_drop": 0.1}, "a search must have one goal"),
+        ({"min_accuracy": 99.0}, r"the bound is an accuracy from 0 to 1, found 99\.0"),
+        ({"min_accuracy": 0.9, "mode": "rise"}, "no mode 'rise', did you mean 'raise'"),
+        ({"min_accuracy": 0.9, "widen_to": "32"}, "no width '32'"),
+        ({"min_accuracy": 0.9, "max_bytes": 10}, "a budget is for the mode 'budget', found the mode 'drop'"),
         ({"mode": "budget"}, "a budget is a number of bytes, or an estimated time, or both: none is given"),
-        ({"mode": "budget", "weight_bytes": 10, "drop": 0.1}, "a search by a budget has no bound"),
-        ({"mode": "budget", "weight_bytes": 10, "measured": True}, "what is measured is the time of a budget"),
-        ({"mode": "budget", "time": 0.0}, r"a budget is above 0, found time of 0\.0"),
-        ({"mode": "budget", "weight_bytes": 5}, "keep the budget: 5 bytes, of which 6 are the fewest"),
-        ({"mode": "budget", "time": 0.5}, r"keep the budget: 0\.5 of the time, of which 1\.000 is the least"),
-        ({"bound": 0.9, "labels": LABELS[:7]}, "there are 7 labels for 40 samples"),
-        ({"bound": 0.9, "output": "z"}, "there is no output 'z'"),
+        ({"mode": "budget", "max_bytes": 10, "max_drop": 0.1}, "a search by a budget has no bound"),
+        ({"mode": "budget", "max_bytes": 10, "measure_time": True}, "what is measured is the time of a budget"),
+        ({"mode": "budget", "max_time": 0.0}, r"a budget is above 0, found time of 0\.0"),
+        ({"mode": "budget", "max_bytes": 5}, "keep the budget: 5 bytes, of which 6 are the fewest"),
+        ({"mode": "budget", "max_time": 0.5}, r"keep the budget: 0\.5 of the time, of which 1\.000 is the least"),
+        ({"min_accuracy": 0.9, "labels": LABELS[:7]}, "there are 7 labels for 40 samples"),
+        ({"min_accuracy": 0.9, "output": "z"}, "there is no output 'z'"),
     ],
 )
 def test_what_does_not_fit_is_one_line(settings: dict[str, Any], message: str) -> None:
@@ -378,7 +378,7 @@ def test_a_search_repairs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         return apply(self, *given)
 
     monkeypatch.setattr(Repairing, "apply", noted)
-    result = search(model, data, drop=1.0, engine="interpreter")
+    result = search(model, data, max_drop=1.0, engine="interpreter")
     assert not repaired
     recipe = RecipeText("the recipe of the search", result.recipe)
     plain = qmlir.quantize(model, data, recipe=recipe, effort=0, validate=False).module

@@ -55,7 +55,7 @@ def test_the_summary_says_what_has_more_bits_and_why() -> None:
     assert given.summary().to_dict()["widened"] == [
         {"cause": "what roots and logarithms read", "bits": 16, "values": 1}
     ]
-    narrow = qmlir.quantize(module, data, recipe={"rule": [{"rooted": True, "slot": "output", "storage": "i8"}]})
+    narrow = qmlir.quantize(module, data, recipe={"rule": [{"sqrt_operand": True, "slot": "output", "storage": "i8"}]})
     assert narrow.widened == ()
 
 

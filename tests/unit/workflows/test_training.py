@@ -278,7 +278,7 @@ def test_norms_on_integers_are_fine_tuned() -> None:
     last = net.node("MatMul", net.node("LayerNormalization", total, scale, bias), weights[3])
     model = qmlir.load(net.model(last))
     data = random.standard_normal((1024, 8)).astype(np.float32)
-    found = qmlir.finetune(model, data, epochs=6, batch=16, held_out=0.25)
+    found = qmlir.finetune(model, data, epochs=6, batch_size=16, validation_split=0.25)
     assert found.after.loss < found.before.loss
     begun = found.trained.parameters
     assert all(not np.array_equal(begun[name], array) for name, array in found.parameters.items())
@@ -395,7 +395,7 @@ def test_arithmetic_on_stored_integers_is_not_trained() -> None:
     net = Net()
     x = net.input(np.ones((2, 3), np.float32))
     float_model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
-    model = qmlir.export_onnx(qmlir.quantize(float_model, [net.feeds], validate=False), form="integer")
+    model = qmlir.export_onnx(qmlir.quantize(float_model, [net.feeds], validate=False), format="integer")
     with pytest.raises(DiagnosticError, match="takes quantized values for plain integers, which have no gradient"):
         qmlir.trainable(qmlir.load(_without_metadata(model)))
 
@@ -477,7 +477,7 @@ def _names(trained: Trainable) -> tuple[str, str, str]:
 def test_only_what_a_pattern_names_is_trained() -> None:
     random = np.random.default_rng(3)
     net, output = _images(random)
-    trained = qmlir.trainable(qmlir.load(net.model(output)), [net.feeds], only=["c0", "*Gemm*.scale"])
+    trained = qmlir.trainable(qmlir.load(net.model(output)), [net.feeds], train=["c0", "*Gemm*.scale"])
     assert "c0" in trained.parameters
     assert all(name == "c0" or "Gemm" in name for name in trained.parameters)
     assert repr(trained).startswith(f"{len(trained.parameters)} parameters, ")
@@ -507,6 +507,6 @@ def test_what_is_not_made_trainable() -> None:
     with pytest.raises(DiagnosticError, match=r"scales are one of fixed, lsq, tqt, found 'lqs', did you mean 'lsq'"):
         qmlir.trainable(model, [net.feeds], scales="lqs")
     with pytest.raises(DiagnosticError, match="has nothing to train that is called 'conv1'"):
-        qmlir.trainable(model, [net.feeds], only=["conv1"])
+        qmlir.trainable(model, [net.feeds], train=["conv1"])
     with pytest.raises(DiagnosticError, match="requantizes by single_round, which is not trained"):
         qmlir.trainable(model, [net.feeds], requantize="single_round")

@@ -126,7 +126,7 @@ def test_a_search_that_is_interrupted_goes_on(module: ModuleOp, monkeypatch: pyt
     assert len(invented.asked) == 1
     found = tune(module, isa="generic")
     assert ([each.is_new for each in found.kernels], len(invented.asked)) == ([False, True], 2)
-    tune(module, isa="generic", again=True)
+    tune(module, isa="generic", remeasure=True)
     assert len(invented.asked) == 4
 
 
@@ -155,7 +155,7 @@ def test_workers_time_kernels(module: ModuleOp, monkeypatch: pytest.MonkeyPatch)
     assert [each.is_new for each in found.kernels] == [False, True]
     assert [each.tuned.kernel for each in found.kernels] == asked
     assert len(invented.asked) == 2
-    alone = tune(module, isa="generic", again=True)
+    alone = tune(module, isa="generic", remeasure=True)
     assert [each.tuned for each in alone.kernels] == [each.tuned for each in found.kernels]
 
 

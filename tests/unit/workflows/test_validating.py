@@ -113,10 +113,10 @@ def test_a_bound_that_is_none(bounds: dict[str, Any], message: str) -> None:
 
 def test_a_bound_needs_samples() -> None:
     profile = qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, validate=False).profile
-    assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), profiled=profile).module) == []
+    assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), profile=profile).module) == []
     with pytest.raises(DiagnosticError, match="a bound needs samples"):
-        qmlir.quantize(qmlir.load(classifier()), profiled=profile, min_sqnr=10)
-    qmlir.quantize(qmlir.load(classifier()), profiled=profile, min_sqnr=10, validation={"x": samples(16)[0]})
+        qmlir.quantize(qmlir.load(classifier()), profile=profile, min_sqnr=10)
+    qmlir.quantize(qmlir.load(classifier()), profile=profile, min_sqnr=10, validation={"x": samples(16)[0]})
 
 
 def _numbered(count: int) -> Iterator[Run]:
@@ -200,7 +200,7 @@ def test_outputs_of_integers_are_equal_or_not() -> None:
         found = qmlir.quantize(qmlir.load(model), {"x": samples(16)[0]}, **LOST).validation
     assert found is not None
     assert (found.outputs[0].sqnr_db, found.outputs[0].agreement) == (None, 0.5)
-    assert "output c has 50.0% of its integers equal, less than 90%" in found.fault
+    assert "output c has 50.0% of its integers equal, less than 75%" in found.fault
 
 
 HEADS = """<ir_version: 10, opset_import: ["": 18]> g (float[1,5,16] x) => (float[1,5,BINS] y)
@@ -308,55 +308,3 @@ def _integers(body: str) -> tuple[ModuleOp, dict[str, np.ndarray]]:
     proto, (_, data) = parser.parse_model(text), _heads("y = Identity(s)")
     proto.graph.initializer.append(numpy_helper.from_array(np.eye(16, 6, dtype=np.float32), "w"))
     return qmlir.load(proto), data
-
-
-def _told(exact: np.ndarray, found: np.ndarray) -> tuple[str, ...]:
-    """The faults of a module that gives `found` where the float one gives `exact`, `[samples, 1, ...]`."""
-    kind = f"float[{','.join(map(str, exact.shape[1:]))}]"
-    text = f"""<ir_version: 10, opset_import: ["": 18]> g ({kind} x, {kind} e) => ({kind} y)
-      <float none = {{0}}> {{ BODY }}"""
-    modules = [
-        qmlir.load(parser.parse_model(text.replace("BODY", body)))
-        for body in ("z = Mul(e, none) y = Add(x, z)", "y = Add(x, e)")
-    ]
-    pairs = zip(exact.astype(np.float32), (found - exact).astype(np.float32), strict=True)
-    runs = [Run(place, 1, each) for place, each in enumerate(pairs)]
-    return compared(References(modules[0]), modules[1], runs, "given", ValidationOptions()).faults
-
-
-RANDOM = np.random.default_rng(0)
-_CLASSES, _COLUMNS = RANDOM.normal(size=(16, 1, 12)), RANDOM.normal(size=(16, 1, 4))
-_CHANNELS, _SERIES = RANDOM.normal(size=(16, 1, 4, 5, 7)), RANDOM.normal(size=(16, 1, 3, 40))
-_COMMON = RANDOM.normal(0, 100, (16, 1, 1)) + 0.1 * _CLASSES
-_TIES = np.concatenate([_CLASSES.max(2, keepdims=True) + 0.001, np.sort(_CLASSES, 2)], 2)
-_QUIET = _CLASSES * np.where(np.arange(16) % 4 == 1, 1e-3, 1).reshape(-1, 1, 1)
-_RARE = np.where(np.arange(16) % 5 == 1, 0.9, 0.002).reshape(-1, 1, 1)
-_UNLIKELY = np.concatenate([1 - 3e-3 * RANDOM.random((16, 1, 1)), 1e-3 * RANDOM.random((16, 1, 3))], 2)
-_SPARSE = _COLUMNS * np.array([1, 1, 1e-3, 1]) * np.where(np.arange(16) % 8 == 1, 1, [[1], [1], [0], [1]]).T[:, None]
-_MASKED = np.where(RANDOM.random((16, 1, 12)) < 0.4, -1e9, _CLASSES)
-
-
-@pytest.mark.parametrize(
-    ("exact", "error", "message"),
-    [
-        pytest.param(_COMMON, 0.1, "in the same class, less than 90%", id="classes beside what they have in common"),
-        pytest.param(_COMMON, 0.002, "", id="small errors beside it"),
-        pytest.param(_TIES, 0.01, "", id="classes as good as equal"),
-        pytest.param(_QUIET, 0.01, "in the same class, less than 90%", id="a quarter of quiet samples"),
-        pytest.param(_COLUMNS * [1, 1, 1e-3, 1], 0.01, "output y[:, 2] has less than 6 dB", id="column"),
-        pytest.param(_CHANNELS * np.reshape([1, 1e-3, 1, 1], (4, 1, 1)), 0.01, "output y[:, 1] has", id="channel"),
-        pytest.param(_SERIES * np.reshape([1, 1, 1e-3], (3, 1)), 1e-3, "output y[:, 2] has", id="row"),
-        pytest.param(_COLUMNS * [1, 1, 0, 1], 0.01, "", id="column of zeros"),
-        pytest.param(_SPARSE, 0.01, "", id="column that varies in few samples"),
-        pytest.param(_UNLIKELY, 0.001, "", id="unlikely classes"),
-        pytest.param(_RARE, 0.004, "", id="probability of a rare event"),
-        pytest.param(_MASKED, 0.01, "", id="masked classes"),
-    ],
-)  # fmt: skip
-def test_losses_that_the_other_numbers_of_an_output_hide(exact: np.ndarray, error: float, message: str) -> None:
-    noise = error * np.random.default_rng(1).normal(size=exact.shape) * (np.abs(exact) < 1e4)
-    if exact.min() >= 0 and exact.max() <= 1:
-        noise = np.clip(exact + noise, 0, 1) - exact
-    told = "; ".join(_told(exact, exact + noise))
-    assert message in told
-    assert bool(told) is bool(message)

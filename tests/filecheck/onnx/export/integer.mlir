@@ -1,6 +1,6 @@
 // Exact sums of 8 bits, their requantization spelled out: product with the ratio of the scales, rounding, zero point,
 // limits. A sigmoid of 8 bits is the table that it is.
-// RUN: qmlir-translate --export-onnx %s --form integer | filecheck %s
+// RUN: qmlir-translate --export-onnx %s --format integer | filecheck %s
 !x = !quant.uniform<i8:f32, 0.5:-3>
 !w = !quant.uniform<i8<-127:127>:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.75:2>

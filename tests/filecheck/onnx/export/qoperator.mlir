@@ -1,5 +1,5 @@
 // QLinear operators where they compute the same integers; what is moved is moved as the integers that it is.
-// RUN: qmlir-translate --export-onnx %s --form qoperator | filecheck %s
+// RUN: qmlir-translate --export-onnx %s --format qoperator | filecheck %s
 !x = !quant.uniform<u8:f32, 0.5:128>
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.25, 0.125}>
 !b = !quant.uniform<i32:f32:0, {0.125, 0.0625}>

@@ -1,8 +1,8 @@
 // Signed integers of 8 bits that are multiplied are held unsigned, 128 higher; not what comes in and goes out, and not
 // the factor on the right of one product, unless every session is to give the same. `--signed` leaves them as they are.
-// RUN: qmlir-translate --export-onnx %s --form qoperator | filecheck %s
-// RUN: qmlir-translate --export-onnx %s --form qoperator --exact | filecheck %s --check-prefix=EXACT
-// RUN: qmlir-translate --export-onnx %s --form qoperator --signed | filecheck %s --check-prefix=SIGNED
+// RUN: qmlir-translate --export-onnx %s --format qoperator | filecheck %s
+// RUN: qmlir-translate --export-onnx %s --format qoperator --exact | filecheck %s --check-prefix=EXACT
+// RUN: qmlir-translate --export-onnx %s --format qoperator --signed | filecheck %s --check-prefix=SIGNED
 !x = !quant.uniform<i8:f32, 0.5:-3>
 !w = !quant.uniform<i8<-127:127>:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.75:4>

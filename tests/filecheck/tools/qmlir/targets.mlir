@@ -1,10 +1,10 @@
-// RUN: not qmlir compile %s --target tpu -o %t 2>&1 | filecheck %s --check-prefix=UNKNOWN
-// RUN: not qmlir quantize %s --target cpu,cpu --data %s -o %t 2>&1 | filecheck %s --check-prefix=TWICE
-// RUN: not qmlir run %s --target cpu --engine interpreter 2>&1 | filecheck %s --check-prefix=ENGINE
+// RUN: not qmlir compile %s --device tpu -o %t 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// RUN: not qmlir quantize %s --device cpu,cpu --data %s -o %t 2>&1 | filecheck %s --check-prefix=TWICE
+// RUN: not qmlir run %s --device cpu --engine interpreter 2>&1 | filecheck %s --check-prefix=ENGINE
 
 // UNKNOWN: error: no target 'tpu', did you mean 'cpu'?, there are
 // TWICE: error: target 'cpu' is named twice
-// ENGINE: qmlir run: error: --target is for programs, the interpreter runs a module as it is
+// ENGINE: qmlir run: error: --device is for programs, the interpreter runs a module as it is
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }

@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 def quantized() -> ModuleOp:
     model = qmlir.load(EXAMPLES / "digits_cnn.onnx", shapes={"input": (1, 1, 8, 8)})
     samples = np.load(EXAMPLES / "digits_samples.npz")["input"]
-    return qmlir.quantize(model, {"input": samples}, target="fxp,cpu").module
+    return qmlir.quantize(model, {"input": samples}, device="fxp,cpu").module
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_device_gets_its_blocks_with_the_types_of_their_parts(quantized: Mod
 
 
 def test_divided_it_computes_the_same(quantized: ModuleOp, images: np.ndarray) -> None:
-    program = qmlir.compile(quantized, target="fxp,cpu")
+    program = qmlir.compile(quantized, device="fxp,cpu")
     assert isinstance(program, HybridProgram)
     assert {step.target for step in program.steps} == {"fxp", "cpu"}
     for image in images[:8]:

@@ -147,7 +147,7 @@ COMPILED = (
 
 def _check_compiled(cases: Sequence[str], element: str, emitter: str) -> None:
     module = _module(cases, element)
-    program = qmlir.compile(module.clone(), emitter=emitter)
+    program = qmlir.compile(module.clone(), codegen=emitter)
     for seed in range(3):
         inputs = _inputs(seed, element)
         found = program({f"input{place}": array for place, array in enumerate(inputs)})

@@ -417,7 +417,7 @@ def test_quantized_samples_go_through_interpreter_and_program_alike(keep: tuple[
     module = qmlir.load(_together(forms))
     random = np.random.default_rng(3)
     samples = random.normal(0.3, 1.5, (64, 3, 8)).astype(np.float32)
-    quantized = qmlir.quantize(module, {"x": samples}, keep=keep).module
+    quantized = qmlir.quantize(module, {"x": samples}, keep_composites=keep).module
     program = qmlir.compile(quantized)
     signal, noise = defaultdict(float), defaultdict(float)
     for first in range(0, 64, 8):

@@ -23,7 +23,7 @@ STATES = [f"{sign}{bits}" for bits in (2, 4, 7, 8, 12, 16) for sign in "iu"]
 WEIGHTS = ("i8", "u8", "i4")
 
 SETTINGS: list[dict[str, Any]] = [
-    {"form": form, **more}
+    {"format": form, **more}
     for form in ("qdq", "qoperator", "integer")
     for more in ({}, {"signed": True}, {"exact": True}, {"exact": False})
 ]
@@ -156,7 +156,7 @@ func.func @main(%x: tensor<2x3x!u>, %c: tensor<i1>) -> tensor<2x3x!u> {
   func.return %r : tensor<2x3x!u>
 }"""
     module = parse_module(default_environment().new_context(), text)
-    model = qmlir.export_onnx(module, form="qoperator")
+    model = qmlir.export_onnx(module, format="qoperator")
     assert {node.domain for node in model.graph.node} == {""}
     assert "com.microsoft" in {each.domain for each in model.opset_import}
 

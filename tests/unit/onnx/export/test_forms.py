@@ -46,10 +46,10 @@ func.func @main(%x: tensor<1x1x2x2x!x>) -> tensor<1x1x1x1x!y> {
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
-        ({"form": "qdq"}, "Conv"),
-        ({"form": "qdq", "exact": True}, "ConvInteger"),
-        ({"form": "qoperator"}, "QLinearConv"),
-        ({"form": "integer"}, "ConvInteger"),
+        ({"format": "qdq"}, "Conv"),
+        ({"format": "qdq", "exact": True}, "ConvInteger"),
+        ({"format": "qoperator"}, "QLinearConv"),
+        ({"format": "integer"}, "ConvInteger"),
     ],
 )
 def test_a_convolution(settings: dict[str, Any], wanted: str) -> None:
@@ -77,7 +77,7 @@ func.func @main(%x: tensor<1xCx1x2x!x>) -> tensor<1x1x2x3x!y> {
 """
 
 
-@pytest.mark.parametrize("settings", [{"form": "qdq"}, {"form": "qdq", "exact": True}, {"form": "integer"}])
+@pytest.mark.parametrize("settings", [{"format": "qdq"}, {"format": "qdq", "exact": True}, {"format": "integer"}])
 @pytest.mark.parametrize("storage", ["u8", "u16"])
 def test_a_transposed_convolution(storage: str, settings: dict[str, Any]) -> None:
     """Sums of bytes are exact in f32, and those of 16 bits byte by byte."""
@@ -126,7 +126,7 @@ func.func @main(%a: tensor<2x!a>, %b: tensor<2x!b>) -> tensor<2x!y> {
 @pytest.mark.parametrize(("zero", "is_one_operator"), [("2", True), ("3", False)])
 def test_qlinear_add_where_it_rounds_alike(zero: str, is_one_operator: bool) -> None:
     """It adds the zero point before rounding, ties to even: the same where the zero point is even."""
-    found = operators(exported(ADD.replace("ZERO", zero), form="qoperator"))
+    found = operators(exported(ADD.replace("ZERO", zero), format="qoperator"))
     assert (found["QLinearAdd"] == 1) is is_one_operator
 
 
@@ -139,7 +139,7 @@ func.func @main(%x: tensor<4x!x>) -> tensor<4x!y> {
   func.return %0 : tensor<4x!y>
 }
 """
-    model = exported(text, form="integer")
+    model = exported(text, format="integer")
     assert operators(model) == {"Cast": 1, "Gather": 1}
     wanted = np.rint(256 / (1 + np.exp(-np.array([-1.0, 0, 1, 2]))))
     assert run(model, np.arange(4, dtype=np.uint8)).tolist() == wanted.tolist()
@@ -176,7 +176,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 """
     (weight,) = [each for each in exported(text).graph.initializer if list(each.dims) == [1, 4]]
     assert (weight.data_type, weight.raw_data) == (TensorProto.INT4, bytes([0xC3, 0x87]))
-    model = exported(text, form="integer")
+    model = exported(text, format="integer")
     # 0.5 * (0.25 * (4 * 3 + 4 * -4) + 0.5 * (8 * 7 + 4 * -8)) / 0.75 = 7.33
     assert run(model, np.array([[4, 4, 8, 4]], np.int8)).tolist() == [[7]]
 
@@ -184,7 +184,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"form": "qdp"}, "no form 'qdp', there are qdq, qoperator, integer"),
+        ({"format": "qdp"}, "no form 'qdp', there are qdq, qoperator, integer"),
         ({"opset": 20}, "operator set 20 is not written: 21 to"),
     ],
 )
@@ -227,7 +227,7 @@ func.func @main() -> tensor<2xf32> {
 def test_constants_hold_the_bytes_of_the_module() -> None:
     (weight,) = [
         each
-        for each in exported(CONV, form="integer", signed=True).graph.initializer
+        for each in exported(CONV, format="integer", signed=True).graph.initializer
         if list(each.dims) == [1, 1, 2, 2]
     ]
     assert numpy_helper.to_array(weight).tolist() == [[[[1, 2], [3, -4]]]]
@@ -333,7 +333,7 @@ def test_accumulators_saturate(operation: str, formula: Callable[[int], int], mo
     x = np.array([low, high, low + 1, 2**30, -5, 7])
     exact = [min(max(formula(each), low), high) for each in x.tolist()]
     wanted = exact if is_kept else [min(max(2 * each, low), high) for each in exact]
-    model = exported(text, form="integer")
+    model = exported(text, format="integer")
     assert run(model, x.astype(np.int32).reshape(6, 1)).reshape(-1).tolist() == wanted
 
 
@@ -365,9 +365,9 @@ func.func @main(%i: tensor<2x2xi64>) -> tensor<2x2x2x!y> {
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
-        ({"form": "qdq", "exact": False}, {"DequantizeLinear": 1, "Gather": 1, "QuantizeLinear": 1}),
-        ({"form": "qdq"}, {"Gather": 3, "Mul": 1}),
-        ({"form": "integer", "exact": True}, {"Gather": 3, "Mul": 1}),
+        ({"format": "qdq", "exact": False}, {"DequantizeLinear": 1, "Gather": 1, "QuantizeLinear": 1}),
+        ({"format": "qdq"}, {"Gather": 3, "Mul": 1}),
+        ({"format": "integer", "exact": True}, {"Gather": 3, "Mul": 1}),
     ],
 )
 def test_rows_that_have_scales_of_their_own(settings: dict[str, Any], wanted: dict[str, int]) -> None:
@@ -379,7 +379,7 @@ def test_rows_that_have_scales_of_their_own(settings: dict[str, Any], wanted: di
 
 
 def test_rows_between_casts_are_read_as_one_operation_on_integers() -> None:
-    model = exported(ROWS, form="qdq", exact=False)
+    model = exported(ROWS, format="qdq", exact=False)
     del model.metadata_props[:]
     (again,) = (op for op in qmlir.load(model).walk() if op.name == "nn.gather")
     assert str(again.operands[0].type).startswith("tensor<3x2x!quant.uniform<i8:f32:0, {")
@@ -403,10 +403,10 @@ func.func @main(%x: tensor<1x2x3x!x>) -> tensor<1x2x2x!y> {
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
-        ({"form": "qdq", "exact": False}, "MatMul"),
-        ({"form": "qdq"}, "MatMul"),
-        ({"form": "qoperator"}, "MatMul"),
-        ({"form": "integer"}, "MatMulInteger"),
+        ({"format": "qdq", "exact": False}, "MatMul"),
+        ({"format": "qdq"}, "MatMul"),
+        ({"format": "qoperator"}, "MatMul"),
+        ({"format": "integer"}, "MatMulInteger"),
     ],
 )
 def test_a_fully_connected_layer_of_more_axes(settings: dict[str, Any], wanted: str) -> None:

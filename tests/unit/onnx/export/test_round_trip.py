@@ -21,13 +21,13 @@ from tests.support.classifiers import classifier, samples
 from tests.support.sampled import seeds
 
 FORMS: tuple[dict[str, Any], ...] = (
-    {"form": "qdq"},
-    {"form": "qdq", "exact": True},
-    {"form": "qdq", "exact": False, "signed": True},
-    {"form": "qoperator"},
-    {"form": "integer"},
-    {"form": "qdq", "functions": True},
-    {"form": "integer", "functions": True},
+    {"format": "qdq"},
+    {"format": "qdq", "exact": True},
+    {"format": "qdq", "exact": False, "signed": True},
+    {"format": "qoperator"},
+    {"format": "integer"},
+    {"format": "qdq", "functions": True},
+    {"format": "integer", "functions": True},
 )
 
 STRIDE = 12
@@ -158,7 +158,7 @@ def _without_metadata(model: onnx.ModelProto) -> onnx.ModelProto:
     return found
 
 
-@pytest.mark.parametrize("settings", [{"form": "qdq", "exact": True}, {"form": "integer"}], ids=str)
+@pytest.mark.parametrize("settings", [{"format": "qdq", "exact": True}, {"format": "integer"}], ids=str)
 @pytest.mark.parametrize("seed", range(8))
 def test_without_metadata_the_numbers_are_the_same(seed: int, settings: dict[str, Any]) -> None:
     case = case_of(seed)

@@ -75,7 +75,7 @@ def _run(tool: object, *words: str | Path) -> tuple[int, str, str]:
 def test_quantize_to_onnx(tmp_path: Path) -> None:
     model, output = saved_classifier(tmp_path), tmp_path / "quantized.onnx"
     np.savez(tmp_path / "x.npz", x=samples()[0])
-    words = ["quantize", model, "--data", tmp_path / "x.npz", "-o", output, "--form", "qoperator"]
+    words = ["quantize", model, "--data", tmp_path / "x.npz", "-o", output, "--format", "qoperator"]
     code, _, said = _run(qmlir_cli, *words)
     assert code == 0, said
     assert "QGemm" in {node.op_type for node in onnx.load(output).graph.node}

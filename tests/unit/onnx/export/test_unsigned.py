@@ -104,7 +104,7 @@ def test_weights_of_one_product_are_unsigned(form: str) -> None:
     module = parse_module(default_environment().new_context(), ONE_PRODUCT, "module")
 
     def held(**settings: Any) -> list[int]:
-        graph = qmlir.export_onnx(module, form=form, **settings).graph
+        graph = qmlir.export_onnx(module, format=form, **settings).graph
         return [each.data_type for each in graph.initializer if each.name == "w"]
 
     assert held() == held(exact=True) == [TensorProto.UINT8]
@@ -113,7 +113,7 @@ def test_weights_of_one_product_are_unsigned(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["qdq", "qoperator", "integer"])
 def test_both_ways_to_read_it_compute_the_same(form: str) -> None:
-    model = exported(form=form)
+    model = exported(format=form)
     text, said, found = read(model)
     assert text == module_text(parse_module(default_environment().new_context(), MODULE, "module"))
     assert not said
@@ -123,7 +123,7 @@ def test_both_ways_to_read_it_compute_the_same(form: str) -> None:
 @pytest.mark.parametrize("form", ["qdq", "qoperator", "integer"])
 def test_an_edited_node_among_unsigned_integers(form: str) -> None:
     """The nodes of `leaky` read and give unsigned integers, the operations around them have signed types."""
-    model = exported(form=form)
+    model = exported(format=form)
     place, node = next((place, each) for place, each in enumerate(model.graph.node) if "leaky" in each.output)
     behind = helper.make_node("Max", ["changed", "least"], ["leaky"], "mine")
     model.graph.initializer.append(helper.make_tensor("least", TensorProto.UINT8, [], [130]))
@@ -136,7 +136,7 @@ def test_an_edited_node_among_unsigned_integers(form: str) -> None:
 
 
 def test_an_unsigned_value_as_an_output() -> None:
-    model = exported(form="integer")
+    model = exported(format="integer")
     model.graph.output.append(helper.make_tensor_value_info("fc1", TensorProto.UINT8, [4, 2]))
     with diagnostic_handler(lambda _: None):
         module = qmlir.load(model)

@@ -22,7 +22,7 @@ CAPACITIES = (3, 8)
 @pytest.fixture(scope="module")
 def program() -> Program:
     module = qmlir.load(MODELS / "attention.mlir")
-    return qmlir.compile(module, isa="generic", lengths={"s": CAPACITIES})
+    return qmlir.compile(module, isa="generic", max_sizes={"s": CAPACITIES})
 
 
 @pytest.fixture(autouse=True)
@@ -109,11 +109,11 @@ def test_kernels_are_timed(program: Program) -> None:
 def test_lengths_are_those_of_the_model() -> None:
     module = qmlir.load(MODELS / "attention.mlir")
     with pytest.raises(DiagnosticError, match=r"no open size 'q' \(it has: n, s\)"):
-        qmlir.compile(module, lengths={"q": 8})
+        qmlir.compile(module, max_sizes={"q": 8})
     with pytest.raises(DiagnosticError, match="the places of 's' can't be cut apart: give its largest size, as s=256"):
-        qmlir.compile(module, lengths={"n": 8})
+        qmlir.compile(module, max_sizes={"n": 8})
     with pytest.raises(DiagnosticError, match=r"the capacities of 's' are numbers above 0, found \(0, 4\)"):
-        qmlir.compile(module, lengths={"s": (0, 4)})
+        qmlir.compile(module, max_sizes={"s": (0, 4)})
 
 
 def test_what_is_declined_is_compiled_for_each_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_what_is_declined_is_compiled_for_each_size(monkeypatch: pytest.MonkeyPa
     with pytest.warns(
         RuntimeWarning, match=r"each new input size at its first call.*'nn.slice' op takes \[-1:"
     ) as said:
-        program = qmlir.compile(module, isa="generic", lengths={"s": 8})
+        program = qmlir.compile(module, isa="generic", max_sizes={"s": 8})
     assert len(said) == 1
     x = np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(program({"x": x})["y"], x[::-1], strict=True)

@@ -83,7 +83,7 @@ func.func @main(%a: tensor<4xi32> {nn.name = "a"}, %b: tensor<4xi32> {nn.name = 
 
 
 def test_what_has_no_value_inside_a_graph() -> None:
-    """As docs/exactness.md says it: 0, the nearest element, some integer; numbers beside them are what they are."""
+    """As docs/compiling.md says it: 0, the nearest element, some integer; numbers beside them are what they are."""
     program = compile_module(parse_module(default_environment().new_context(), UNDEFINED))
     x = np.concatenate([np.full(20, -1, np.float32), np.full(20, np.e, np.float32)])
     found = program(
@@ -238,7 +238,7 @@ def _by_c(build_name: str) -> Callable[[ModuleOp, Mapping[str, np.ndarray], Path
 
 def _by_library(module: ModuleOp, inputs: Mapping[str, np.ndarray], folder: Path) -> Mapping[str, np.ndarray]:
     """As C calls a shared library."""
-    qmlir.emit(module, form="shared", name="net", cpu="host").save(folder)
+    qmlir.emit(module, format="shared", name="net", cpu="host").save(folder)
     outputs = {name: np.empty_like(array) for name, array in _arrays()[1].items()}
     given = [array.ctypes.data_as(ctypes.c_void_p) for array in (*inputs.values(), *outputs.values())]
     assert ctypes.CDLL(str(folder / "libnet.so")).net_run(*given) == 0

@@ -42,9 +42,9 @@ func.func @main(%x: tensor<?x4x!x> {nn.name = "x", nn.dims = ["batch", ""]}) -> 
 
 OPTIONS: Mapping[str, list[str]] = {
     "numba": ["--shape", "x=2x4"],
-    "llvm": ["--shape", "x=2x4", "--emitter", "llvm"],
-    "any": ["--length", "batch=1x2"],
-    "parts": ["--shape", "x=2x4", "--target", "npu,cpu"],
+    "llvm": ["--shape", "x=2x4", "--codegen", "llvm"],
+    "any": ["--max-size", "batch=1x2"],
+    "parts": ["--shape", "x=2x4", "--device", "npu,cpu"],
 }
 """The kinds of saved programs, and what makes them of the layer."""
 
@@ -337,7 +337,7 @@ def test_a_processor_that_lacks_instructions(tmp_path: Path, emitter: str, monke
     """LLVM would end the process where it is to select them: nothing is compiled."""
     monkeypatch.setenv("QMLIR_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "product.mlir").write_text(PRODUCT)
-    qmlir.compile(qmlir.load(tmp_path / "product.mlir"), emitter=emitter).save(tmp_path / "p")
+    qmlir.compile(qmlir.load(tmp_path / "product.mlir"), codegen=emitter).save(tmp_path / "p")
     needs = ", ".join(sorted(instruction_set(host_isa()).needs))
     monkeypatch.setenv(FEATURES, "+sse2")
     with pytest.raises(DiagnosticError, match=f"program (is )?for processors with {needs}, which this one lacks"):

@@ -63,7 +63,7 @@ def test_random_graphs_compute_the_same(seed: int) -> None:
     case = case_of(seed)
     expected = interpret(case.module, case.inputs)
     preferences = Preferences(
-        setup=(0, 64, 4096)[seed % 3], intensity=(0.0, 0.5, 20.0)[seed // 3 % 3], minimum=1 + seed % 2
+        transfer_bytes=(0, 64, 4096)[seed % 3], intensity=(0.0, 0.5, 20.0)[seed // 3 % 3], min_ops=1 + seed % 2
     )
     divided = case.module.clone()
     (report,) = partition(divided, _targets(case.module, seed), preferences)

@@ -242,7 +242,7 @@ def test_values_that_modules_have_not_stay_inside() -> None:
         """)
     with pytest.raises(DiagnosticError, match=r"gives 'y', a .*, which a module has not: name tensors before it"):
         qmlir.load(border)
-    assert not _islands(qmlir.load(border, outputs=["q"]))
+    assert not _islands(qmlir.load(border, cut_outputs=["q"]))
 
 
 def test_sequences_go_in_and_out() -> None:

@@ -60,10 +60,10 @@ def test_a_model_is_cut(model: Path) -> None:
     """The first layer alone has the products of 4 pixels for 2 units."""
     graph = onnx.load(model).graph
     inside = graph.node[0].output[0]
-    found = timed(model, "--outputs", inside)
+    found = timed(model, "--cut-outputs", inside)
     assert (names(found), found["multiply_adds"]) == (["qmlir int8", "qmlir f32"], FINE.size)
-    code, _, err = run(model.parent, "--outputs", inside, *QUICK)
-    assert (code, "inputs and outputs cut an ONNX model, and this is none" in err) == (1, True)
+    code, _, err = run(model.parent, "--cut-outputs", inside, *QUICK)
+    assert (code, "cut_inputs and cut_outputs cut an ONNX model, and this is none" in err) == (1, True)
 
 
 def test_peers_run_beside(model: Path) -> None:

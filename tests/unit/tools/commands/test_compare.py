@@ -68,16 +68,16 @@ def test_columns_are_aligned(folder: Path) -> None:
 def test_a_bound_decides_the_exit_code(folder: Path) -> None:
     found = qmlir.compare(MODEL, folder, {"image": IMAGES})
     lowest = min(each.sqnr_db for each in (*found.values, *found.outputs) if not each.is_limited)
-    code, out, _ = run(folder, folder, "--bound", str(int(lowest)))
+    code, out, _ = run(folder, folder, "--min-sqnr", str(int(lowest)))
     assert (code, out.splitlines()[-1]) == (0, f"no value is below {int(lowest)} dB")
-    code, out, _ = run(folder, folder, "--bound", "1000")
+    code, out, _ = run(folder, folder, "--min-sqnr", "1000")
     assert code == 1
     assert out.splitlines()[-1].startswith("first below 1000 dB: image (quant.qcast), ")
     assert rows(out)["relu1"][-1] == "below the bound"
 
 
 def test_json(folder: Path) -> None:
-    code, out, _ = run(folder, folder, "--json", "--bound", "1000")
+    code, out, _ = run(folder, folder, "--json", "--min-sqnr", "1000")
     found: dict[str, Any] = json.loads(out)
     assert (code, found["samples"], found["first_below"], found["unmatched"]) == (1, 16, "image", [])
     assert found["below"] == ["image", "relu1", "logits"]
@@ -94,15 +94,15 @@ def test_orders(folder: Path) -> None:
 
 
 def test_a_limit_and_the_level(folder: Path) -> None:
-    code, out, err = run(folder, folder, "--level", "integer", "--limit", "3", "--bound", "300")
+    code, out, err = run(folder, folder, "--level", "integer", "--samples", "3", "--min-sqnr", "300")
     assert (code, err) == (0, "")
     assert f"integer:{folder} against {folder}, 3 samples" in out
     assert rows(out)["relu1"][2] == "inf"
-    assert "remark" in run(folder, folder, "--level", "integer", "--limit", "1", "--verbose")[2]
+    assert "remark" in run(folder, folder, "--level", "integer", "--samples", "1", "--verbose")[2]
 
 
 def test_what_has_no_counterpart_is_counted_and_named(folder: Path) -> None:
-    code, out, err = run(folder, folder, "--level", "loops", "--limit", "1", "--verbose")
+    code, out, err = run(folder, folder, "--level", "loops", "--samples", "1", "--verbose")
     assert code == 0
     assert re.search(r"^\d values? of .* without a counterpart: image, fc1$", out, re.MULTILINE)
     assert f"only in {folder}: fc1" in err.splitlines()
@@ -119,10 +119,10 @@ def test_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    code, out, _ = run(folder, folder, "--bound", "1000", out=Terminal())
+    code, out, _ = run(folder, folder, "--min-sqnr", "1000", out=Terminal())
     assert code == 1
     assert "\x1b[31m" in out
-    assert "\x1b[" not in run(folder, folder, "--bound", "1000")[1]
+    assert "\x1b[" not in run(folder, folder, "--min-sqnr", "1000")[1]
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert all(len(line) <= 100 for line in plain.splitlines()[2:8])
 
@@ -132,7 +132,7 @@ def test_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["--worst", "0"], 2, "qmlir compare: error: --worst is at least 1, found 0\n"),
         (["--sort", "name"], 2, "invalid choice: 'name'"),
-        (["--limit", "0"], 1, "error: the limit is at least 1 sample, found 0\n"),
+        (["--samples", "0"], 1, "error: samples must be >= 1, but got 0\n"),
         (["none.onnx"], 1, "error: cannot read 'none.onnx': No such file or directory\n"),
     ],
 )
@@ -155,8 +155,8 @@ def test_no_model_alone(folder: Path) -> None:
 
 
 def test_both_models_are_cut(folder: Path) -> None:
-    code, out, err = run(folder, MODEL, MODEL, "--outputs", "hidden")
+    code, out, err = run(folder, MODEL, MODEL, "--cut-outputs", "hidden")
     assert (code, err) == (0, "")
     assert "output hidden: inf dB" in out
-    code, _, err = run(folder, folder, "--outputs", "hidden")
-    assert (code, err) == (1, f"error: --inputs and --outputs cut an ONNX model, and '{folder}' is none\n")
+    code, _, err = run(folder, folder, "--cut-outputs", "hidden")
+    assert (code, err) == (1, f"error: --cut-inputs and --cut-outputs cut an ONNX model, and '{folder}' is none\n")

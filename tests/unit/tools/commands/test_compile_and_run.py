@@ -91,7 +91,7 @@ def test_the_program_runs_without_qmlir(work: Path) -> None:
 
 
 def test_a_program_of_any_length(work: Path, tmp_path: Path) -> None:
-    assert run("compile", work / "q", "--length", "batch=1x3", "-o", tmp_path / "any")[0] == 0
+    assert run("compile", work / "q", "--max-size", "batch=1x3", "-o", tmp_path / "any")[0] == 0
     for count in (1, 5):
         np.savez(tmp_path / "x.npz", image=X[:count])
         assert run("run", tmp_path / "any", "--input", tmp_path / "x.npz", "-o", tmp_path / "out.npz") == (0, "", "")
@@ -117,8 +117,8 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         (["compile", "q", "-o", "new"], 1, "for one sample say --shape image=1x4"),
-        (["compile", "q", "-o", "new", "--length", "imag=8"], 1, "no open size 'imag' (it has: batch)"),
-        (["compile", "q", "-o", "new", "--length", "batch=0"], 1, "'batch=0' is not a size with its capacities"),
+        (["compile", "q", "-o", "new", "--max-size", "imag=8"], 1, "no open size 'imag' (it has: batch)"),
+        (["compile", "q", "-o", "new", "--max-size", "batch=0"], 1, "'batch=0' is not a size with its capacities"),
         (["compile", "q", "-o", "new", "--shape", "image=2x5"], 1, "input 'image' has the shape ?x4, found 2x5"),
         (["compile", "q", "-o", "new", "--shape", "imag=2x4"], 1, "did you mean 'image'? (it has: image)"),
         (["compile", "q", "-o", "new", "--shape", "image=2x4", "--isa", "avx3"], 1, "no instruction set 'avx3'"),
@@ -165,7 +165,7 @@ def test_a_disk_that_fills(work: Path, tmp_path: Path) -> None:
 def test_a_second_program_over_the_first(work: Path, tmp_path: Path) -> None:
     words = ["compile", work / "q", "--shape", "image=1x4", "-o", tmp_path / "program"]
     assert run(*words)[0] == 0
-    code, said, err = run(*words, "--emitter", "llvm")
+    code, said, err = run(*words, "--codegen", "llvm")
     assert (code, err) == (0, "")
     assert said.startswith(f"{tmp_path / 'program'}: a program for ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program"]

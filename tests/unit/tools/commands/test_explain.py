@@ -63,7 +63,8 @@ def test_the_rule_that_decides(tmp_path: Path) -> None:
     )
     code, _, err = run(
         "quantize", DIGITS, "--data", tmp_path / "samples.npz", "-o", tmp_path / "out", "--activations", "i16",
-        "--accumulator", "i24", "--weights", "i4", "--keep", "fully_connected", "--recipe", tmp_path / "mine.toml",
+        "--accumulator", "i24", "--weights", "i4", "--keep-composites", "fully_connected",
+        "--recipe", tmp_path / "mine.toml",
     )  # fmt: skip
     assert code == 0, err
     recipe = tmp_path / "out" / "recipe.toml"
@@ -133,8 +134,8 @@ def test_bad_arguments(folder: Path, tmp_path: Path) -> None:
     other.mkdir()
     for path in folder.iterdir():
         (other / path.name).write_bytes(path.read_bytes())
-    del summary["settings"]["keep"]
+    del summary["settings"]["keep_composites"]
     (other / "summary.json").write_text(json.dumps(summary))
     code, _, err = run("explain", other, "fc1")
     assert (code, err.count("\n")) == (1, 1)
-    assert "settings.keep" in err
+    assert "settings.keep_composites" in err

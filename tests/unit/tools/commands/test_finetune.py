@@ -12,7 +12,7 @@ from qmlir.targets.cpu import cache
 from qmlir.tools import qmlir_cli
 from tests.support.classifiers import samples, saved_classifier
 
-NARROW = ("--weights", "i2", "--activations", "i4", "--epochs", "3", "--batch", "8", "--isa", "generic")
+NARROW = ("--weights", "i2", "--activations", "i4", "--epochs", "3", "--batch-size", "8", "--isa", "generic")
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
     ("words", "code", "message"),
     [
         (("--loss", "labels"), 1, "error: the loss 'labels' takes labels, and there are none"),
-        (("--only", "fc9"), 1, "has nothing to train that is called 'fc9'"),
-        (("--rate", "0"), 1, "error: rate is a number above 0, found 0"),
+        (("--train", "fc9"), 1, "has nothing to train that is called 'fc9'"),
+        (("--learning-rate", "0"), 1, "error: learning rate is a number above 0, found 0"),
         (("--loss", "mae"), 2, "qmlir finetune: error: argument --loss: invalid choice: 'mae'"),
         (("-o", "folder"), 2, "qmlir finetune: error: --output is FILE.mlir or FILE.onnx, found 'folder'"),
     ],

@@ -83,8 +83,8 @@ def test_options_of_models_for_a_program(form: str, tmp_path: Path) -> None:
     if form == "c":
         assert json.loads(out.getvalue())["card"] == json.loads(shown)
     for options in (
-        ["--shape", "image=1x4"], ["--inputs", "image"], ["--outputs", "y"], ["--no-fallback"], ["--strip-training"],
-        ["--keep-casts"], ["--sort", "macs"],
+        ["--shape", "image=1x4"], ["--cut-inputs", "image"], ["--cut-outputs", "y"], ["--no-fallback"],
+        ["--strip-training"], ["--keep-casts"], ["--sort", "macs"],
     ):  # fmt: skip
         assert run(tmp_path / "out", *options) == (
             1, "", f"error: {options[0]} is for models, and '{tmp_path}/out' is a program\n"

@@ -35,7 +35,7 @@ def run(
 
 
 def test_what_is_found_is_a_folder_of_quantize(folder: Path) -> None:
-    code, out, _ = run(folder, "--bound", "1", "--weights", "i4", "-o", folder / "out")
+    code, out, _ = run(folder, "--min-accuracy", "1", "--weights", "i4", "-o", folder / "out")
     assert code == 0
     assert "top-1 on 40 samples: 100.00% in float, 50.00% as quantized, 100.00% found" in out
     assert f"1 layer changed\n{folder / 'out'}: the quantized model" in out
@@ -48,7 +48,7 @@ def test_what_is_found_is_a_folder_of_quantize(folder: Path) -> None:
 
 
 def test_labels_in_the_file_of_the_data(folder: Path) -> None:
-    words = ("--bound", "1", "--weights", "i4", "--json", "-o")
+    words = ("--min-accuracy", "1", "--weights", "i4", "--json", "-o")
     expected = json.loads(run(folder, *words, folder / "two")[1])
     both = folder / "both.npz"
     np.savez(both, x=X, right=LABELS)
@@ -72,7 +72,7 @@ def test_labels_in_the_file_of_the_data(folder: Path) -> None:
 
 
 def test_a_second_run_goes_on_from_the_first_and_replaces_it(folder: Path) -> None:
-    words = ("--bound", "1", "--weights", "i4", "-o", folder / "out", "--json")
+    words = ("--min-accuracy", "1", "--weights", "i4", "-o", folder / "out", "--json")
     first, second = (json.loads(run(folder, *words)[1]) for _ in range(2))
     assert (first.pop("measured") > 0, second.pop("measured")) == (True, 0)
     assert first == second
@@ -80,7 +80,7 @@ def test_a_second_run_goes_on_from_the_first_and_replaces_it(folder: Path) -> No
 
 
 def test_a_bound_that_is_not_reached_writes_no_model(folder: Path) -> None:
-    words: tuple[Any, ...] = ("--bound", "1", "--weights", "i4", "-o", folder / "out")
+    words: tuple[Any, ...] = ("--min-accuracy", "1", "--weights", "i4", "-o", folder / "out")
     code, out, _ = run(folder, *words, "--max-steps", "0")
     assert code == 1
     assert "the bound is not reached in 0 steps, 0 layers changed: more steps go on from here" in out
@@ -96,27 +96,27 @@ def test_a_folder_of_quantize_brings_its_profile_and_recipe(folder: Path) -> Non
     quantize = ["quantize", folder / "classifier.onnx", "--data", folder / "data.npz", "--weights", "i4"]
     quantize += ["-o", folder / "int4", "--quiet"]
     assert qmlir_cli.main(list(map(str, quantize)), stdout=io.StringIO(), stderr=io.StringIO()) == 0
-    code, out, _ = run(folder, "--drop", "0", "-o", folder / "out", "--json", model="int4")
+    code, out, _ = run(folder, "--max-drop", "0", "-o", folder / "out", "--json", model="int4")
     found = json.loads(out)
     assert (code, found["start_accuracy"], found["accuracy"], found["widths"]) == (0, 0.5, 1.0, {"fine": "16"})
     assert (folder / "out" / "profile.json").read_text() == (folder / "int4" / "profile.json").read_text()
-    code, _, err = run(folder, "--drop", "0", "-o", folder / "out", "--recipe", "r.toml", model="int4")
+    code, _, err = run(folder, "--max-drop", "0", "-o", folder / "out", "--recipe", "r.toml", model="int4")
     assert (code, err) == (
         2, "qmlir search: error: --recipe is that of the folder: search from the model with another\n"
     )  # fmt: skip
 
 
 def test_a_budget(folder: Path) -> None:
-    words = ("--mode", "budget", "--bytes", "10", "-o", folder / "out")
+    words = ("--mode", "budget", "--max-bytes", "10", "-o", folder / "out")
     code, out, _ = run(folder, *words)
     assert code == 0
     assert "10 bytes" in out
     assert "top-1 on 40 samples: 100.00% in float, 100.00% found; 10 bytes of weights" in out
-    found = json.loads(run(folder, *words, "--json", "--time", "1")[1])
+    found = json.loads(run(folder, *words, "--json", "--max-time", "1")[1])
     assert (found["widths"], found["bound"]) == ({"coarse[0]": "4"}, None)
     (chosen,) = (each for each in found["allotment"]["front"] if each["is_chosen"])
     assert (chosen["bytes"], chosen["time"], chosen["accuracy"]) == (10, 1, 1)
-    code, _, err = run(folder, "--mode", "budget", "--bytes", "3", "-o", folder / "small")
+    code, _, err = run(folder, "--mode", "budget", "--max-bytes", "3", "-o", folder / "small")
     assert (code, "keep the budget: 3 bytes, of which 6 are the fewest" in err) == (1, True)
     assert not QuantizedFolder.holds(folder / "small")
 
@@ -124,11 +124,15 @@ def test_a_budget(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--bound", "1", "--max-steps", "-1"), 2, "--max-steps is 0 or more, found -1"),
-        ((), 1, "help: pass --bound A (bound=A)"),
-        (("--bound", "1", "--drop", "0"), 2, "argument --drop: not allowed with argument --bound"),
+        (("--min-accuracy", "1", "--max-steps", "-1"), 2, "--max-steps is 0 or more, found -1"),
+        ((), 1, "help: pass --min-accuracy A (min_accuracy=A)"),
+        (
+            ("--min-accuracy", "1", "--max-drop", "0"),
+            2,
+            "argument --max-drop: not allowed with argument --min-accuracy",
+        ),
         (("--mode", "budget"), 1, "a budget is a number of bytes, or an estimated time, or both: none is given"),
-        (("--bound", "1.5"), 1, "the bound is an accuracy from 0 to 1, found 1.5"),
+        (("--min-accuracy", "1.5"), 1, "the bound is an accuracy from 0 to 1, found 1.5"),
     ],
 )
 def test_wrong_words_are_told(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:
@@ -142,7 +146,7 @@ def test_a_file_of_the_user_is_left_alone(folder: Path) -> None:
     (folder / "out").mkdir()
     for name in ("recipe.toml", ".search.json"):
         (folder / "out" / name).write_text("mine")
-        code, _, err = run(folder, "--bound", "1", "-o", folder / "out")
+        code, _, err = run(folder, "--min-accuracy", "1", "-o", folder / "out")
         assert code == 1
         assert f"'{folder / 'out' / name}' is in the way: qmlir did not write it" in err
         assert [(each.name, each.read_text()) for each in (folder / "out").iterdir()] == [(name, "mine")]
@@ -150,5 +154,5 @@ def test_a_file_of_the_user_is_left_alone(folder: Path) -> None:
 
 
 def test_verbose_says_each_step(folder: Path) -> None:
-    _, _, err = run(folder, "--drop", "0", "--mode", "raise", "-o", folder / "out", "--verbose")
+    _, _, err = run(folder, "--max-drop", "0", "--mode", "raise", "-o", folder / "out", "--verbose")
     assert "coarse[0]: 4-bit weights: 100.00%\nfine: 4-bit weights: 50.00%, put back\n" in err

@@ -67,14 +67,14 @@ def test_what_saturates_on_purpose_is_below_no_bound() -> None:
 
 
 def test_a_limit_of_samples() -> None:
-    found = compare(*subjects(), x(0.5, 1.0, 0.75, 0.75), limit=2)
+    found = compare(*subjects(), x(0.5, 1.0, 0.75, 0.75), samples=2)
     assert (found.samples, found.values[0].elements, found.values[0].sqnr_db) == (2, 2, math.inf)
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_of_nothing(limit: int) -> None:
     with pytest.raises(DiagnosticError, match="the limit is at least 1 sample"):
-        compare(*subjects(), x(1.0), limit=limit)
+        compare(*subjects(), x(1.0), samples=limit)
 
 
 def test_samples_are_read_one_after_the_other() -> None:
@@ -85,7 +85,7 @@ def test_samples_are_read_one_after_the_other() -> None:
             read.append(number)
             yield x(float(number))
 
-    compare(*subjects(), data(), limit=3)
+    compare(*subjects(), data(), samples=3)
     assert len(read) <= 4
 
 

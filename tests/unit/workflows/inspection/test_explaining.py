@@ -191,7 +191,7 @@ def test_passes_and_kernels(profile: Profile) -> None:
     assert names == ["nn-decompose", "calib-apply-profile", "quant-assign-types", "nn-raise"]
     assert found.compile_changes[0].pass_name == "convert-nn-to-kernel"
     assert found.isa == "avx2"
-    quantized = quantize(net(), profiled=profile, validate=False).module
+    quantized = quantize(net(), profile=profile, validate=False).module
     source = emit_module(lowered(specialize(quantized, shapes), "avx2", 2))
     assert found.kernels
     for kernel in found.kernels:
@@ -212,7 +212,7 @@ def test_open_sizes_and_what_is_not_compiled(profile: Profile) -> None:
 
 
 def test_a_module_that_was_changed(profile: Profile) -> None:
-    other = quantize(net(), profiled=profile, activations="u8", validate=False).module
+    other = quantize(net(), profile=profile, activations="u8", validate=False).module
     found = explain_node("fc1", net(), profile, quantized=other)
     assert not found.is_reproduced
     assert found.operations[0].results[0].element == "u8"  # what is there

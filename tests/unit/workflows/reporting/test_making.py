@@ -139,7 +139,7 @@ def test_a_folder_of_quantize(data: Path, tmp_path: Path) -> None:
     code, _, err = run("quantize", str(MODEL), "--data", str(data), "-o", str(folder), "--quiet")
     assert code == 0, err
     code, out, err = run(
-        "report", str(folder), "--data", str(data), "-o", str(page), "--no-time", "--limit", "3", "--json"
+        "report", str(folder), "--data", str(data), "-o", str(page), "--no-time", "--samples", "3", "--json"
     )
     assert code == 0, err
     found = json.loads(out)

@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "net.mlir").write_text(MODEL)
     for emitter in ("numba", "llvm"):
         command = ["qmlir", "compile", f"{folder}/net.mlir", "--shape", "image=1x4", "-o", f"{folder}/{emitter}"]
-        assert run_command([*command, "--emitter", emitter], "").code == 0
+        assert run_command([*command, "--codegen", emitter], "").code == 0
     return folder
 
 
@@ -60,7 +60,7 @@ def test_what_a_form_says(form: str, tmp_path: Path) -> None:
     if not needed.get(form, True):
         pytest.skip("nothing links this form")
     module = quantized(2)
-    emitted = qmlir.emit(module, form=form, name="small")
+    emitted = qmlir.emit(module, format=form, name="small")
     emitted.save(tmp_path)
     card = read_card(tmp_path / "small.json")
     assert card == emitted.card
@@ -92,7 +92,7 @@ def test_a_saved_program(made: Path, emitter: str) -> None:
 
 
 def test_a_program_of_any_length(made: Path, tmp_path: Path) -> None:
-    command = ["qmlir", "compile", str(made / "net.mlir"), "--length", "batch=1x4", "-o", str(tmp_path / "any")]
+    command = ["qmlir", "compile", str(made / "net.mlir"), "--max-size", "batch=1x4", "-o", str(tmp_path / "any")]
     assert run_command(command, "").code == 0
     found = json.loads(run_command(["qmlir", "inspect", str(tmp_path / "any"), "--json"], "").stdout)
     assert [each["inputs"][0]["shape"] for each in found["programs"]] == [[1, 4], [4, 4]]
@@ -106,7 +106,7 @@ def test_a_program_of_any_length(made: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def any_length(made: Path) -> Path:
     """The program of three capacities."""
-    command = ["qmlir", "compile", str(made / "net.mlir"), "--length", "batch=1x4x8", "-o", str(made / "any")]
+    command = ["qmlir", "compile", str(made / "net.mlir"), "--max-size", "batch=1x4x8", "-o", str(made / "any")]
     assert run_command(command, "").code == 0
     return made / "any"
 
@@ -324,6 +324,6 @@ def test_what_is_said_about_the_model(made: Path, tmp_path: Path) -> None:
 
 
 def test_a_program_is_no_model(tmp_path: Path) -> None:
-    qmlir.emit(quantized(2), form="c").save(tmp_path / "c")
+    qmlir.emit(quantized(2), format="c").save(tmp_path / "c")
     with pytest.raises(DiagnosticError, match="is a program without Python, and not the model: qmlir inspect"):
         qmlir.load(tmp_path / "c")

@@ -25,7 +25,7 @@ RELU = """func.func @main(%x: tensor<4xf32> {{nn.name = "{name}"}}) -> (tensor<4
 )
 def test_inputs_have_names_that_c_and_cpp_take(name: str, tmp_path: Path) -> None:
     module = parse_module(default_environment().new_context(), RELU.format(name=name))
-    qmlir.emit(module, form="c").save(tmp_path)
+    qmlir.emit(module, format="c").save(tmp_path)
     for compiler, file in (("gcc", "model.c"), ("g++", "model.h")):
         done = subprocess.run([compiler, "-fsyntax-only", tmp_path / file], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -55,7 +55,7 @@ def test_no_integer_changes_and_borders_are_used_again(isa: str) -> None:
 )
 def test_compiled(isa: str, threads: int, emitter: str) -> None:
     module, images = _residual(2)
-    program = qmlir.compile(module, isa=isa, threads=threads, emitter=emitter)
+    program = qmlir.compile(module, isa=isa, threads=threads, codegen=emitter)
     for image in images:
         for mine, theirs in zip(qmlir.interpret(module, [image]).values(), program([image]).values(), strict=True):
             np.testing.assert_array_equal(mine, theirs)

@@ -126,7 +126,7 @@ def test_a_network_with_a_residual_sum_has_no_floats(accumulator: str) -> None:
     assert isinstance(text, str)
     assert not re.search(r"\b(float|double)\b", text)
     for emitter in ("numba", "llvm"):
-        program = qmlir.compile(module, isa="portable-integer", emitter=emitter)
+        program = qmlir.compile(module, isa="portable-integer", codegen=emitter)
         np.testing.assert_array_equal(program([x])["y"], wanted)
 
 

@@ -177,7 +177,7 @@ def test_weights_with_short_sums_get_these_loops(steps: int, count: int) -> None
     rng = np.random.default_rng(steps)
     module = _model(rng)
     data = [{"x": rng.normal(size=(1, 6, 9, 9)).astype(np.float32)} for _ in range(count)]
-    found = qmlir.quantize(module, data, short_sums=steps, validate=False)
+    found = qmlir.quantize(module, data, accumulator_bits=16, accumulator_pairs=steps, validate=False)
     plain = qmlir.quantize(module, data, effort=0, validate=False).module
     accepted = {f"u8s8_short{each if each > 1 else ''}" for each in (1, 2, 4) if each >= steps}
     chosen = _lowered_variants(found.module)
@@ -193,7 +193,7 @@ def test_weights_with_short_sums_get_these_loops(steps: int, count: int) -> None
 
 def test_other_numbers_of_pairs_are_refused() -> None:
     module, data = _model(np.random.default_rng(0)), [{"x": np.zeros((1, 6, 9, 9), np.float32)}]
-    with pytest.raises(DiagnosticError, match="short sums have 1, 2, 4 pairs of products, found 3"):
-        qmlir.quantize(module, data, short_sums=3)
-    with pytest.raises(DiagnosticError, match="training does not keep them"):
-        qmlir.trainable(module, data, short_sums=2)
+    with pytest.raises(DiagnosticError, match="accumulator_pairs must be one of 1, 2, 4, but got 3"):
+        qmlir.quantize(module, data, accumulator_bits=16, accumulator_pairs=3)
+    with pytest.raises(DiagnosticError, match="accumulator_bits has no effect on training"):
+        qmlir.trainable(module, data, accumulator_bits=16, accumulator_pairs=2)

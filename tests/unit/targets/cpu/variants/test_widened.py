@@ -170,7 +170,7 @@ def test_other_emitters_and_threads(kind: str, rows: int, tmp_path: Path, monkey
     x = {"x": np.eye(TERMS, dtype=np.float32)[40 : 40 + rows]}
     wanted = reals_of(codes, scales_of("block")[0])[40 : 40 + rows]
     for emitter, threads in (("llvm", 1), ("llvm", 2), ("numba", 2)):
-        np.testing.assert_array_equal(qmlir.compile(module, threads=threads, emitter=emitter)(x)["y"], wanted)
+        np.testing.assert_array_equal(qmlir.compile(module, threads=threads, codegen=emitter)(x)["y"], wanted)
     build = next(each for each in BUILDS if each.name == "gcc -O2")
     if build.is_installed():
         ended, found = run_c(qmlir.emit(module), build, x, {"y": wanted}, tmp_path)

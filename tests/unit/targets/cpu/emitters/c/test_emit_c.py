@@ -277,7 +277,7 @@ def test_what_nothing_reads_is_left_out() -> None:
 
 def test_an_unknown_form_is_told() -> None:
     with pytest.raises(DiagnosticError, match="no form 'cpp'"):
-        qmlir.emit(_classifier(3, 3), form="cpp")
+        qmlir.emit(_classifier(3, 3), format="cpp")
 
 
 def test_no_string_of_a_model_becomes_code() -> None:

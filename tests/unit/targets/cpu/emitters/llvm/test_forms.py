@@ -56,7 +56,7 @@ class Library:
     """A program as a shared library, called as C calls it."""
 
     def __init__(self, module: ModuleOp, folder: Path, **options: str) -> None:
-        qmlir.emit(module, form="shared", name="net", **options).save(folder)
+        qmlir.emit(module, format="shared", name="net", **options).save(folder)
         self.code = ctypes.CDLL(str(folder / "libnet.so"))
         self.header = (folder / "net.h").read_text()
 
@@ -142,7 +142,7 @@ int main(void) {
 @pytest.mark.parametrize(("form", "file"), [("object", "net.o"), ("static", "libnet.a")])
 def test_linked_into_a_program_of_c(form: str, file: str, image: np.ndarray, tmp_path: Path) -> None:
     module = quantized(2)
-    qmlir.emit(module, form=form, name="net").save(tmp_path)
+    qmlir.emit(module, format=form, name="net").save(tmp_path)
     (tmp_path / "main.c").write_text(CALLER)
     subprocess.run(["cc", "-Wall", "-Werror", "main.c", file, "-o", "main", "-lm"], cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "main"], input=image.tobytes(), capture_output=True, check=True)
@@ -229,7 +229,7 @@ def test_this_processor() -> None:
 )
 def test_objects_of_other_machines(triple: str, cpu: str, machine: bytes) -> None:
     """What is called and not there is the C library's."""
-    made = qmlir.emit(quantized(2), form="object", name="net", triple=triple, cpu=cpu)
+    made = qmlir.emit(quantized(2), format="object", name="net", triple=triple, cpu=cpu)
     data = made.files["net.o"]
     assert isinstance(data, bytes)
     assert data.startswith(machine)
@@ -251,14 +251,14 @@ _BIG_ENDIAN = (
 def test_big_endian_machines_are_refused(triple: str, form: str) -> None:
     """The constants of a program are bytes of little-endian numbers: a program of them would give wrong ones."""
     with pytest.raises(DiagnosticError) as raised:
-        qmlir.emit(quantized(2), form=form, triple=triple, isa="portable")
+        qmlir.emit(quantized(2), format=form, triple=triple, isa="portable")
     assert f"the triple '{triple}' is big-endian" in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("triple", ["powerpc64le-linux-gnu", "mipsel-linux-gnu", "mips64el-linux-gnuabi64"])
 def test_little_endian_machines_of_the_same_families(triple: str) -> None:
-    data = qmlir.emit(quantized(2), form="object", name="net", triple=triple).files["net.o"]
+    data = qmlir.emit(quantized(2), format="object", name="net", triple=triple).files["net.o"]
     assert isinstance(data, bytes)
     assert data[5] == 1  # ELFDATA2LSB
 
@@ -335,7 +335,7 @@ _OF_C99_OR_THE_COMPILER = re.compile(r"__\w+|mem(cpy|move|set)|(l?rint|floor|cei
 def test_objects_of_microcontrollers_call_c99(cpu: str, triple: str, is_quantized: bool, tmp_path: Path) -> None:
     """Extremes among them: a function of C23 is in few of their libraries. The instruction set is that of C."""
     module = quantized(2) if is_quantized else qmlir.load(perceptron(2).model("Relu1"))
-    made = qmlir.emit(module, form="object", name="net", triple=triple, cpu=cpu)
+    made = qmlir.emit(module, format="object", name="net", triple=triple, cpu=cpu)
     made.save(tmp_path)
     listed = subprocess.run(
         ["arm-none-eabi-nm", "-u", tmp_path / "net.o"], capture_output=True, text=True, check=True
@@ -356,14 +356,14 @@ func.func @main(%x: memref<8xf32> {nn.name = "x"}, %y: memref<8xf32> {nn.result,
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     module = quantized(2)
     with pytest.raises(DiagnosticError, match="LLVM has no target for the triple 'pdp11-unknown'"):
-        qmlir.emit(module, form="object", triple="pdp11-unknown")
+        qmlir.emit(module, format="object", triple="pdp11-unknown")
     with pytest.raises(DiagnosticError, match="the processor 'host' is this computer's"):
-        qmlir.emit(module, form="object", triple="aarch64-linux-gnu", cpu="host")
+        qmlir.emit(module, format="object", triple="aarch64-linux-gnu", cpu="host")
     with pytest.raises(DiagnosticError, match="is made for avx2, and x86_64-linux-gnu generic lacks avx2, fma"):
-        qmlir.emit(module, form="object", triple="x86_64-linux-gnu", isa="avx2")
+        qmlir.emit(module, format="object", triple="x86_64-linux-gnu", isa="avx2")
     monkeypatch.setattr(linkers, "LINKERS", {"cc": lambda _: None})
     with pytest.raises(DiagnosticError, match=r"nothing here links a shared library for .*: looked for cc"):
-        qmlir.emit(module, form="shared")
+        qmlir.emit(module, format="shared")
 
 
 CUSTOM = """
@@ -402,14 +402,14 @@ def test_operations_that_are_code_of_python(text: str, message: str) -> None:
 @needs_cc
 def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     save_module(quantized(2), tmp_path / "module.mlir")
-    options = ["--emit", "static", "--name", "net", "--target-triple", "aarch64-linux-gnu", "--cpu", "cortex-a76"]
+    options = ["--emit", "static", "--name", "net", "--triple", "aarch64-linux-gnu", "--cpu", "cortex-a76"]
     assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), *options]) == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {LIST, "libnet.a", "net.h", "net.json"}
 
 
 @pytest.mark.parametrize(
     ("option", "form"),
-    [("--target-triple", "c"), ("--features", "c"), ("--target-triple", "program"), ("--cpu", "program")],
+    [("--triple", "c"), ("--features", "c"), ("--triple", "program"), ("--cpu", "program")],
 )
 def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "there is none.mlir", "-o", "out", "--emit", form, option, "x"]) == 1
@@ -443,7 +443,7 @@ def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.C
 )
 def test_machines_that_are_not_there(triple: str, cpu: str, features: str, message: str) -> None:
     with pytest.raises(DiagnosticError) as raised:
-        qmlir.emit(quantized(2), form="object", triple=triple, cpu=cpu, features=features)
+        qmlir.emit(quantized(2), format="object", triple=triple, cpu=cpu, features=features)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -459,7 +459,11 @@ def test_a_processor_of_the_environment(name: str, value: str, message: str, mon
     """What numba and LLVM would end the process for, in programs for Python, too."""
     monkeypatch.setenv(name, value)
     check_named_processor.cache_clear()
-    for make in (partial(qmlir.compile, emitter="llvm"), qmlir.compile, partial(qmlir.emit, form="object", cpu="host")):
+    for make in (
+        partial(qmlir.compile, codegen="llvm"),
+        qmlir.compile,
+        partial(qmlir.emit, format="object", cpu="host"),
+    ):
         code_target.cache_clear()
         with pytest.raises(DiagnosticError, match=message):
             make(quantized(2))
@@ -500,15 +504,15 @@ def test_a_long_name() -> None:
 
 
 def test_an_emitter_of_python_where_no_python_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--emitter", "llvm"]) == 1
-    assert capsys.readouterr().err == "error: --emitter is for --emit program, found --emit c\n"
+    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--codegen", "llvm"]) == 1
+    assert capsys.readouterr().err == "error: --codegen is for --emit program, found --emit c\n"
 
 
 def test_c_is_for_every_machine() -> None:
     with pytest.raises(DiagnosticError, match="'c' is for every machine: found triple x, which is for object, static"):
-        qmlir.emit(quantized(2), form="c", triple="x")
+        qmlir.emit(quantized(2), format="c", triple="x")
     with pytest.raises(DiagnosticError, match="'c' is for every machine: found cpu cortex-m33x, did you mean"):
-        qmlir.emit(quantized(2), form="c", cpu="cortex-m33x")
+        qmlir.emit(quantized(2), format="c", cpu="cortex-m33x")
 
 
 def test_a_processor_and_an_instruction_set_of_c(capsys: pytest.CaptureFixture[str]) -> None:
@@ -516,7 +520,7 @@ def test_a_processor_and_an_instruction_set_of_c(capsys: pytest.CaptureFixture[s
     module = quantized(2)
     message = "'c' for cpu cortex-m4 is made by isa armv7e-m, found isa portable: give one of them"
     with pytest.raises(DiagnosticError, match=message):
-        qmlir.emit(module, form="c", cpu="cortex-m4", isa="portable")
+        qmlir.emit(module, format="c", cpu="cortex-m4", isa="portable")
     options = ["--emit", "c", "--cpu", "cortex-m4", "--isa", "portable"]
     assert main(["compile", "there is none.mlir", "-o", "out", *options]) == 1
     assert capsys.readouterr().err == f"error: {message}\n"

@@ -65,7 +65,7 @@ def test_the_integers_of_the_interpreter_and_of_numba(
     if threads > 1:  # however small
         monkeypatch.setattr(contraction_schedule, "THREADED_MICROSECONDS", 0)
         monkeypatch.setattr(contraction_schedule, "THREADED_ELEMENTS", 0)
-    by_llvm = qmlir.compile(module, isa=isa, threads=threads, emitter="llvm")
+    by_llvm = qmlir.compile(module, isa=isa, threads=threads, codegen="llvm")
     assert isinstance(by_llvm, Program)
     assert by_llvm.emitter == "llvm"
     for seed in range(3):
@@ -79,7 +79,7 @@ def test_the_integers_of_the_interpreter_and_of_numba(
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small program as a package."""
     folder = tmp_path_factory.mktemp("programs") / "saved"
-    qmlir.compile(quantized(2), emitter="llvm").save(folder)
+    qmlir.compile(quantized(2), codegen="llvm").save(folder)
     return folder
 
 
@@ -134,7 +134,7 @@ def test_a_processor_that_lacks_what_it_needs(saved: Path, tmp_path: Path) -> No
     environment = {**os.environ, "NUMBA_CPU_NAME": "generic"}
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
-    needs = qmlir.compile(quantized(2), emitter="llvm").isa != "generic"
+    needs = qmlir.compile(quantized(2), codegen="llvm").isa != "generic"
     assert ("which this one lacks" in done.stderr) == needs
     assert (done.returncode != 0) == needs
 
@@ -142,27 +142,27 @@ def test_a_processor_that_lacks_what_it_needs(saved: Path, tmp_path: Path) -> No
 def test_any_batch_lengths_and_pickles(image: np.ndarray) -> None:
     """What programs do in Python is the same for both emitters."""
     module = quantized("batch")
-    program = qmlir.compile(module, emitter="llvm")
+    program = qmlir.compile(module, codegen="llvm")
     three = np.concatenate([image, image[:1]])
     for x in (image, three):
         assert_same(program([x]), qmlir.interpret(module, [x]))
     again = pickle.loads(pickle.dumps(program))
     assert again.emitter == "llvm"
     assert_same(again([three]), program([three]))
-    longest = qmlir.compile(module, emitter="llvm", lengths={"batch": 4})
+    longest = qmlir.compile(module, codegen="llvm", max_sizes={"batch": 4})
     assert_same(longest([three]), program([three]))
 
 
 def test_both_emitters_have_entries_of_their_own(image: np.ndarray) -> None:
-    made = [qmlir.compile(quantized(2), emitter=emitter) for emitter in ("numba", "llvm", "llvm")]
+    made = [qmlir.compile(quantized(2), codegen=emitter) for emitter in ("numba", "llvm", "llvm")]
     assert len({program._only.folder for program in made}) == 2
     assert_same(made[0]([image]), made[1]([image]))
 
 
 def test_what_is_refused(image: np.ndarray) -> None:
     with pytest.raises(DiagnosticError, match=r"no emitter 'lvm', did you mean 'llvm'\?, there are numba, llvm"):
-        qmlir.compile(quantized(2), emitter="lvm")
-    program = qmlir.compile(quantized(2), emitter="llvm")
+        qmlir.compile(quantized(2), codegen="lvm")
+    program = qmlir.compile(quantized(2), codegen="llvm")
     assert isinstance(program, Program)
     with pytest.raises(DiagnosticError, match="kernels are timed in programs of the emitter 'numba'"):
         program.time_kernels([image])
@@ -170,7 +170,7 @@ def test_what_is_refused(image: np.ndarray) -> None:
 
 def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     save_module(quantized(2), tmp_path / "module.mlir")
-    assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), "--emitter", "llvm"]) == 0
+    assert main(["compile", str(tmp_path / "module.mlir"), "-o", str(tmp_path / "out"), "--codegen", "llvm"]) == 0
     assert (tmp_path / "out" / IR).is_file()
     assert_same(qmlir.load_program(tmp_path / "out")([image]), qmlir.interpret(quantized(2), [image]))
 
@@ -178,4 +178,4 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
 def test_a_module_for_any_size_in_float(image: np.ndarray) -> None:
     """Sums of floats are in their order: no reassociation, no contraction."""
     module = qmlir.load(perceptron(2).model("Relu1"))
-    assert_same(qmlir.compile(module, emitter="llvm")([image]), qmlir.compile(module)([image]))
+    assert_same(qmlir.compile(module, codegen="llvm")([image]), qmlir.compile(module)([image]))

@@ -48,7 +48,7 @@ def in_node(folder: Path, rows: list[Mapping[str, tuple[str, list[Any]]]]) -> li
 @needs_linker
 def test_a_package_and_its_errors(tmp_path: Path) -> None:
     module = quantized(2)
-    emitted = qmlir.emit(module, form="wasm", name="small")
+    emitted = qmlir.emit(module, format="wasm", name="small")
     assert {"small.wasm", "small.js", "small.d.ts", "package.json"} <= set(emitted.files)
     emitted.save(tmp_path)
     (port,) = qmlir.inspect(module).inputs
@@ -198,15 +198,15 @@ def test_arrays_on_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     module = quantized(2)
     with pytest.raises(DiagnosticError, match="a package for npm is WebAssembly, of the triple wasm32-unknown-unknown"):
-        qmlir.emit(module, form="wasm", triple="x86_64-linux-gnu")
+        qmlir.emit(module, format="wasm", triple="x86_64-linux-gnu")
     with pytest.raises(DiagnosticError, match="the processor 'host' is this computer's"):
-        qmlir.emit(module, form="wasm", cpu="host")
+        qmlir.emit(module, format="wasm", cpu="host")
     for name in ("package", "fs", "net", "Path", "constants"):
         with pytest.raises(DiagnosticError, match=f"a package for npm cannot have the name '{name}'"):
-            qmlir.emit(module, form="wasm", name=name)
+            qmlir.emit(module, format="wasm", name=name)
     monkeypatch.setattr(linkers, "WASM_LINKERS", {"wasm-ld": lambda _: None})
     with pytest.raises(DiagnosticError, match="nothing here links a module of WebAssembly: looked for wasm-ld"):
-        qmlir.emit(module, form="wasm")
+        qmlir.emit(module, format="wasm")
 
 
 ROOTS = """

@@ -1,0 +1,82 @@
+"""Names that qmlir 0.1 had for options, settings and recipe keys.
+
+Messages name the new spelling of an old one. Files that 0.1 wrote, which have no version or an older one, are read by
+their old names; in a newer file an old name is an error. Nothing here needs the compiler.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+RECIPE: Mapping[str, str] = {
+    "amplified": "low_sqnr_depthwise",
+    "coarse": "wide_logits",
+    "faint": "low_sqnr_softmax",
+    "given": "underused_output",
+    "rooted": "sqrt_operand",
+    "squared": "sqrt_square",
+    "table": "embedding",
+    "uneven": "mixed_range_concat",
+}
+"""Keys of the rules of a recipe."""
+
+_SHARED: Mapping[str, str] = {
+    "budget": "limit",
+    "emitter": "codegen",
+    "form": "format",
+    "inputs": "cut_inputs",
+    "keep": "keep_composites",
+    "length": "max_size",
+    "lengths": "max_sizes",
+    "outputs": "cut_outputs",
+    "profiled": "profile",
+    "short_sums": "accumulator_pairs",
+    "target": "device",
+    "target_triple": "triple",
+}
+
+_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
+    "compare": {"bound": "min_sqnr", "limit": "samples"},
+    "finetune": {
+        "batch": "batch_size",
+        "held_out": "validation_split",
+        "mix": "mixup",
+        "only": "train",
+        "rate": "learning_rate",
+    },
+    "partition": {"minimum": "min_ops", "setup": "transfer_bytes"},
+    "report": {"limit": "samples"},
+    "search": {
+        "bound": "min_accuracy",
+        "bytes": "max_bytes",
+        "drop": "max_drop",
+        "measured": "measure_time",
+        "time": "max_time",
+        "to": "widen_to",
+        "weight_bytes": "max_bytes",
+    },
+    "trainable": {"only": "train"},
+    "tune": {"again": "remeasure"},
+}
+"""Options and keyword arguments that only one command or function had."""
+
+
+def new_name(old: str, command: str = "") -> str | None:
+    """The name that an option `old` of a command, or a keyword argument of a function, has now; `None` for others.
+
+    Dashes and underscores are the same in `old`; the result has underscores.
+    """
+    plain = old.replace("-", "_")
+    return _BY_COMMAND.get(command, {}).get(plain) or _SHARED.get(plain)
+
+
+def old_name(new: str, command: str) -> str:
+    """The name that an option of a command had in 0.1: the inverse of `new_name`."""
+    return next((old for old, name in _BY_COMMAND[command].items() if name == new), new)
+
+
+def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of `qmlir.quantize` that a summary of 0.1 holds, under their new names."""
+    found = {_SHARED.get(name, name): value for name, value in settings.items()}
+    if found.get("accumulator_pairs"):
+        found["accumulator_bits"] = 16
+    return found
