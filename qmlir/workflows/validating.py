@@ -39,7 +39,7 @@ from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, co
 from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES, TopOne
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
-from qmlir.workflows.comparison.variation import Ratios, ratios_of, thinned
+from qmlir.workflows.comparison.variation import Ratios, are_events, lost_places, misplaced, ratios_of, thinned
 
 MOST = 16
 """Runs that are compared at most."""
@@ -52,7 +52,7 @@ ENOUGH = 256
 """Runs that calibration has for itself: only of what comes after them a share is held out."""
 
 HELD_OUT = 4
-"""After them every fourth run is held out."""
+"""After them one of four runs in a row is held out."""
 
 MIN_SQNR = 10.0
 """The ratio about 0, in decibels, below which answers count as lost if nobody asks for another one: the error is a
@@ -66,9 +66,12 @@ may differ little between the samples at hand."""
 MOST_PARTS = 16
 """Parts of an output that are compared one by one at most."""
 
-MIN_AGREEMENT, OF_SAMPLES = 0.75, 8
+MIN_AGREEMENT, OF_SAMPLES = 0.9, 8
 """The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
-samples at least, and of ratios below `BAD`: above, classes differ that are as good as equal."""
+samples at least, and of rows below `BAD`: above, classes differ that are as good as equal."""
+
+MOST_PLACES = 16
+"""Places of an output that are looked at one by one at most: of more, each is a class or a feature among many."""
 
 KEEPS = 0.98
 """The share of rows that must keep their class for nothing to be lost: one of 16 samples that changes is a loss."""
@@ -141,11 +144,20 @@ class EvenRuns:
         self._seen += 1
 
 
+def is_held_out(place: int) -> bool:
+    """True for one run of each `HELD_OUT` in a row: a random one by a fixed seed, so that no period of the samples
+    keeps some of them out.
+    """
+    stretch, at = divmod(place, HELD_OUT)
+    return at == int(np.random.default_rng(stretch).integers(HELD_OUT))
+
+
 @dataclass
 class Share:
     """The runs that are compared, chosen while calibration goes over all of them.
 
-    After the first `enough` runs every fourth one is held out; where none is, they are some that calibration uses.
+    After the first `enough` runs a random one of each four is held out, or the fourth one if `enough` is 0, for a
+    repair. If none is held out, they are some that calibration uses.
     """
 
     most: int
@@ -161,8 +173,9 @@ class Share:
         for run in islice(runs, self.enough):
             self._shared.take(run)
             yield run
-        for place, run in enumerate(runs, 1):
-            if place % HELD_OUT == 0 and len(self.held_out) < self.most:
+        for place, run in enumerate(runs):
+            is_chosen = is_held_out(place) if self.enough else place % HELD_OUT == HELD_OUT - 1
+            if is_chosen and len(self.held_out) < self.most:
                 self.held_out.append(run)
                 continue
             if not self.enough:
@@ -341,6 +354,7 @@ class _Output:
 
     name: str
     part: tuple[slice, ...] = ()
+    has_parts: bool = False
     is_integer: bool = False
     axes: int = 0
     equal: int = 0
@@ -349,6 +363,8 @@ class _Output:
     founds: list[Array] = field(default_factory=list[Array])
     cosines: list[float] = field(default_factory=list[float])
     top1: TopOne = field(default_factory=TopOne)
+    misplaced: int = 0
+    """The rows whose class has changed by noise."""
 
     def add(self, reference: Array, found: Array) -> None:
         one, other = reference[self.part], found[self.part]
@@ -361,6 +377,8 @@ class _Output:
         self.founds.append(thinned(other))
         self.cosines.append(_cosine(one, other))
         self.top1.add(one, other)
+        if self.top1.is_scores and one.size:
+            self.misplaced += misplaced(one, other, BAD)
 
     @cached_property
     def ratios(self) -> tuple[Ratios, Ratios]:
@@ -392,6 +410,37 @@ class _Output:
         if self.top1.share is None or self.top1.are_directions or self.axes > 3:
             return None
         return 1 - self.top1.wrong / self.top1.rows if self.axes > 2 else self.top1.share
+
+    @property
+    def has_misplaced(self) -> bool:
+        """True if more rows than `MIN_AGREEMENT` allows are clearly in another class, because of noise."""
+        share = self.clear_agreement
+        if share is None or max(share, 1 - self.misplaced / self.top1.rows) >= MIN_AGREEMENT:
+            return False
+        _, varying = self.ratios
+        return not are_events(self.references) or not min(varying.samples[varying.median], varying.pooled) >= BAD
+
+    @property
+    def lost_place(self) -> str:
+        """The first row or column that has lost its variation, of an output of few, `y[:, 2]`; empty if there is none.
+
+        Probabilities have no such columns: those of a rare class are all as good as 0.
+        """
+        shapes = {each.shape for each in self.references}
+        if self.part or self.has_parts or len(shapes) != 1 or self.axes < 2 or len(self.references) < OF_SAMPLES:
+            return ""
+        (shape,) = shapes
+        if len(shape) != self.axes:  # some rows of a large one
+            return ""
+        low, high = (getattr(np, name)([getattr(each, name)() for each in self.references]) for name in ("min", "max"))
+        if (low >= 0 and high <= 1) or not (math.isfinite(low) and math.isfinite(high)):
+            return ""
+        axes = {2: (1,), 3: (2, 1)}.get(self.axes, (1,))  # of maps only channels: their rows are positions
+        for axis in axes:
+            if 1 < shape[axis] <= MOST_PLACES:
+                for place in lost_places(self.references, self.founds, axis, MIN_VARIATION):
+                    return f"{printable(self.name)}[{', '.join([*(':' for _ in range(axis)), str(place)])}]"
+        return ""
 
     def chosen(self, options: ValidationOptions) -> int:
         """The run that tells where answers are lost: the median one if it has lost its own, otherwise the worst."""
@@ -493,7 +542,8 @@ def compared(
         for name, value in reference.items():
             if name in found and value.shape == found[name].shape and value.size:
                 if name not in outputs:
-                    outputs[name] = [_Output(name), *_parts(name, joined[name])]
+                    parts = list(_parts(name, joined[name]))
+                    outputs[name] = [_Output(name, has_parts=bool(parts)), *parts]
                 for each in outputs[name]:
                     each.add(value, found[name])
     compared_ones = [each for parts in outputs.values() for each in parts if each.elements]
@@ -531,7 +581,7 @@ def _check_measured(rows: Sequence[OutputValidation], options: ValidationOptions
 
 def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, samples: int) -> str:
     """What is wrong with an output, empty for a sound one."""
-    name, ratio, pooled = printable(row.name), row.sqnr_db, row.pooled_db
+    name, ratio = printable(row.name), row.sqnr_db
     least = MIN_VARIATION if options.min_sqnr is None else options.min_sqnr
     if ratio is not None and not ratio >= least:
         return f"output {name} has {ratio:.1f} dB, less than {least:g}"
@@ -541,9 +591,11 @@ def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, s
         quartile = output.ratios[1].quartile
         if samples >= OF_SAMPLES and not quartile >= least:
             return f"output {name} has {quartile:.1f} dB or less in a quarter of the samples, less than {least:g}"
+        if place := output.lost_place:
+            return f"output {place} has less than {least:g} dB"
     agreement, share = row.agreement, options.min_agreement
-    if share is None and samples >= OF_SAMPLES and (ratio is None or pooled is None or min(ratio, pooled) < BAD):
-        share, agreement = MIN_AGREEMENT, row.agreement if ratio is None else output.clear_agreement
+    if share is None and samples >= OF_SAMPLES and (ratio is None or output.has_misplaced):
+        share = MIN_AGREEMENT
     if share is not None and agreement is not None and agreement < share:
         rows = "samples" if output.axes <= 2 else "rows"
         what = "of its integers equal" if ratio is None else f"of the {rows} in the same class"

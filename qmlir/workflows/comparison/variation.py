@@ -30,6 +30,9 @@ _MOST_FILLS = 4
 _CONSTANT = 1e-12
 """An output whose variation has less than this share of its power does not vary."""
 
+_OFTEN = 0.1
+"""A place varies in many samples if its variation in the median one is at least this share of the mean of all."""
+
 CLOSE = 0.02
 """The root mean square of errors that change no answer of an output between 0 and 1: 2% of a probability. It must also
 be less than half of what separates the two most probable classes of a distribution."""
@@ -43,7 +46,8 @@ class Ratios:
     """Signal over noise of one output, in decibels; infinite without noise."""
 
     samples: tuple[float, ...]
-    """Of each sample. Its signal is at least that of the median sample: one that is like all others tells as much."""
+    """Of each sample. Its signal is at least that of the median sample: one that is like all others tells as much. If
+    errors are too small to change a probability, it is at least the mean of all samples."""
 
     pooled: float
     """Of all samples together."""
@@ -134,8 +138,51 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
     shown = reference[~is_fill]
     is_share = shown.size > 0 and shown.min() >= 0 and shown.max() <= 1
     if is_share and math.sqrt(errors.sum() / shown.size) < min(CLOSE, _margin(references) / 2):
-        return plain, plain
-    return plain, _ratios(_by_sample(variation, wanted), noise, at_least_median=True)
+        # A probability of 0.002 may become 0: what counts is the error beside the probabilities of all samples.
+        powers = _by_sample(about_zero, wanted)
+        close = _ratios(powers, noise, least=float(np.mean(powers)))
+        return close, close
+    varying = _by_sample(variation, wanted)
+    return plain, _ratios(varying, noise, least=float(np.median(varying)))
+
+
+def are_events(arrays: Sequence[Array]) -> bool:
+    """True for probabilities that add up to no 1: each element is an event of its own, such as speech at a time."""
+    return all(each.size > 0 and each.min() >= 0 and each.max() <= 1 for each in arrays) and math.isinf(_margin(arrays))
+
+
+def misplaced(reference: Array, found: Array, noisy: float) -> int:
+    """The rows whose largest element has moved along the last axis, by an error that hides how their elements differ.
+
+    Such a row has less than `noisy` dB about its own mean. Above that, elements that change places are as good as
+    equal. Fills are left out.
+    """
+    classes = reference.shape[-1]
+    one, other = (each.reshape(-1, classes).astype(np.float64) for each in (reference, found))
+    moved = one.argmax(axis=1) != other.argmax(axis=1)
+    live = np.where(_is_fill(one), np.nan, one)[moved]
+    counted = np.isfinite(live).sum(axis=1) > 1
+    live, errors = live[counted], (other - one)[moved][counted]
+    errors[np.isnan(live)] = 0.0
+    signal = np.nansum((live - np.nanmean(live, axis=1, keepdims=True)) ** 2, axis=1)
+    noise = (errors**2).sum(axis=1)
+    return int((~(signal >= noise * 10 ** (noisy / 10))).sum())
+
+
+def lost_places(references: Sequence[Array], founds: Sequence[Array], axis: int, least: float) -> list[int]:
+    """The places along `axis` of samples of one shape whose variation has less than `least` dB in most samples.
+
+    A place that varies in few samples only, or not at all, is none: nothing can be said of it.
+    """
+    one, other = (np.stack([np.moveaxis(each, axis, 0) for each in arrays]).astype(np.float64)
+                  for arrays in (references, founds))  # fmt: skip
+    one, other = (each.reshape(*each.shape[:2], -1) for each in (one, other))
+    signals = np.square(one - np.median(one, axis=0)).sum(axis=2)
+    noises = np.square(other - one).sum(axis=2)
+    usual = np.median(signals, axis=0)
+    varies = (usual >= _OFTEN * signals.mean(axis=0)) & (usual > _CONSTANT * np.square(one).sum(axis=(0, 2)))
+    is_lost = ~(np.maximum(signals, usual) >= noises * 10 ** (least / 10))
+    return [int(each) for each in np.flatnonzero(varies & (is_lost.mean(axis=0) > 1 / 2))]
 
 
 def _margin(references: Sequence[Array]) -> float:
@@ -153,7 +200,6 @@ def _by_sample(rows: F64, tables: Sequence[F64]) -> list[float]:
     return [float(each.sum()) for each in np.split(rows, ends[:-1])]
 
 
-def _ratios(signals: Sequence[float], noises: Sequence[float], *, at_least_median: bool = False) -> Ratios:
-    least = float(np.median(signals)) if at_least_median else 0.0
+def _ratios(signals: Sequence[float], noises: Sequence[float], *, least: float = 0.0) -> Ratios:
     each = tuple(sqnr(max(signal, least), noise) for signal, noise in zip(signals, noises, strict=True))
     return Ratios(each, sqnr(sum(signals), sum(noises)))
