@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
-from qmlir.ir.decomposition import Parts, parts_given
+from qmlir.ir.decomposition import COMPONENTS, Parts, parts_given
 from qmlir.ir.diagnostics import op_error, text_error
 
 
@@ -184,7 +184,7 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Opera
 
 def _has_parts(op: Operation) -> bool:
     """Whether the registered decomposition applies to `op` as it is: a convolution without bias is primitive."""
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=COMPONENTS in op.properties)
     applies = parts_given(op, parts) is not None and not parts.is_excerpt
     parts.discard()
     return applies

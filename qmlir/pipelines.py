@@ -241,6 +241,9 @@ class QuantizeOptions:
     profile: str = GIVEN
     """Its path, or the name of a value."""
 
+    unrolls: bool = False
+    """Long recurrent layers become the parts of all of their steps."""
+
     @staticmethod
     def of(settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False) -> "QuantizeOptions":
         """The options for `settings`. `has_targets` says that the module itself names targets.
@@ -283,11 +286,13 @@ def _places(options: QuantizeOptions) -> Mapping[str, bool]:
 def _lower(options: QuantizeOptions) -> Sequence[PassSpec | Sequence[PassSpec]]:
     keep, places = options.keep, _places(options)
     merge = [spec("cse", **places)] if options.is_trained else []
+    unroll = {"unroll": True} if options.unrolls or options.is_trained else {}  # what changes weights reads the parts
     of_parts = {name: options.rules[name] for name in ("recipe", "accumulator") if keep and name in options.rules}
     return [
         merge, *_specs("quant-expand-floats", "nn-compute-in-f32", "canonicalize", "nn-fold-constants"),
         spec("cse", **places),
-        spec("nn-recognize", keep=keep), spec("nn-recognize-masks"), spec("nn-decompose", keep=keep, **of_parts),
+        spec("nn-recognize", keep=keep), spec("nn-recognize-masks"),
+        spec("nn-decompose", keep=keep, **of_parts, **unroll),
         merge, spec("canonicalize"), spec("cse", **places), *_specs("dce", "nn-share-tables"),
     ]  # fmt: skip
 

@@ -26,6 +26,9 @@ from qmlir.registry.faults import RAISED, one_line
 COMPONENTS = "components"
 """The property of a composite that has the types of its parts; the mark leaves it out, as the parts have them."""
 
+UNROLLED = 8
+"""The most steps of a sequence whose parts take the place of a layer when types are decided."""
+
 OperationT = TypeVar("OperationT", bound=Operation)
 
 
@@ -38,10 +41,13 @@ class Parts:
     roles: list[str] = field(default_factory=list[str])
     """The role of each of `operations` inside the composite."""
 
-    is_excerpt: bool = False
-    """Whether these are the parts of some steps of a sequence of open length: the others have the same roles and types.
+    may_be_excerpt: bool = False
+    """Whether the parts of some steps of a long sequence are enough, of which all have the same roles and types."""
 
-    Such parts say what the composite is made of. They cannot stand in its place before its length is known.
+    is_excerpt: bool = False
+    """Whether these are the parts of some steps of a sequence, of open length or longer than `UNROLLED` steps.
+
+    Such parts say what the composite is made of. They cannot stand in its place when it is computed.
     """
 
     untyped: str = ""

@@ -26,7 +26,7 @@ def _computes_parts(
     decomposition = registry.decompositions().get(type(composite))
     if decomposition is None:
         return False
-    parts = Parts(composite)
+    parts = Parts(composite, may_be_excerpt=True)
     try:
         if decomposition(composite, parts) is None:
             return False
@@ -54,7 +54,7 @@ def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
     decomposition = registry.decompositions().get(type(composite))
     if decomposition is None or not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
         return False
-    parts = Parts(composite)
+    parts = Parts(composite, may_be_excerpt=True)
     try:
         if decomposition(composite, parts) is None or not any(map(_multiplies, parts.operations)):
             return False

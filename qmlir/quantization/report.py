@@ -235,20 +235,22 @@ def _unfused(op: Operation) -> str | None:
     return fusion_refusal(op) if is_candidate else None
 
 
-def _parts(op: Operation) -> Iterator[Operation]:
-    """The parts of a composite whose `components` say their types; otherwise the operation itself."""
+def _parts(op: Operation) -> Iterator[tuple[Operation, int]]:
+    """The parts of a composite whose `components` say their types, or the operation itself, and how often each runs."""
     decomposition = registry.decompositions().get(type(op)) if COMPONENTS in op.properties else None
     if decomposition is None:
-        yield op
+        yield op, 1
         return
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         if decomposition(op, parts) is None:
-            yield op
+            yield op, 1
+        steps = max(shape_of(op.operands[0])[0], 1) if parts.is_excerpt else 1  # an open length counts as one step
+        repeated = {role for role, number in Counter(parts.roles).items() if parts.is_excerpt and number > 1}
         seen: set[str] = set()
         for role, part in zip(parts.roles, parts.operations, strict=True):
-            if not parts.is_excerpt or role not in seen:  # as many steps as are known of an open length: one
-                yield from _parts(part)
+            if role not in repeated or role not in seen:
+                yield from ((each, count * (steps if role in repeated else 1)) for each, count in _parts(part))
             seen.add(role)
     finally:
         parts.discard()
@@ -290,17 +292,18 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
         masking = mask_arithmetic(function)
         for op in list(function.body.walk()):
             masked += isinstance(op, SoftmaxOp) and op.mask is not None
-            for part in _parts(op) if op not in masking else ():
+            for part, times in _parts(op) if op not in masking else ():
                 row = _computed(part, reasons or {})
                 if row is None:
                     continue
+                row = replace(row, multiply_adds=times * row.multiply_adds, count=times, cost=times * row.cost)
                 place = (row.key, row.name, row.elements, row.reason)
                 known = rows.get(place)
                 if known is not None:
                     row = replace(
                         known,
                         multiply_adds=known.multiply_adds + row.multiply_adds,
-                        count=known.count + 1,
+                        count=known.count + row.count,
                         cost=known.cost + row.cost,
                     )
                 rows[place] = row

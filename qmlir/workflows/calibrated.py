@@ -27,15 +27,22 @@ from qmlir.workflows.validating import ENOUGH, References, Share, ValidationOpti
 
 
 def stages_of(
-    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False, repair: LiteralString = ""
+    settings: QuantizeSettings,
+    module: ModuleOp,
+    *,
+    is_trained: bool = False,
+    repair: LiteralString = "",
+    unrolls: bool = False,
 ) -> Callable[..., None]:
     """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`.
 
-    Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored.
+    Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored. With
+    `unrolls`, long recurrent layers are lowered to the parts of all of their steps.
     """
     settings = understood(settings)
     pipeline = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
-    options = {"repair": literal_steps(f"{repair},{STORE}")} if repair else {}
+    options: dict[str, Any] = {"repair": literal_steps(f"{repair},{STORE}")} if repair else {}
+    options |= {"unrolls": True} if unrolls else {}
     recipe = given_recipe(settings)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:

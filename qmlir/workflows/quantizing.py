@@ -80,7 +80,7 @@ def _quantized(
     _warn_of_quantized(module, settings)
     _warn_of_idle_keep(module, settings)
 
-    run = stages_of(settings, module)
+    run = stages_of(settings, module, unrolls=bool(passes))
     lowered = module.clone()
     run(lowered, "target", "lower")
     judging = Judging(shorten)

@@ -283,7 +283,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         for role, type_ in self.components.data.items():
             if not isinstance(type_, TypeAttribute):
                 raise VerifyException(f"components are element types, found {type_} for '{role}'")
-        parts = Parts(self)
+        parts = Parts(self, may_be_excerpt=True)
         try:
             if decomposition(self, parts) is None:
                 raise VerifyException(f"components {parts.missing_type()}")

@@ -230,7 +230,7 @@ def divides_by_dynamic_size(op: Requantizing) -> bool:
     """Whether `op`, or a part of the composite that it is, is a mean whose divisor depends on dynamic sizes."""
     if op.components is None:
         return op.has_dynamic_divisor()
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         decompose(op, parts)
         return any(isinstance(part, Requantizing) and part.has_dynamic_divisor() for part in parts.operations)
@@ -280,7 +280,7 @@ def _single(value: SSAValue) -> UniformQuantizedType:
 
 
 def _verify_parts(op: Requantizing) -> None:
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         decompose(op, parts)
         for role, part in zip(parts.roles, parts.operations, strict=True):

@@ -10,9 +10,10 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
-from qmlir.dialects.nn.base import Kind, NnOp
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.target.attributes import targets_of
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
@@ -36,13 +37,14 @@ def _let_parts_decide(op: Operation, rewriter: PatternRewriter) -> None:
 class Decompose(RewritePattern):
     """Replaces a composite by the parts that its dialect, or another package, registered for it."""
 
-    takes_excerpts: bool = False
-    """Whether the parts of some steps of a sequence of open length take the place of all, which are raised again."""
+    keeps_long: bool = False
+    """Whether a float layer of more than `UNROLLED` steps stays whole, as one of open length does."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        parts = Parts(op)
+        is_float = all(kind_of(element_of(value)) is Kind.FLOAT for value in op.operands[:1])
+        parts = Parts(op, may_be_excerpt=self.keeps_long and is_float)
         results = decompose(op, parts)
-        if parts.is_excerpt and not self.takes_excerpts:
+        if parts.is_excerpt:
             parts.discard()
             _let_parts_decide(op, rewriter)
         elif results is not None:
@@ -58,8 +60,9 @@ class NnDecompose(TakesValues):
     Without `keep` the targets of the module decide (`quant-set-target`): a composite stays whole where the first of
     them that computes it, whole or in parts, keeps it.
 
-    A recurrent layer whose length is open stays whole, with `components = {}`: a profile then sees its parts, and they
-    are quantized one by one, as if it had been decomposed.
+    A recurrent layer whose length is open, or more than 8 steps, stays whole, with `components = {}`: a profile then
+    sees its parts, and they are quantized one by one, as if it had been decomposed. With `unroll`, only open lengths
+    stay whole.
 
     Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
     Those that give results carry what the composite was, for `nn-raise`. A name of `keep` that is neither a kind of
@@ -97,6 +100,7 @@ class NnDecompose(TakesValues):
     keep: tuple[str, ...] = ()
     recipe: str = ""
     accumulator: str = ""
+    unroll: bool = False
 
     VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
     given_recipe: ClassVar[RecipeText | None] = None
@@ -113,7 +117,7 @@ class NnDecompose(TakesValues):
         composites = Legality(illegal_operations=tuple(registry.decompositions()), is_kept=is_kept)
         # What has no parts as it is, a convolution without bias or a quantized composite that does not say the types of
         # its parts, stays.
-        convert_partially(op, [Decompose()], composites, ctx)
+        convert_partially(op, [Decompose(keeps_long=not self.unroll)], composites, ctx)
 
     def _warn_of_unknown(self, module: ModuleOp) -> None:
         if not self.keep:

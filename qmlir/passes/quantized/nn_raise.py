@@ -50,11 +50,15 @@ def _composites() -> dict[str, type[NnOp]]:
     return {each.name: each for each in registry.decompositions() if issubclass(each, NnOp)}
 
 
-def raise_marked(root: Operation) -> NnOp | Refusal:
-    """The innermost composite that `root` says it gives a result of, in the place of its parts, or why it cannot be."""
+def raise_excerpt(root: Operation) -> NnOp | Refusal:
+    """The innermost composite that `root` says it gives a result of, in the place of an excerpt of its parts.
+
+    Returns the reason if it cannot be raised.
+    """
     mark, *outer = marks_on(root)
     value = root.results[0]
-    found = _composed(value, templates(_composites()[mark.name], mark.properties, value, mark.result), mark.result)
+    candidates = templates(_composites()[mark.name], mark.properties, value, mark.result, is_excerpt=True)
+    found = _composed(value, candidates, mark.result)
     if isinstance(found, Refusal):
         return found
     set_marks(found.composite, outer)

@@ -1,17 +1,21 @@
 """`quant-assign-types`: decide types, and let operations compute on quantized values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Operation, Region
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, i64
+from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.raising.groups import Refusal
 from qmlir.dialects.nn.requantize import decompose
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite, marks_on
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.passes.quantized.nn_raise import raise_marked
+from qmlir.ir.provenance import name_results, tensor_names
+from qmlir.passes.quantized.nn_raise import raise_excerpt
 from qmlir.passes.quantized.quant_insert_casts import QuantInsertCasts
 from qmlir.quantization.fusion import PATTERNS, rewrite
 from qmlir.quantization.profiles.attached import PARTS, hand_on_parts
@@ -24,17 +28,23 @@ _EXCERPT = "nn.excerpt"
 """On the last parts of an excerpt, while there is one: the number of the composite."""
 
 
+def _put_parts(op: NnOp, parts: Parts) -> None:
+    """Put `parts`, to be made, in the place of `op`, with its statistics and the names of its results."""
+    results = decompose(op, parts)
+    assert results is not None
+    hand_on_parts(op, parts)
+    name_results(results, tensor_names(op))
+    mark_composite(op, results, parts.operations)
+    Rewriter.replace_op(op, parts.operations, results)
+
+
 def take_apart(module: ModuleOp) -> None:
-    """Put the parts of some steps in the place of each composite of open length: types are decided on them."""
+    """Put the parts of some steps in the place of each composite of open or large length: types are decided on them."""
     for number, op in enumerate(open_composites(module)):
-        parts = Parts(op)
-        results = decompose(op, parts)
-        assert results is not None
-        hand_on_parts(op, parts)
-        mark_composite(op, results, parts.operations)
+        parts = Parts(op, may_be_excerpt=True)
+        _put_parts(op, parts)
         for part in filter(marks_on, parts.operations):
             part.attributes[_EXCERPT] = IntegerAttr(number, i64)
-        Rewriter.replace_op(op, parts.operations, results)
 
 
 def _put_together(module: ModuleOp) -> dict[int, str]:
@@ -44,22 +54,29 @@ def _put_together(module: ModuleOp) -> dict[int, str]:
         number = root.attributes.get(_EXCERPT)
         if root.parent is None or not isinstance(number, IntegerAttr) or number.value.data in refused:
             continue
-        found = raise_marked(root)
+        found = raise_excerpt(root)
         if isinstance(found, Refusal):
             refused[number.value.data] = found.reason
     return refused
 
 
-def _left_in_float(module: ModuleOp, before: Region, numbers: list[int]) -> list[Operation]:
-    """Let `module` be what it was `before`, and some of its composites of open length stay in float."""
+def _without(module: ModuleOp, before: Region, refused: Mapping[int, str]) -> None:
+    """Let `module` be what it was `before`, and the composites of the numbers in `refused` not be raised.
+
+    Those of known length become all of their parts, and those of open length stay in float.
+    """
     module.detach_region(module.body)
     module.add_region(before)
     composites = open_composites(module)
-    for op in (left := [composites[number] for number in numbers]):
+    for number, reason in refused.items():
+        op = composites[number]
+        if DYNAMIC_INDEX not in shape_of(op.operands[0])[:1]:
+            _put_parts(op, Parts(op))
+            continue
         op.properties.pop(COMPONENTS)
         op.attributes.pop(PARTS, None)
         mark_kept_in_float(op)
-    return list[Operation](left)
+        emit_remark(op, _UNRAISED.format(reason))
 
 
 @dataclass(frozen=True)
@@ -69,8 +86,9 @@ class QuantAssignTypes(QuantInsertCasts):
     `quant-insert-casts` and `quant-fuse-casts` in one: same operations, other types. Casts stay where the module meets
     its caller, and around what is left in float. The options are those of `quant-insert-casts`.
 
-    A recurrent layer that is whole because its length is open (`nn-decompose`) gets a type for each of its parts, which
-    is the same at every length, and stays whole.
+    A recurrent layer that is whole because its length is open or large (`nn-decompose`) gets a type for each of its
+    parts, which is the same at every length, and stays whole. If its steps cannot have the same types, one of known
+    length becomes the parts of all of its steps, and one of open length stays in float.
 
     Before (run with `activations=u8 scheme=asymmetric_pow2`):
 
@@ -107,5 +125,4 @@ class QuantAssignTypes(QuantInsertCasts):
             refused = _put_together(op)
             if not refused or before is None:
                 return
-            for composite, reason in zip(_left_in_float(op, before, list(refused)), refused.values(), strict=True):
-                emit_remark(composite, _UNRAISED.format(reason))
+            _without(op, before, refused)

@@ -29,7 +29,7 @@ def _plain(value: SSAValue) -> TensorType[Attribute]:
 
 
 def _has_parts(op: NnOp) -> bool:
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         return registry.decompositions()[type(op)](op, parts) is not None
     finally:

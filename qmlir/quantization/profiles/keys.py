@@ -149,10 +149,10 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
 
 
 def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
-    """Whether `op` is a float composite that stays whole until its length is known, and is quantized as its parts."""
+    """Whether `op` is a float composite of open or large length, which stays whole and is quantized as its parts."""
     if not isinstance(op, NnOp) or op.components is None or not is_float(op.results[0]):
         return False
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         return decompose(op, parts) is not None and parts.is_excerpt
     finally:
@@ -160,13 +160,13 @@ def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
 
 
 def open_composites(module: ModuleOp) -> list[NnOp]:
-    """The float composites of `module` that stay whole until a length is known, and whose parts decide."""
+    """The float composites of `module` that stay whole, as their lengths are open or large, and whose parts decide."""
     return [op for op in module.walk() if _parts_decide(op)]
 
 
 def keyed_parts(op: NnOp) -> dict[str, str]:
     """The key of each part of one of `open_composites` that has a range of its own, by its role."""
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         decompose(op, parts)
         return {

@@ -146,7 +146,7 @@ def _is_kernel(function: FuncOp) -> bool:
 
 def _has_parts(op: Operation) -> bool:
     """Whether `op` is a composite with a decomposition; a convolution without a bias has none."""
-    parts = Parts(op)
+    parts = Parts(op, may_be_excerpt=True)
     try:
         return parts_given(op, parts) is not None
     finally:

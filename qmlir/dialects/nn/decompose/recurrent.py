@@ -12,8 +12,8 @@ rounds it; without, they read it as it is. Lengths are masks: after its end a se
 states are 0. States are `[1, N, H]`, so that no step needs a reshape; an initial state that is left out is a zero of
 `[1, 1, H]`.
 
-Where the length is open, the parts are an excerpt: those of two steps, one of which takes the initial states. More
-steps have no other roles and types.
+If the length is open, the parts are an excerpt: those of two steps, one of which takes the initial states. More steps
+have no other roles and types. So it is for a sequence of more than `UNROLLED` steps, if the caller takes an excerpt.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
@@ -90,13 +91,17 @@ class Direction:
     @property
     def steps(self) -> int:
         """The length of the sequence, or of the excerpt of one."""
-        return EXCERPT if self.op.is_open else shape_of(self.op.data)[0]
+        return EXCERPT if self.parts.is_excerpt else shape_of(self.op.data)[0]
 
     def at_steps(self, role: str, value: SSAValue) -> AtPlace:
         """`[1, N, H]` of `[T, N, H]` for each place."""
         if self.steps == 1:
             return [value]
         split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
+        if self.parts.is_excerpt:  # of a sequence of which the excerpt does not know the length
+            for result in tuple(split.results):
+                open_type = TensorType(element_of(result), (DYNAMIC_INDEX, *shape_of(result)[1:]))
+                Rewriter.replace_value_with_new_type(result, open_type)
         self.add(role, split)
         return list(split.results)
 
@@ -343,7 +348,7 @@ def _unrolled(walk: Walk) -> Decompose:
         width = shape_of(op.data)[2]
         if shape_of(op.data)[0] == 0 or DYNAMIC_INDEX in (width, op.hidden_size.value.data):
             return None
-        parts.is_excerpt = op.is_open
+        parts.is_excerpt = op.is_open or (parts.may_be_excerpt and op.is_long)
         sequences: list[SSAValue] = []
         ends: list[State] = []
         for way, is_reversed in enumerate(op.walks):
@@ -355,7 +360,7 @@ def _unrolled(walk: Walk) -> Decompose:
                 state, outputs[place] = step(place, state)
             role = f"{direction.prefix}hidden/sequence"
             whole = _joined(parts, role, [outputs[place] for place in range(direction.steps)], 0)
-            sequences.append(direction.add("hidden/reshape", _with_direction(whole, is_open=op.is_open)))
+            sequences.append(direction.add("hidden/reshape", _with_direction(whole, is_open=parts.is_excerpt)))
             ends.append(state)
         last = [
             _joined(parts, f"{name}/last", [end[number] for end in ends], 0) for number, name in enumerate(walk.states)

@@ -36,6 +36,7 @@ from qmlir.dialects.nn.base import KeptOp, Kind, kind_of, tensor_like
 from qmlir.dialects.nn.infer.operands import check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
+from qmlir.ir.decomposition import UNROLLED
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -104,7 +105,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
 
     def accepts_quantized_values(self) -> bool:
         is_float = kind_of(element_of(self.operands[0])) is Kind.FLOAT
-        return super().accepts_quantized_values() and not (self.is_open and is_float)
+        return super().accepts_quantized_values() and not (is_float and (self.is_open or self.is_long))
 
     def float_reason(self) -> str:
         if not self.is_open:
@@ -128,6 +129,11 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
     def is_open(self) -> bool:
         """Whether the length of the sequence is not known."""
         return shape_of(self.operands[0])[0] == DYNAMIC_INDEX
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the sequence has a known length of more than `UNROLLED` steps."""
+        return shape_of(self.operands[0])[0] > UNROLLED
 
     @property
     def walks(self) -> tuple[bool, ...]:

@@ -68,7 +68,7 @@ def _given_types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribut
     Operations that only move values have the types of their operands.
     """
     for op in ops:
-        parts = Parts(op)
+        parts = Parts(op, may_be_excerpt=True)
         try:
             if type(op) in decompositions() and isinstance(op, NnOp) and decompose(op, parts) is not None:
                 yield from _given_types(parts.operations)
@@ -444,11 +444,16 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
 
 
-def fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue]) -> str | None:
-    """What of the group its composite would lose; sets the composite's `components`."""
+def fault_of(
+    composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue], *, is_excerpt: bool = False
+) -> str | None:
+    """What of the group its composite would lose; sets the composite's `components`.
+
+    The group may be an excerpt of the parts.
+    """
     if is_quantized(composite) or any(plain_type(type_) != type_ for type_ in types.values()):
         composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
-    parts = Parts(composite)
+    parts = Parts(composite, may_be_excerpt=is_excerpt)
     try:
         results = decompose(composite, parts)
         if results is None:
@@ -536,7 +541,7 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
         pairs = {
             index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
         }
-        reason = fault_of(composite, types, pairs)
+        reason = fault_of(composite, types, pairs, is_excerpt=template.parts.may_be_excerpt)
         slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
         parts = list(dict.fromkeys([*slices, *in_order]))

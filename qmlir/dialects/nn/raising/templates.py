@@ -184,14 +184,20 @@ def _choices(
 
 
 def _template(
-    operation: type[NnOp], properties: Properties, root: SSAValue, number: int, types: Sequence[AnyTensor]
+    operation: type[NnOp],
+    properties: Properties,
+    root: SSAValue,
+    number: int,
+    types: Sequence[AnyTensor],
+    *,
+    is_excerpt: bool,
 ) -> Template | None:
     block = Block(arg_types=types)
     count = len(operation.get_irdl_definition().results)
     composite = operation.create(operands=block.args, result_types=[UNKNOWN_TYPE] * count, properties=dict(properties))
     # A name of its own, so that the parts know their roles.
     set_origins(composite, [Origin("template")])
-    parts = Parts(composite)
+    parts = Parts(composite, may_be_excerpt=is_excerpt)
     results = None
     try:
         inferred = composite.infer_result_types()
@@ -210,17 +216,24 @@ def _template(
 
 
 def templates(
-    operation: type[NnOp], properties: Properties, root: SSAValue, number: int = 0, nearest: int | None = None
+    operation: type[NnOp],
+    properties: Properties,
+    root: SSAValue,
+    number: int = 0,
+    nearest: int | None = None,
+    *,
+    is_excerpt: bool = False,
 ) -> Iterator[Template]:
     """Each template of a composite whose result `number` may be `root`; who takes one discards it.
 
-    With `nearest`, only that many operations from `root` upwards are asked for the types of operands.
+    With `nearest`, only that many operations from `root` upwards are asked for the types of operands. The parts of a
+    long sequence may be an excerpt (`is_excerpt`).
     """
     assert isinstance(root, OpResult)
     nearby = types_around(root.op, nearest)
     properties = _with_optional_parts(operation, properties, root)
     for names, own in _presences(operation, properties):
         for types in _choices(operation, own, root, nearby, names):
-            found = _template(operation, own, root, number, types)
+            found = _template(operation, own, root, number, types, is_excerpt=is_excerpt)
             if found is not None:
                 yield found

@@ -1,5 +1,6 @@
 // RUN: qmlir-opt %s -p nn-decompose,dce | filecheck %s
 // RUN: qmlir-opt %s -p nn-decompose,dce | filecheck %s --check-prefix=ROLES
+// RUN: qmlir-opt %s -p "nn-decompose{unroll=true},dce" | filecheck %s --check-prefix=UNROLLED
 
 // Two steps of one gate have one role; the weights of constants are constants, sliced gate by gate.
 // ROLES-LABEL: @rnn
@@ -202,4 +203,14 @@ func.func @gru_with_lengths(%x: tensor<2x3x1xf32>, %w: tensor<1x3x1xf32>, %r: te
 func.func @unknown_time(%x: tensor<?x1x3xf32>, %w: tensor<1x2x3xf32>, %r: tensor<1x2x2xf32>) -> tensor<?x1x1x2xf32> {
   %0, %1 = nn.rnn %x, %w, %r {hidden_size = 2} : (tensor<?x1x3xf32>, tensor<1x2x3xf32>, tensor<1x2x2xf32>) -> (tensor<?x1x1x2xf32>, tensor<1x1x2xf32>)
   func.return %0 : tensor<?x1x1x2xf32>
+}
+
+// More than 8 steps are not unrolled, unless they are asked for.
+// CHECK-LABEL: @nine_steps(
+// CHECK:      nn.rnn {{%.+}}, {{%.+}}, {{%.+}} {hidden_size = 2, components = {}}
+// UNROLLED-LABEL: @nine_steps(
+// UNROLLED-COUNT-9: role = "hidden/tanh"
+func.func @nine_steps(%x: tensor<9x1x3xf32>, %w: tensor<1x2x3xf32>, %r: tensor<1x2x2xf32>) -> tensor<9x1x1x2xf32> {
+  %0, %1 = nn.rnn %x, %w, %r {hidden_size = 2} : (tensor<9x1x3xf32>, tensor<1x2x3xf32>, tensor<1x2x2xf32>) -> (tensor<9x1x1x2xf32>, tensor<1x1x2xf32>) {origin = "rnn1"}
+  func.return %0 : tensor<9x1x1x2xf32>
 }
