@@ -73,7 +73,7 @@ class _Opening:
         """The module, with its composites as their parts where these are compared."""
         if not self.parts:
             return module
-        lowered = run_pipeline(module.clone(), QUANTIZE.passes("lower", keep=kept_composites()))
+        lowered = run_pipeline(module.clone(), QUANTIZE.passes("lower", keep=kept_composites(), unrolls=True))
         verify(lowered)
         return lowered
 

@@ -20,6 +20,7 @@ from qmlir.passmanager.pipeline import Pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE, given_recipe, quantize_pipeline
+from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
@@ -110,9 +111,14 @@ def explain_node(
     """
     pipeline = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
-    made = module.clone()
     recipe = given_recipe(settings)
+    made = module.clone()
     _run(made, pipeline.passes("target", "lower"), [changes], given_recipe=recipe)
+    if model_digest(made).structure != profile.model.structure:  # an effort lowers long layers to all of their steps
+        unrolled, of_unrolled = module.clone(), ProvenanceChanges()
+        _run(unrolled, pipeline.passes("target", "lower", unrolls=True), [of_unrolled], given_recipe=recipe)
+        if model_digest(unrolled).structure == profile.model.structure:
+            made, changes = unrolled, of_unrolled
     found = find_node(node, module, made)
     op_types = _op_types((module, made), found)
     whole = _whole(made, found)

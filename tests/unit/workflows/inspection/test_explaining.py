@@ -11,6 +11,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import ORIGIN
 from qmlir.ir.verification import verify
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.recipe_text import Effort
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.lowering import lowered
@@ -233,10 +234,12 @@ def lstm(steps: int) -> ModuleOp:
     return parse_module(default_environment().new_context(), text, "text")
 
 
-def test_the_rules_that_are_built_in() -> None:
-    module = lstm(3)
-    samples = np.random.default_rng(1).standard_normal((4, 3, 1, 4)).astype(np.float32)
-    profile = quantize(module, [{"x": sample} for sample in samples], validate=False).profile
+@pytest.mark.parametrize(("steps", "effort"), [(3, 0), (9, 0), (9, 1)])
+def test_the_rules_that_are_built_in(steps: int, effort: Effort) -> None:
+    """Long layers too: an effort profiles all of their steps, and they are whole without one."""
+    module = lstm(steps)
+    samples = np.random.default_rng(1).standard_normal((4, steps, 1, 4)).astype(np.float32)
+    profile = quantize(module, [{"x": sample} for sample in samples], validate=False, effort=effort).profile
     found = explain_node("lstm1", module, profile)
     cells = [
         slot
