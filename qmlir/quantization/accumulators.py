@@ -38,7 +38,7 @@ class Accumulators:
     def is_accumulator(self, value: SSAValue) -> bool:
         """Whether `value` is a sum that only goes into operations that take accumulators."""
         owner = value.owner
-        if not isinstance(owner, Quantizable) or not self.is_sum(owner) or len(self.groups.members(value)) > 1:
+        if not isinstance(owner, Quantizable) or not self.is_sum(owner) or self.groups.is_shared(value):
             return False
         users = [use.operation for use in value.uses]
         return value in self.unrounded or (

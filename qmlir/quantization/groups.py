@@ -8,38 +8,67 @@ rescaled where it is joined. In a composite it is not: a recurrent layer has one
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.ir.decomposition import is_part
 from qmlir.ir.interfaces import Quantizable
-from qmlir.quantization.observed import observed
+from qmlir.quantization.observed import observed_range
 
 WORTH = 1.0
 """The decibels that a type of its own must gain an operand that is joined to others."""
 
 
+@dataclass
+class _Group:
+    """What is known of a group without a walk over its members: of a chain of n joins, each asks for this."""
+
+    last: SSAValue
+    """The last member of the list that begins with the value that stands for the group."""
+
+    range: tuple[float, float]
+    """The range that holds 0 and the members that are not limited."""
+
+    readers: dict[Operation, None]
+    """The users of members, without those that were found to move one member to another."""
+
+    readers_of_kept: dict[Operation, None]
+    """Those of the members that are not limited, without those that move such a member to another."""
+
+
+@dataclass
 class Groups:
     """Sets of values that share a type; a value that was never joined is alone in its group."""
 
-    def __init__(self) -> None:
-        self._parents: dict[SSAValue, SSAValue] = {}
-        self._members: dict[SSAValue, list[SSAValue]] = {}
-        self.limited: set[SSAValue] = set()
-        """Values of which only what the result of a limiting operation keeps is needed."""
-        self._movers: set[Operation] = set()
+    limited: set[SSAValue] = field(default_factory=set[SSAValue], init=False)
+    """Values of which only what the result of a limiting operation keeps is needed."""
+
+    _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
+    _next: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
+    _groups: dict[SSAValue, _Group] = field(default_factory=dict[SSAValue, _Group], init=False)
+    _movers: set[Operation] = field(default_factory=set[Operation], init=False)
 
     def find(self, value: SSAValue) -> SSAValue:
         """The value that stands for the group of `value`."""
         while (parent := self._parents.get(value, value)) is not value:
+            self._parents[value] = self._parents.get(parent, parent)  # halves the way of the next search
             value = parent
         return value
 
     def members(self, value: SSAValue) -> list[SSAValue]:
         """The values of the group of `value`, in the order in which they joined."""
-        root = self.find(value)
-        return self._members.get(root, [root])
+        found: SSAValue | None = self.find(value)
+        members: list[SSAValue] = []
+        while found is not None:
+            members.append(found)
+            found = self._next.get(found)
+        return members
+
+    def is_shared(self, value: SSAValue) -> bool:
+        """Whether the group of `value` has other members."""
+        return self.find(value) in self._next
 
     def join(self, values: Iterable[SSAValue]) -> None:
         """Let `values` share one type."""
@@ -50,10 +79,14 @@ class Groups:
         for value in iterator:
             root, other = self.find(first), self.find(value)
             if root is not other:
-                merged = [*self.members(root), *self.members(other)]
+                group, joined = self._group(root), self._group(other)
                 self._parents[other] = root
-                self._members.pop(other, None)
-                self._members[root] = merged
+                self._next[group.last] = other
+                group.last = joined.last
+                group.range = _hull(group.range, joined.range)
+                group.readers = _union(group.readers, joined.readers)
+                group.readers_of_kept = _union(group.readers_of_kept, joined.readers_of_kept)
+                del self._groups[other]
 
     def join_by(
         self,
@@ -69,45 +102,94 @@ class Groups:
         slots = op.quantization_slots()
         if slots.shares_parameters:
             operands = tuple(operands)
-            self.join((*(each for each in operands if not self._keeps_its_type(each, op, operands)), *results))
+            own = set[SSAValue]()
+            if len(operands) > 1 and not is_part(op):
+                low, high = (0.0, 0.0)
+                for each in operands:
+                    low, high = _hull((low, high), self._group(self.find(each)).range)
+                own = {each for each in operands if self._keeps_its_type(each, op, high - low)}
+            self.join((*(each for each in operands if each not in own), *results))
             self._movers.add(op)
         elif slots.limits_operand:
             results = tuple(results)
             for operand in operands:
-                members = self.members(operand)
-                if self._is_only_read_by(members, op) and may_limit(operand):
+                if self._is_only_read_by(operand, op) and may_limit(operand):
+                    self._limit(operand)
                     self.join((*results, operand))
-                    self.limited.update(members)
+
+    def _group(self, root: SSAValue) -> _Group:
+        if root not in self._groups:
+            readers = {use.operation: None for use in root.uses}
+            self._groups[root] = _Group(root, _hull((0.0, 0.0), _range(root)), readers, dict(readers))
+        return self._groups[root]
+
+    def _limit(self, value: SSAValue) -> None:
+        """Limit all members of the group of `value`."""
+        group = self._group(self.find(value))
+        self.limited.update(self.members(value))
+        group.range, group.readers_of_kept = (0.0, 0.0), {}
 
     # With the same number of bits, rounding noise grows with the square of the range. Readers besides `op` get that of
     # the operand's own range instead of the joined one. `op` gets both: a value that is rescaled is rounded twice.
-    def _keeps_its_type(self, operand: SSAValue, op: Operation, operands: Sequence[SSAValue]) -> bool:
-        """Whether `operand`, which `op` joins to the other `operands`, is better rescaled there."""
-        members, everything = self._kept(operand), [each for value in operands for each in self._kept(value)]
-        own, joined = width(members), width(everything)
-        if len(operands) < 2 or is_part(op) or not 0 < own < joined or self._is_only_read_by(members, op):
+    def _keeps_its_type(self, operand: SSAValue, op: Operation, joined: float) -> bool:
+        """Whether `operand` is better rescaled where `op` joins it to others, to a range of the length `joined`."""
+        low, high = self._group(self.find(operand)).range
+        own = high - low
+        if not 0 < own < joined or self._is_only_read_by(operand, op, of_kept=True):
             return False
         ratio = (joined / own) ** 2
         return 10 * math.log10(ratio / (1 + 1 / ratio)) > WORTH
 
-    def _kept(self, value: SSAValue) -> list[SSAValue]:
-        """The group of `value`, without what is clamped there to become another member."""
-        return [each for each in self.members(value) if each not in self.limited]
+    def _is_only_read_by(self, value: SSAValue, op: Operation, *, of_kept: bool = False) -> bool:
+        """Whether `op` is the only user of the group of `value`, but for operations that move one member to another.
 
-    def _is_only_read_by(self, members: Sequence[SSAValue], op: Operation) -> bool:
-        """Whether `op` is the only user of `members`, but for operations that move one member to another."""
-        known = set(members)
-        users = {use.operation for value in members for use in value.uses}
-        return all(user is op or (user in self._movers and known.issuperset(user.results)) for user in users)
+        With `of_kept` of those members that are not limited.
+        """
+        root = self.find(value)
+        group = self._group(root)
+        readers = group.readers_of_kept if of_kept else group.readers
+        inside: list[Operation] = []
+        found = True
+        for user in readers:
+            if user is op:
+                continue
+            if not self._moves_inside(user, root, of_kept=of_kept):
+                found = False
+                break
+            inside.append(user)
+        for user in inside:  # a group only grows: it stays so
+            del readers[user]
+        return found
+
+    def _moves_inside(self, user: Operation, root: SSAValue, *, of_kept: bool) -> bool:
+        return user in self._movers and all(
+            self.find(result) is root and not (of_kept and result in self.limited) for result in user.results
+        )
+
+
+def _union(one: dict[Operation, None], other: dict[Operation, None]) -> dict[Operation, None]:
+    """Both, in the larger of the two."""
+    larger, smaller = (one, other) if len(one) >= len(other) else (other, one)
+    larger.update(smaller)
+    return larger
+
+
+def _hull(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _range(value: SSAValue) -> tuple[float, float]:
+    """The range of `value`; 0 alone where none is known."""
+    owner = value.owner
+    fixed = owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
+    if fixed is not None:
+        return fixed.minimum, fixed.maximum
+    return observed_range(value) or (0.0, 0.0)
 
 
 def width(values: Iterable[SSAValue]) -> float:
     """The length of the range that holds 0 and `values`; 0 where none of them has a known range."""
-    low = high = 0.0
+    low, high = 0.0, 0.0
     for value in values:
-        owner = value.owner
-        fixed = owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
-        known = observed(value) if fixed is None else fixed
-        if known is not None:
-            low, high = min(low, known.minimum), max(high, known.maximum)
+        low, high = _hull((low, high), _range(value))
     return high - low

@@ -47,12 +47,16 @@ class Observed:
         return low, high
 
 
-def observed(value: SSAValue) -> Observed | None:
-    """The observed range of `value`, `None` where it was not profiled."""
+def observed_range(value: SSAValue) -> tuple[float, float] | None:
+    """The smallest and the largest observed number of `value`, `None` where it was not profiled."""
     element = element_of(value)
-    if not isinstance(element, CalibratedQuantizedType):
-        return None
-    return Observed(element.minimum, element.maximum, statistics_of(value))
+    return (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
+
+
+def observed(value: SSAValue) -> Observed | None:
+    """The observed range of `value` and its statistics, `None` where it was not profiled."""
+    ends = observed_range(value)
+    return None if ends is None else Observed(*ends, statistics_of(value))
 
 
 def was_infinite(value: SSAValue) -> bool:

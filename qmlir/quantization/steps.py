@@ -52,7 +52,7 @@ class RoleParts:
                 groups.join((*states.values(), initial))
         for steps in self._parts.values():
             for values in zip(*(filter(is_f32, op.results) for op in steps), strict=False):
-                if len(values) > 1 and any(len(groups.members(value)) > 1 for value in values):
+                if len(values) > 1 and any(map(groups.is_shared, values)):
                     groups.join(values)
 
     # What no operation uses of a layer is not there when types are decided, so that nothing joins the cells of both

@@ -21,7 +21,7 @@ from qmlir.dialects.nn.ops.movement import ConcatOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable
 from qmlir.quantization.groups import Groups, width
-from qmlir.quantization.observed import observed
+from qmlir.quantization.observed import observed_range
 from qmlir.quantization.residual import computed_operands, is_passed_on
 from qmlir.quantization.retyping import is_f32
 
@@ -75,14 +75,14 @@ def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
     """Whether the ranges of `values`, which `op` moves, differ by more than `LARGEST`; with a constant, they may."""
     if any(is_f32(operand) and constant_array(operand) is not None for operand in op.operands):
         return False
-    sizes = [max(seen.maximum, 0.0) - min(seen.minimum, 0.0) for value in values if (seen := observed(value))]
+    sizes = [max(ends[1], 0.0) - min(ends[0], 0.0) for value in values if (ends := observed_range(value))]
     held = [size for size in sizes if size > SMALLEST]
     return len(held) > 1 and max(held) > LARGEST * min(held)
 
 
 def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
     """Whether the constant of `op` makes parts of `joined` alike of which one is far smaller than the whole."""
-    if not isinstance(join := joined.owner, ConcatOp) or observed(joined) is None:
+    if not isinstance(join := joined.owner, ConcatOp) or observed_range(joined) is None:
         return False
     factors = next(array for value in op.operands if (array := constant_array(value)) is not None)
     shape, axis = shape_of(joined), join.axis.value.data % len(shape_of(joined))
