@@ -87,12 +87,18 @@ def is_terminator(kind: type[Operation]) -> bool:
     return kind.has_trait(IsTerminator, value_if_unregistered=True)
 
 
-def has_no_effect(op: Operation) -> bool:
-    """Whether `op` neither reads nor writes: what `xdsl.traits.is_side_effect_free` says."""
+def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
+    """Whether `op` neither reads nor writes: what `xdsl.traits.is_side_effect_free` says.
+
+    The answers for operations with regions are put into `known`, so that those of a nest are found once.
+    """
     effects = _effects_of(type(op))
-    if effects in (_Effects.NESTED, _Effects.ASKED):
-        return is_side_effect_free(op)
-    return effects is _Effects.NONE
+    if effects is _Effects.NESTED:
+        if op not in known:
+            inside = (each for region in op.regions for block in region.blocks for each in block.ops)
+            known[op] = all(has_no_effect(each, known) for each in inside)
+        return known[op]
+    return is_side_effect_free(op) if effects is _Effects.ASKED else effects is _Effects.NONE
 
 
 def dead_if_unused(op: Operation) -> bool:

@@ -1,11 +1,11 @@
 """`cse`: equal operations become one, which stands for the nodes of all."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, UnregisteredOp
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsolatedFromAbove
 from xdsl.utils.type import get_element_type_or_self
@@ -33,15 +33,17 @@ Merged = dict[Operation, list[Operation]]
 """The operations that were merged into another one, in order."""
 
 
-def _key(op: Operation) -> Hashable:
+def _key(op: Operation, *, keeps_places: bool) -> Hashable:
     """What equal operations have in common: all but regions and provenance, or less where that tells them apart too.
 
     Hashing attributes takes time. Few operations have the same operands; of constants, which have none, there are many.
+    With `keeps_places` those of floats have their places in common.
     """
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     if op.operands:
         return name, tuple(op.operands)
-    return name, tuple(op.result_types), frozenset(op.properties.items()), frozenset(_attributes(op).items())
+    places = _places(op) if keeps_places else None
+    return name, tuple(op.result_types), frozenset(op.properties.items()), frozenset(_attributes(op).items()), places
 
 
 _FEW = 8
@@ -69,42 +71,80 @@ def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
     )
 
 
-def _merge_in_block(block: Block, known: Known, merged: Merged, *, keeps_places: bool) -> None:
-    """Merge the operations of a block with each other and with those of `known`, which it leaves as it was."""
-    added: list[list[Operation]] = []
-    for op in list(block.ops):
-        if op.regions:
-            # Inside an isolated operation no outer value can be named.
-            isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
-            for region in op.regions:
-                _merge_in_region(region, {} if isolated else known, merged, keeps_places=keeps_places)
-        if not op.results or is_terminator(type(op)) or not has_no_effect(op):
-            continue
-        candidates = known.setdefault(_key(op), [])
-        alike = candidates
-        if len(candidates) >= _FEW:
-            candidates = known.setdefault(_whole_key(op), [])
-            alike = (*alike, *candidates)
-        existing = next((each for each in alike if _is_equal(op, each, keeps_places=keeps_places)), None)
-        if existing is None:
-            candidates.append(op)
-            added.append(candidates)
-            continue
-        for old, new in zip(op.results, existing.results, strict=True):
-            old.replace_all_uses_with(new)
-        merged.setdefault(existing, []).append(op)
-        op.detach()
-        op.erase()
-        count("operations merged")
-    for candidates in added:
-        candidates.pop()
+@dataclass
+class _Merger:
+    """Merges the operations of a module."""
+
+    keeps_places: bool
+    merged: Merged = field(default_factory=Merged)
+    _pure: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
+    """For operations with regions, whether they have no effect: an operation around them asks again."""
+
+    _keys: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
+    """The `_region_key` of operations with regions."""
+
+    def merge_in_region(self, region: Region, known: Known) -> None:
+        """Merge the operations of a region with each other and with those of `known`, which stays as it is."""
+        blocks = list(region.blocks)
+        for block in blocks:
+            # With several blocks only what the block itself holds is known to come before.
+            self._merge_in_block(block, known if len(blocks) == 1 else {})
+
+    def _merge_in_block(self, block: Block, known: Known) -> None:
+        added: list[list[Operation]] = []
+        for op in list(block.ops):
+            if op.regions:
+                # Inside an isolated operation no outer value can be named.
+                isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
+                for region in op.regions:
+                    self.merge_in_region(region, {} if isolated else known)
+                self._keys[op] = self._region_key(op)
+            if not op.results or is_terminator(type(op)) or not has_no_effect(op, self._pure):
+                continue
+            candidates = known.setdefault(self._key(op), [])
+            alike = candidates
+            if len(candidates) >= _FEW:
+                candidates = known.setdefault((_whole_key(op), self._keys.get(op)), [])
+                alike = (*alike[:_FEW], *candidates)
+            places = self.keeps_places
+            existing = next((each for each in alike if _is_equal(op, each, keeps_places=places)), None)
+            if existing is None:
+                candidates.append(op)
+                added.append(candidates)
+                continue
+            for old, new in zip(op.results, existing.results, strict=True):
+                old.replace_all_uses_with(new)
+            self.merged.setdefault(existing, []).append(op)
+            op.detach()
+            op.erase()
+            count("operations merged")
+        for candidates in added:
+            candidates.pop()
+
+    def _key(self, op: Operation) -> Hashable:
+        key = _key(op, keeps_places=self.keeps_places)
+        return (key, self._keys[op]) if op.regions else key
+
+    def _region_key(self, op: Operation) -> tuple[int, int]:
+        """Numbers that equal operations with regions have in common: the names inside, in order, and the outer values.
+
+        Those are a sum over all uses inside, less the uses of the values that are defined inside, so that an operation
+        is counted once, in whatever depth.
+        """
+        names: list[Hashable] = []
+        outer = 0
+        for block in (block for region in op.regions for block in region.blocks):
+            names.append(len(block.args))
+            outer -= sum(map(_used, block.args))
+            for each in block.ops:
+                inside, used = self._keys.get(each, (0, 0))
+                names.append((each.name, inside))
+                outer += used + sum(hash((operand,)) for operand in each.operands) - sum(map(_used, each.results))
+        return hash(tuple(names)), outer
 
 
-def _merge_in_region(region: Region, known: Known, merged: Merged, *, keeps_places: bool) -> None:
-    blocks = list(region.blocks)
-    for block in blocks:
-        # With several blocks only what the block itself holds is known to come before.
-        _merge_in_block(block, known if len(blocks) == 1 else {}, merged, keeps_places=keeps_places)
+def _used(value: SSAValue) -> int:
+    return hash((value,)) * len(list(value.uses))
 
 
 @dataclass(frozen=True)
@@ -141,7 +181,7 @@ class Cse(ModulePass):
     keep_places: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        merged: Merged = {}
-        _merge_in_region(op.body, {}, merged, keeps_places=self.keep_places)
-        for existing, others in merged.items():  # at once: one by one, each would copy all names so far
+        merger = _Merger(self.keep_places)
+        merger.merge_in_region(op.body, {})
+        for existing, others in merger.merged.items():  # at once: one by one, each would copy all names so far
             hand_on(others, existing)
