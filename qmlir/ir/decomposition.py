@@ -236,12 +236,24 @@ def role_of(op: Operation) -> Hashable:
     return type(op), origins_of(op)
 
 
+_STEP = 512
+"""The most operations between one in a step of a layer and the one in its role in the next step."""
+
+
 def is_repeated(op: Operation) -> bool:
-    """Whether the block has other operations in the role of `op`, a part of a composite."""
-    block = op.parent
-    if block is None or not is_part(op):
+    """Whether the block has other operations in the role of `op`, a part of a composite, up to `_STEP` away."""
+    if not is_part(op):
         return False
-    return any(other is not op and role_of(other) == role_of(op) for other in block.ops)
+    kind, origins = type(op), origins_of(op)
+    before, after = op.prev_op, op.next_op
+    for _ in range(_STEP):
+        for other in (before, after):
+            if other is not None and type(other) is kind and origins_of(other) == origins:
+                return True
+        before, after = before and before.prev_op, after and after.next_op
+        if before is after:  # both ends of the block
+            break
+    return False
 
 
 @dataclass(frozen=True)

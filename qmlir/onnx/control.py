@@ -7,7 +7,7 @@ have to give in another type than it takes has no form here: `NoForm` says why, 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i1, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
@@ -113,17 +113,29 @@ class Control:
         """The outputs of `graph` at the end of `block`, as tensors. Raises `NoForm`."""
         builder = self.builder.inside(block)
         values = self.import_graph(graph, builder, inputs)
-        island = next((op for op in block.walk() if isinstance(op, OnnxIslandOp)), None)
+        island = next((op for op in _outermost(block) if isinstance(op, OnnxIslandOp)), None)
         if island is not None:
             raise NoForm(f"has an operator inside that nothing imports ({island.cause})")
         _check_parameters(block)
         return [builder.plain(_as_tensor(value, each.name)) for value, each in zip(values, graph.output, strict=True)]
 
 
+def _outermost(block: Block) -> Iterator[Operation]:
+    """The operations of `block`, and those that are in regions of these, but no deeper.
+
+    There an island may be a branch. Regions that hold one deeper were refused when the nodes inside were imported.
+    """
+    for op in block.ops:
+        yield op
+        for region in op.regions:
+            for inside in region.blocks:
+                yield from inside.ops
+
+
 def _check_parameters(block: Block) -> None:
     """Raise `NoForm` where a size, or what an operation does, depends on what the block is given."""
     given = set(block.args)
-    for op in block.walk():
+    for op in block.walk() if given else ():
         if isinstance(op, HasParameters) and not given.isdisjoint(values_behind(op.parameter_operands())):
             role = origins_of(op)[0].role if origins_of(op) else op.name
             raise NoForm(f"takes a parameter of '{role}' from the data that it carries")

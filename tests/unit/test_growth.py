@@ -102,7 +102,73 @@ def functions(n: int) -> onnx.ModelProto:
     return _model(chain, [_port("x", 4)], [_port(f"t{n - 1}", 4)], (), made)
 
 
-MODELS = (split_outputs, split_used, nodes, nodes_of_one_name, inputs, outputs, initializers, functions)
+def _if(name: str, then: Any, other: str) -> onnx.NodeProto:
+    """`If` on "c": the nodes `then`, which give "<name>t", or the negative of `other`."""
+    branch = helper.make_graph(then, "then", [], [_port(f"{name}t", 4)])
+    negative = [helper.make_node("Neg", [other], [f"{name}e"])]
+    otherwise = helper.make_graph(negative, "else", [], [_port(f"{name}e", 4)])
+    return helper.make_node("If", ["c"], [name], name=name, then_branch=branch, else_branch=otherwise)
+
+
+def _chosen(nodes: Any, output: str) -> onnx.ModelProto:
+    condition = helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, ())
+    return _model(nodes, [_port("x", 4), condition], [_port(output, 4)])
+
+
+def nested_choices(n: int) -> onnx.ModelProto:
+    """Choices in choices, a fifth of `n` deep: protobuf reads up to 32."""
+    nodes = [helper.make_node("Sigmoid", ["x"], ["y0t"])]
+    for number in range(n // 5):
+        nodes = [_if(f"y{number}", nodes, "x"), helper.make_node("Neg", [f"y{number}"], [f"y{number + 1}t"])]
+    return _chosen(nodes, f"y{n // 5}t")
+
+
+def choices(n: int) -> onnx.ModelProto:
+    """Choices by one condition, of branches that differ in what they read alone."""
+    names = ["x", *(f"y{number}" for number in range(n))]
+    made = [
+        _if(names[k + 1], [helper.make_node("Sigmoid", [names[k]], [f"{names[k + 1]}t"])], names[k]) for k in range(n)
+    ]
+    return _chosen(made, names[-1])
+
+
+def loops(n: int) -> onnx.ModelProto:
+    """Loops that end by a condition, each of which begins with constants that fold."""
+    held = {"trip": np.array(3), "true": np.array(True), "ten": np.array(10, np.float32)}
+    step = helper.make_tensor_value_info("i", onnx.TensorProto.INT64, ())
+    before, after = (helper.make_tensor_value_info(name, onnx.TensorProto.BOOL, ()) for name in ("b", "d"))
+    body = helper.make_graph(
+        [
+            helper.make_node("Sigmoid", ["s"], ["t"]),
+            helper.make_node("ReduceSum", ["t"], ["r"], keepdims=0),
+            helper.make_node("Less", ["r", "ten"], ["d"]),
+        ],
+        "body",
+        [step, before, _port("s", 4)],
+        [after, _port("t", 4)],
+    )
+    names = ["x", *(f"y{number}" for number in range(n))]
+    made = [
+        helper.make_node("Loop", ["trip", "true", names[k]], [names[k + 1]], name=names[k + 1], body=body)
+        for k in range(n)
+    ]
+    constants = [numpy_helper.from_array(array, name) for name, array in held.items()]
+    return _model(made, [_port("x", 4)], [_port(names[-1], 4)], constants)
+
+
+MODELS = (
+    split_outputs,
+    split_used,
+    nodes,
+    nodes_of_one_name,
+    inputs,
+    outputs,
+    initializers,
+    functions,
+    nested_choices,
+    choices,
+    loops,
+)
 
 _F = "tensor<4xf32>"
 
@@ -157,7 +223,31 @@ def constants(n: int) -> str:
     return _main("".join(f"  %{k} = arith.constant dense<{k}.0> : {_F}\n" for k in range(n)))
 
 
-TEXTS = (symbols, calls, attributes, arguments, operations, dead_operations, equal_operations, slices, constants)
+def nested_loops(n: int) -> str:
+    """Loops in loops, as deep as `n`, but for the largest: Python's stack ends the parser there."""
+    values = ["%x", *(f"%a{k}" for k in range(min(n, 100)))]
+    heads = (
+        f"  %v{k} = scf.for %i{k} = %low to %high step %high iter_args({values[k + 1]} = {values[k]}) -> ({_F}) {{\n"
+        for k in range(len(values) - 1)
+    )
+    tails = (f"  scf.yield %v{k + 1} : {_F}\n  }}\n" for k in reversed(range(len(values) - 1)))
+    bounds = "  %low = arith.constant 0 : index\n  %high = arith.constant 1 : index\n"
+    inner = f"  %v{len(values) - 1} = nn.sigmoid {values[-1]} : {_F}\n"
+    return _main(bounds + "".join(heads) + inner + "".join(tails), returned="%v0")
+
+
+TEXTS = (
+    nested_loops,
+    symbols,
+    calls,
+    attributes,
+    arguments,
+    operations,
+    dead_operations,
+    equal_operations,
+    slices,
+    constants,
+)
 
 Stage = Callable[[], object]
 
@@ -203,12 +293,24 @@ def _work(stage: Stage) -> int:
 
 @pytest.mark.parametrize("make", [*MODELS, *TEXTS], ids=lambda make: make.__name__)
 def test_twice_the_size_is_twice_the_work(make: Callable[[int], onnx.ModelProto | str]) -> None:
-    sizes = 40, 80
+    sizes = (10, 20) if make is loops else (40, 80)  # a loop has many operations
     for _, stage in _stages(make(sizes[0])):  # what is loaded and cached once
         stage()
     counts = [{name: _work(stage) for name, stage in _stages(make(size))} for size in sizes]
     for name, count in counts[0].items():
         assert counts[1][name] <= LARGEST * count, f"{name}: {count}, {counts[1][name]}"
+
+
+@pytest.mark.parametrize("make", [split_used, choices], ids=lambda make: make.__name__)
+def test_quantizing_twice_the_size_is_twice_the_work(make: Callable[[int], onnx.ModelProto]) -> None:
+    def work(size: int) -> int:
+        module = qmlir.load(make(size))
+        samples = [random_inputs(function_of(module, "main"), seed, {}) for seed in range(2)]
+        return _work(lambda: qmlir.quantize(module, samples, min_sqnr=None))
+
+    work(2)
+    counts = [work(size) for size in (12, 24)]
+    assert counts[1] <= LARGEST * counts[0], counts
 
 
 def _one(operator: str, attributes: dict[str, Any], *constants: Any, shape: tuple[int, ...] = (1, 1, 2, 2)) -> Any:

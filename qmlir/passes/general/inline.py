@@ -12,26 +12,45 @@ from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.statistics import count
+from qmlir.ir.walking import operations_in
 
 _BUDGET = "inlined-operations"
 
 
 def _callees(function: FuncOp) -> set[str]:
-    return {op.callee.root_reference.data for op in function.walk() if isinstance(op, CallOp)}
+    return {op.callee.root_reference.data for op in operations_in(function) if isinstance(op, CallOp)}
 
 
 def _recursive(functions: dict[str, FuncOp]) -> set[str]:
-    """Functions that can reach themselves through calls."""
-    reachable = {name: _callees(function) & functions.keys() for name, function in functions.items()}
-    changed = True
-    while changed:
-        changed = False
-        for callees in reachable.values():
-            further = set[str]().union(*(reachable[callee] for callee in callees)) - callees
-            if further:
-                callees |= further
-                changed = True
-    return {name for name, callees in reachable.items() if name in callees}
+    """Functions that can reach themselves through calls: those of the strongly connected components (Tarjan, 1972)."""
+    callees = {name: _callees(function) & functions.keys() for name, function in functions.items()}
+    numbers: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_: dict[str, None] = {}
+    found: set[str] = set()
+    for start in callees:
+        entered = [] if start in numbers else [(start, iter(callees[start]))]
+        while entered:
+            name, rest = entered[-1]
+            if name not in numbers:
+                numbers[name] = lowest[name] = len(numbers)
+                open_[name] = None
+            callee = next(rest, None)
+            if callee is not None and callee not in numbers:
+                entered.append((callee, iter(callees[callee])))
+            elif callee is not None:
+                if callee in open_:
+                    lowest[name] = min(lowest[name], numbers[callee])
+            else:
+                entered.pop()
+                if entered:
+                    lowest[entered[-1][0]] = min(lowest[entered[-1][0]], lowest[name])
+                if lowest[name] == numbers[name]:
+                    component = {name}
+                    while (last := open_.popitem()[0]) != name:
+                        component.add(last)
+                    found |= component if len(component) > 1 or name in callees[name] else set()
+    return found
 
 
 def _inline_call(call: CallOp, function: FuncOp) -> int:
@@ -51,7 +70,7 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
             continue
         clone: Operation = op.clone(values)
         # The call's own node comes after the node inside the function: both name what runs here.
-        for nested in clone.walk():
+        for nested in operations_in(clone):
             hand_on((call,), nested)
             made += 1
         block.insert_op_before(clone, call)
@@ -101,7 +120,7 @@ class Inline(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {child.sym_name.data: child for child in op.body.block.ops if isinstance(child, FuncOp)}
         recursive = _recursive(functions)
-        pending = [nested for nested in op.walk() if isinstance(nested, CallOp)]
+        pending = [nested for nested in operations_in(op) if isinstance(nested, CallOp)]
         made = 0
         while pending:
             call = pending.pop()
@@ -123,6 +142,6 @@ class Inline(ModulePass):
                     raise op_error(function, f"is inlined once too often: operations made are {over(_BUDGET)}")
                 first = before.next_op if before else (block.first_op if block else None)
                 while first is not None and first is not following:
-                    pending.extend(nested for nested in first.walk() if isinstance(nested, CallOp))
+                    pending.extend(nested for nested in operations_in(first) if isinstance(nested, CallOp))
                     first = first.next_op
                 count("calls inlined")
