@@ -1,7 +1,7 @@
 """Measures parsing, verifying and printing of large modules: `make bench-ir`.
 
 Each row has a bar that a person would notice; the figures are medians of a few rounds in one process. Nothing here
-passes or fails: the machines are shared, and the table of record is in `docs/performance.md`.
+passes or fails: the machines are shared, and the table of record is in `docs/lab/performance.md`.
 """
 
 import subprocess

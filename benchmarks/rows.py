@@ -1,6 +1,6 @@
 """What the benchmarks share: rows with their bars, medians, ratios, and the tables or JSON that they print.
 
-Nothing here passes or fails: the machines are shared, and the tables of record are in `docs/performance.md`.
+Nothing here passes or fails: the machines are shared, and the tables of record are in `docs/lab/performance.md`.
 """
 
 import argparse

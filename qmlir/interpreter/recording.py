@@ -329,13 +329,19 @@ class Recorder(Listener):
                 self._add(owner, value, array, ends[run : run + 1])
 
     def _add_parts(self, op: Operation, operands: Sequence[Any]) -> None:
+        seen: dict[str, list[Array]] = {role: [] for role in self._parts[op]}
+
         def watch(role: str, part: Operation, results: Sequence[Any]) -> None:
-            if (value := self._parts[op].get(role)) is not None:
-                self._add(op, value, results[0], self._ends[self._places[value.key]])
+            if role in seen:
+                seen[role].append(results[0])
 
         assert isinstance(op, NnOp)
         with np.errstate(all="ignore"):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
+        for role, value in self._parts[op].items():  # all steps of a role at once, as counting takes longer than adding
+            if arrays := seen[role]:
+                whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
+                self._add(op, value, whole, self._ends[self._places[value.key]])
 
     def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, ends: F64, repeats: int = 1) -> None:
         if isinstance(owner, Block) and np.isinf(values).any():

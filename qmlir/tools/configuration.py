@@ -32,7 +32,7 @@ from qmlir.text.writing import write_file
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
 COMMON = "common"
-SHARED = ("cluster", "data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
+SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
 """What `[common]` may hold: it counts in each command that has such an option."""
 
 DIR = "DIR"
@@ -44,8 +44,9 @@ WRITTEN = ("output", "checkpoint", "resume")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "passes", "limit", "force")
-"""Options that only the command line may set: those that load code, and passes, which may name files to write."""
+_NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "cluster", "passes", "limit", "force")
+"""Options that only the command line may set: those that load code or trust the answers of other machines, passes,
+which may name files to write, and those that lift a limit."""
 
 Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]
 """Reads the command line with a parser: the arguments, or the exit code where that is all."""
@@ -208,6 +209,17 @@ def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: 
             action.default = left[action.dest]
 
 
+def _check_output(settings: Mapping[str, Any], given: Mapping[str, Any], path: Path) -> None:
+    """Raise `DiagnosticError` if the file at `path` names an output that would replace another file."""
+    output = settings.get("output")
+    if output is None or "output" in given or given.get("force") or not os.path.lexists(output):
+        return
+    if os.path.islink(output) or not os.path.isdir(output):
+        raise text_error(
+            f"'{path}' names the output '{output}', which exists; pass -o {output} or --force to replace it"
+        )
+
+
 def note_paths(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Note the files that a command line names: its outputs, and all others as inputs.
 
@@ -258,7 +270,9 @@ def configured(
     is_new = is_written and not os.path.lexists(path)
     settings = {} if is_new else _settings(_read(path, commands), path, command, parser)
     _apply(parser, settings, given, path)
-    if is_written:
+    if not is_written:
+        _check_output(settings, given, path)
+    else:
         _relax(parser, forget_defaults=False)
     arguments = parse(parser)
     if not is_written and not isinstance(arguments, int) and not getattr(arguments, "quiet", False):

@@ -1,4 +1,4 @@
-"""Single operations in integers against float, within the bars that Glow's tests hold (`docs/accuracy.md`).
+"""Single operations in integers against float, within the bars that Glow's tests hold (`docs/lab/accuracy.md`).
 
 Shapes and ranges are those of Glow's `OperatorTest` and `QuantizationTest` where they were at hand; the random inputs
 are ours, seeded, and calibrate too.

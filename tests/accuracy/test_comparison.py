@@ -1,4 +1,4 @@
-"""Trained models compared layer by layer: against ONNX Runtime, and by the figures that `docs/accuracy.md` shows."""
+"""Trained models compared layer by layer: with ONNX Runtime, and with the figures of `docs/lab/accuracy.md`."""
 
 import re
 from functools import cache

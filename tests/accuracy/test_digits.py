@@ -23,7 +23,7 @@ def quantized(name: str, granularity: str, calibrator: str) -> ModuleOp:
     return digits(name).quantized(granularity=granularity, calibrator=calibrator)
 
 
-# Of the recurrent models those that leave some room: one image is 0.19 points, and see `docs/accuracy.md`.
+# Of the recurrent models those that leave some room: one image is 0.19 points, and see `docs/lab/accuracy.md`.
 CASES = [
     *(
         (name, granularity, calibrator)

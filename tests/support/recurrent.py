@@ -48,7 +48,8 @@ def layers(draw: st.DrawFn) -> Layer:
     """A recurrent layer with any operands and properties."""
     kind = draw(st.sampled_from(sorted(GATES)))
     generator = np.random.default_rng(draw(SEEDS))
-    time, batch, width, size = (draw(st.integers(1, 4)) for _ in range(4))
+    time = draw(st.integers(1, 6))
+    batch, width, size = (draw(st.integers(1, 4)) for _ in range(3))
     direction = draw(st.sampled_from(["forward", "reverse", "bidirectional"]))
     ways = 2 if direction == "bidirectional" else 1
     rows = GATES[kind] * size

@@ -17,11 +17,14 @@ from qmlir.environment import default_environment
 from qmlir.ir.budgets import BUDGETS
 from qmlir.levels import LEVELS, Element, Level, check_level
 from qmlir.pipelines import COMPILE, Stage
+from qmlir.quantization.spellings import FOREIGN
 from qmlir.text.parsing import parse_module
 from tests.support.documents import ROOT, blocks, commands, hold, named, table_at
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
-COMPILING = ROOT / "docs" / "compiling.md"
+STAGES = ROOT / "docs" / "compiler-stages.md"
+SCHEDULES = ROOT / "docs" / "schedules.md"
+EXACTNESS = ROOT / "docs" / "exactness.md"
 WALK = ROOT / "docs" / "levels.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
@@ -81,7 +84,7 @@ def test_walk_shows_modules_of_the_level(level: str) -> None:
 
 LOWERING = [
     pytest.param(path, command, id=named(path, command))
-    for path in (COMPILING, WALK, TUTORIAL)
+    for path in (EXACTNESS, WALK, TUTORIAL)
     for block in blocks(path)
     if block.language == "console"
     for command, _ in commands(block.text)
@@ -131,12 +134,12 @@ def test_stages_table(request: pytest.FixtureRequest) -> None:
     rows = [
         f"| `{stage.name}` | `{text}` | {stage.summary} |" for stage, text in zip(COMPILE.stages, passes, strict=True)
     ]
-    head, rule, *_ = table = _between("stages", COMPILING).splitlines()
-    hold(COMPILING, "\n".join(table), "\n".join([head, rule, *rows]), request)
+    head, rule, *_ = table = _between("stages", STAGES).splitlines()
+    hold(STAGES, "\n".join(table), "\n".join([head, rule, *rows]), request)
 
 
 def test_instruction_sets_table() -> None:
-    assert re.findall(r"^\| `([\w-]+)` \|", _between("isas", COMPILING), re.MULTILINE) == list(isa_names())
+    assert re.findall(r"^\| `([\w-]+)` \|", _between("isas", SCHEDULES), re.MULTILINE) == list(isa_names())
 
 
 def test_dialects_table() -> None:
@@ -151,6 +154,11 @@ def test_layers_are_the_contract() -> None:
 def test_operators_are_those_that_are_imported() -> None:
     listed = re.findall(r"`([\w.:]+)`", _between("operators", ROOT / "docs" / "onnx.md"))
     assert listed == sorted(registry.onnx_importers())
+
+
+def test_settings_of_other_tools_stand_on_the_page_of_migration() -> None:
+    said = " ".join(re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")))
+    assert [name for name in FOREIGN if not re.search(rf"\b{name}\b", said)] == []
 
 
 def test_budgets_are_those_that_there_are() -> None:

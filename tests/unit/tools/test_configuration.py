@@ -98,6 +98,28 @@ def test_the_command_line_goes_before_it(tmp_path: Path) -> None:
     assert read(tmp_path, text, "--threads", "1").threads == 1  # a default, but said
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "dangling", "pipe"])
+def test_an_output_that_the_file_names_replaces_nothing(tmp_path: Path, kind: str) -> None:
+    text, other = '[quantize]\ndata = "x.npz"\noutput = "out.onnx"', tmp_path / "out.onnx"
+    match kind:
+        case "file":
+            other.touch()
+        case "pipe":
+            os.mkfifo(other)
+        case _:
+            other.symlink_to(tmp_path if kind == "link" else tmp_path / "gone")
+    with pytest.raises(DiagnosticError, match=r"names the output|is a pipe"):
+        read(tmp_path, text)
+    if kind != "pipe":
+        assert read(tmp_path, text, "--force").output == str(other)
+    assert read(tmp_path, text.replace("out.onnx", "m.onnx"), "-o", str(other)).output == str(other)
+
+
+def test_an_output_that_the_file_names_may_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert read(tmp_path, '[quantize]\ndata = "x.npz"\noutput = "out"').output == str(tmp_path / "out")
+
+
 def test_another_file(tmp_path: Path) -> None:
     other = tmp_path / "sub" / "other.toml"
     other.parent.mkdir()
@@ -116,7 +138,9 @@ def test_another_file(tmp_path: Path) -> None:
             r"unknown key 'schem' in \[quantize\], did you mean 'scheme'\? \(accepted: data,",
         ),
         ("[quantize]\nwrite-config = true", r"unknown key 'write-config' in \[quantize\]"),
-        ("[common]\nscheme = 'one'", r"unknown key 'scheme' in \[common\].* \(accepted: cluster, data, isa,"),
+        ("[common]\nscheme = 'one'", r"unknown key 'scheme' in \[common\].* \(accepted: data, isa, json,"),
+        ("[quantize]\ncluster = 'tcp://host:1'", r"unknown key 'cluster' in \[quantize\]"),
+        ("[common]\ncluster = 'tcp://host:1'", r"unknown key 'cluster' in \[common\]"),
         ("[quantise]", r"unknown table 'quantise', did you mean 'quantize'\? \(accepted: common, quantize, run\)"),
         ("threads = 1", r"unknown table 'threads'.* \(accepted: common, quantize, run\)"),
         ("quantize = 1", r"'quantize' is a table, \[quantize\], found 1"),

@@ -68,6 +68,19 @@ def prefix_of(way: int) -> str:
     return "backward/" if way else ""
 
 
+class StepParts(NamedTuple):
+    """One step of a walk among the parts of a layer."""
+
+    place: int
+    start: int
+    end: int
+    """The parts from `start` up to `end` are those of the step."""
+
+    before: State
+    after: State
+    output: SSAValue
+
+
 @dataclass
 class Direction:
     """One walk through the sequence: what its gates are made of, and what they take at each place of it."""
@@ -77,6 +90,15 @@ class Direction:
     way: int
     dynamic: DynamicProducts = field(default_factory=DynamicProducts)
     """What is known of products whose factors are quantized when they run."""
+
+    splits: list[SplitOp] = field(default_factory=list[SplitOp])
+    """The parts that cut a sequence into its places."""
+
+    running_at: list[SSAValue] = field(default_factory=list[SSAValue])
+    """For each place, which sequences reach it, if the layer has lengths."""
+
+    taken: list[StepParts] = field(default_factory=list[StepParts])
+    """The steps in the order of the walk."""
 
     @property
     def prefix(self) -> str:
@@ -103,11 +125,13 @@ class Direction:
                 open_type = TensorType(element_of(result), (DYNAMIC_INDEX, *shape_of(result)[1:]))
                 Rewriter.replace_value_with_new_type(result, open_type)
         self.add(role, split)
+        self.splits.append(split)
         return list(split.results)
 
     def running(self, column: SSAValue) -> AtPlace:
         """Whether the sequences of the lengths `column`, `[1, N, 1]`, reach each place."""
-        return [self.runs(self.number(place), column) for place in range(self.steps)]
+        self.running_at = [self.runs(self.number(place), column) for place in range(self.steps)]
+        return self.running_at
 
     def number(self, place: int) -> SSAValue:
         return self.add("place", ConstantOp.of(np.array(place, np.int32), TensorType(i32, ())))
@@ -341,8 +365,8 @@ class Walk(NamedTuple):
         return step
 
 
-def _unrolled(walk: Walk) -> Decompose:
-    """The decomposition of a layer into the parts of all its steps."""
+def unrolled(walk: Walk, walked: list[Direction] | None = None) -> Decompose:
+    """The decomposition of a layer into the parts of all its steps; its directions are added to `walked`."""
 
     def decompose(op: ops.Layer, parts: Parts) -> Results:
         width = shape_of(op.data)[2]
@@ -357,7 +381,12 @@ def _unrolled(walk: Walk) -> Decompose:
             state: State = tuple(initial_state(direction, name) for name in walk.states)
             outputs: dict[int, SSAValue] = {}
             for place in range(direction.steps)[:: -1 if is_reversed else 1]:
-                state, outputs[place] = step(place, state)
+                before, start = state, len(parts.operations)
+                state, outputs[place] = step(place, before)
+                made = StepParts(place, start, len(parts.operations), before, state, outputs[place])
+                direction.taken.append(made)
+            if walked is not None:
+                walked.append(direction)
             role = f"{direction.prefix}hidden/sequence"
             whole = _joined(parts, role, [outputs[place] for place in range(direction.steps)], 0)
             sequences.append(direction.add("hidden/reshape", _with_direction(whole, is_open=parts.is_excerpt)))
@@ -378,4 +407,4 @@ WALKS: dict[type[Operation], Walk] = {
 }
 """How each layer walks."""
 
-COMPOSITES: dict[type[Operation], Decompose] = {operation: _unrolled(walk) for operation, walk in WALKS.items()}
+COMPOSITES: dict[type[Operation], Decompose] = {operation: unrolled(walk) for operation, walk in WALKS.items()}

@@ -3,7 +3,7 @@
 Float composites keep their own evaluator: a profiled range changes no number.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,8 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
+from qmlir.dialects.nn.interpret.steps import Watch, of_steps
+from qmlir.dialects.nn.ops.recurrent import Layer
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
@@ -29,13 +31,11 @@ def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
     return values
 
 
-Watch = Callable[[str, Operation, Sequence[Any]], None]
-"""Is called with the role of each part, the part, and what it computes."""
-
-
 def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
     """What the parts of a composite compute."""
     values = _by_operand(op, arguments)
+    if isinstance(op, Layer) and (found := of_steps(op, values, watch)) is not None:
+        return found
     parts = Parts(op)
     try:
         results = decompose(op, parts)

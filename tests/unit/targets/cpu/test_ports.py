@@ -83,7 +83,7 @@ func.func @main(%a: tensor<4xi32> {nn.name = "a"}, %b: tensor<4xi32> {nn.name = 
 
 
 def test_what_has_no_value_inside_a_graph() -> None:
-    """As docs/compiling.md says it: 0, the nearest element, some integer; numbers beside them are what they are."""
+    """As docs/exactness.md says it: 0, the nearest element, some integer; numbers beside them are what they are."""
     program = compile_module(parse_module(default_environment().new_context(), UNDEFINED))
     x = np.concatenate([np.full(20, -1, np.float32), np.full(20, np.e, np.float32)])
     found = program(
