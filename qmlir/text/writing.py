@@ -8,6 +8,7 @@ name next to their place and renamed. No link is followed out of a folder, and n
 has not created.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +26,11 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.access import check_output, is_forced, is_input
 from qmlir.text.data import JsonValue, parse_data, read_data
 from qmlir.text.files import INTERRUPTED, read_regular, reason_of
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 LIST = ".qmlir-files.json"
 """The name of the list of files in a folder that qmlir writes."""
@@ -35,6 +42,12 @@ _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 _OF_FILES = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
 """Suffixes of files of models and data: a new folder whose name ends so is a mistake."""
 
+_PATIENCE = 60.0
+"""How many seconds a run waits for another one that replaces a result in the same folder."""
+
+_NO_LOCKS = frozenset({errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+"""Errors of `flock` on a folder of a file system without such locks; NFS wants a descriptor that can be written to."""
+
 _TO_REPLACE = "use --force (in Python: force=True) to replace it"
 
 
@@ -44,6 +57,42 @@ def _told(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise text_error(f"cannot write '{path}': {reason_of(error)}") from error
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Generator[None]:
+    """Hold the lock of `folder`: of two runs that replace a result there, one does so after the other.
+
+    The lock is one of the system on the folder itself, which ends with the process. Where the system or the file system
+    has no such locks, or the folder cannot be read, nothing is locked. Raises `DiagnosticError` if another run holds
+    the lock for `_PATIENCE`.
+    """
+    if fcntl is None or not os.access(folder, os.R_OK):
+        yield
+        return
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        until = time.monotonic() + _PATIENCE
+        while not _has_lock(held):
+            if time.monotonic() > until:
+                raise text_error(f"cannot write into '{folder}': another run is writing there; run the command again")
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(held)
+
+
+def _has_lock(descriptor: int) -> bool:
+    """Lock an open folder, unless another process has locked it; True also if the file system has no locks."""
+    assert fcntl is not None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    return True
 
 
 # Streams
@@ -262,6 +311,11 @@ def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes
     knows the derived file by the note. Raises `DiagnosticError`.
     """
     check_file(main)
+    with _told(main), _alone_in(main.absolute().parent):
+        _write_with_derived(main, content, derived, data)
+
+
+def _write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
     derived.check(main)
     new = hashlib.sha256(data).hexdigest()
     old = _digest(derived.path) if _is_plain(derived.path) else ""
@@ -445,6 +499,22 @@ class _Folder:
         os.replace(final, self.path / LIST)
 
 
+def _placed(made: Path, path: Path, target: Path) -> bool:
+    """Rename the folder `made` to `target`, which does not exist; False if another run has just made that."""
+    check_folder(path)
+    files = {each.relative_to(made).as_posix(): _digest(each) for each in made.rglob("*") if each.is_file()}
+    _replace(made / LIST, _List(files).to_bytes())
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        made.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        (made / LIST).unlink()
+        return False
+    return True
+
+
 @contextmanager
 def folder_result(path: Path, first: Collection[str] = (), *, removes: bool = True) -> Generator[Path]:
     """The path of a folder to make; when the block ends, its files take the place of the result before at `path`.
@@ -456,21 +526,15 @@ def folder_result(path: Path, first: Collection[str] = (), *, removes: bool = Tr
     check_folder(path)
     with _told(path):
         target = path.resolve()
-        is_there = target.is_dir()
-        base = target if is_there else next(each for each in target.parents if each.is_dir())
+        base = target if target.is_dir() else next(each for each in target.parents if each.is_dir())
         aside = base / f".qmlir-{secrets.token_hex(8)}"
         aside.mkdir(mode=0o700)
         try:
             made = aside / "result"
             yield made
-            if is_there:
-                _Folder(path).install(made, first, removes=removes)
-            else:
-                check_folder(path)
-                files = {each.relative_to(made).as_posix(): _digest(each) for each in made.rglob("*") if each.is_file()}
-                _replace(made / LIST, _List(files).to_bytes())
-                target.parent.mkdir(parents=True, exist_ok=True)
-                made.rename(target)
+            if target.is_dir() or not _placed(made, path, target):
+                with _alone_in(target):
+                    _Folder(path).install(made, first, removes=removes)
         finally:
             with suppress(OSError):
                 shutil.rmtree(aside)

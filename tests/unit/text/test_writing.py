@@ -9,6 +9,7 @@ import json
 import os
 import random
 import stat
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -534,3 +535,35 @@ def test_a_module_whose_writing_is_killed(tmp_path: Path, is_there: bool) -> Non
             break
     assert found == {"old" if is_there else "none", "new", "rejected"}
     assert step > 5
+
+
+_WRITER = """
+import sys, time
+from pathlib import Path
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.text.writing import Derived, folder_result, write_with_derived
+here, which = Path(sys.argv[1]), sys.argv[2].encode()
+for run in range(20):
+    with folder_result(here / "out", ["summary.json"]) as made:
+        made.mkdir()
+        for name in ["a.txt", "b.txt", which.decode(), "summary.json"]:
+            (made / name).write_bytes(which)
+    derived = Derived(here / "w", lambda content: True)
+    write_with_derived(here / "m", which, derived, which)
+"""
+
+
+def test_two_runs_that_write_into_one_folder_leave_one_whole_result(tmp_path: Path) -> None:
+    """Both write the same names with another content 20 times; at each time the files are of one run."""
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path), which]) for which in ("one", "two")]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    found = {path.name: path.read_text() for path in (tmp_path / "out").iterdir() if path.name != LIST}
+    (which,) = set(found.values())
+    assert set(found) == {"a.txt", "b.txt", which, "summary.json"}
+    check_whole(tmp_path / "out")
+    listed = json.loads((tmp_path / "out" / LIST).read_text())
+    digest = hashlib.sha256(which.encode()).hexdigest()
+    assert listed["files"] == dict.fromkeys(found, digest)
+    assert "replaced" not in listed
+    assert (tmp_path / "m").read_text() == (tmp_path / "w").read_text()
+    assert not [path for path in tmp_path.rglob(".qmlir-*") if path.name != LIST]
