@@ -421,6 +421,16 @@ class _Output:
         return not are_events(self.references) or not min(varying.samples[varying.median], varying.pooled) >= BAD
 
     @property
+    def has_lost_sample(self) -> bool:
+        """True if a sample is lost, and more samples than `MIN_AGREEMENT` allows change their class.
+
+        Feedback in a layer amplifies errors in some samples only, of which a median says nothing.
+        """
+        share, varying = self.clear_agreement, self.ratios[1]
+        is_lost = varying.samples[varying.worst] < MIN_VARIATION and varying.pooled < BAD
+        return share is not None and share < MIN_AGREEMENT and is_lost
+
+    @property
     def lost_place(self) -> str:
         """The first row or column that has lost its variation, of an output of few, `y[:, 2]`; empty if there is none.
 
@@ -594,7 +604,7 @@ def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, s
         if place := output.lost_place:
             return f"output {place} has less than {least:g} dB"
     agreement, share = row.agreement, options.min_agreement
-    if share is None and samples >= OF_SAMPLES and (ratio is None or output.has_misplaced):
+    if share is None and samples >= OF_SAMPLES and (ratio is None or output.has_misplaced or output.has_lost_sample):
         share = MIN_AGREEMENT
     if share is not None and agreement is not None and agreement < share:
         rows = "samples" if output.axes <= 2 else "rows"

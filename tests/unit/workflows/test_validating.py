@@ -331,6 +331,17 @@ def _told(exact: np.ndarray, found: np.ndarray) -> tuple[str, ...]:
     return compared(References(modules[0]), modules[1], runs, "given", ValidationOptions()).faults
 
 
+@pytest.mark.parametrize(("lost", "is_lost"), [(1, False), (2, True)])
+def test_lost_samples_that_change_their_class(lost: int, is_lost: bool) -> None:
+    """What they have in common hides it from the ratio about their own mean, and others from the median."""
+    exact = np.array([10, 10, -10, -10]) + 0.3 * np.random.default_rng(0).normal(size=(16, 1, 4))
+    found = exact.copy()
+    found[:lost, :, :2] = exact[:lost, :, 1::-1]
+    told = _told(exact, found)
+    assert bool(told) is is_lost
+    assert all("87.5% of the samples in the same class, less than 90%" in each for each in told)
+
+
 RANDOM = np.random.default_rng(0)
 _CLASSES, _COLUMNS = RANDOM.normal(size=(16, 1, 12)), RANDOM.normal(size=(16, 1, 4))
 _CHANNELS, _SERIES = RANDOM.normal(size=(16, 1, 4, 5, 7)), RANDOM.normal(size=(16, 1, 3, 40))
