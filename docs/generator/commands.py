@@ -10,7 +10,7 @@ from typing import Any
 from docs.generator.markdown import GENERATED, block, code, table
 from qmlir.tools import options, qmlir_cli, qmlir_translate
 from qmlir.tools.frame import build_parser
-from qmlir.tools.streams import actions_of
+from qmlir.tools.streams import actions_of, metavar_of, usage_of
 
 _CODES = (
     ("0", "done"),
@@ -32,19 +32,8 @@ def subcommands() -> Iterator[argparse.ArgumentParser]:
     return (build_parser(row) for row in qmlir_cli.ROWS)
 
 
-def _metavar(action: argparse.Action) -> str:
-    """What stands for the value of an argument, empty for a flag."""
-    if action.nargs == 0:
-        return ""
-    if action.metavar is not None:
-        return action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar)
-    if action.choices is not None:
-        return "{" + ",".join(map(str, action.choices)) + "}"
-    return action.dest.upper() if action.option_strings else action.dest
-
-
 def _written(action: argparse.Action) -> str:
-    value = _metavar(action)
+    value = metavar_of(action)
     if not action.option_strings:
         return code(value)
     return ", ".join(code(f"{option} {value}" if value else option) for option in action.option_strings)
@@ -65,24 +54,9 @@ def _help(action: argparse.Action) -> str:
     return text.replace("<", "&lt;").replace("*", "\\*")
 
 
-def usage(parser: argparse.ArgumentParser) -> str:
-    """One line: the command, what it must be given, and what it may."""
-    words = [parser.prog]
-    actions = _actions(parser)
-    required = [action for action in actions if action.option_strings and action.required]
-    if len(required) < sum(bool(action.option_strings) for action in actions):
-        words.append("[options]")
-    words.extend(f"{action.option_strings[-1]} {_metavar(action)}" for action in required)
-    for action in actions:
-        if not action.option_strings:
-            word = _metavar(action)
-            words.append(f"[{word}]" if action.nargs in ("?", "*") else f"{word} …" if action.nargs == "+" else word)
-    return " ".join(words)
-
-
 def _section(level: int, parser: argparse.ArgumentParser) -> Iterator[str]:
     yield f"{'#' * level} {code(parser.prog)}"
-    yield block("text", usage(parser)).rstrip()
+    yield block("text", usage_of(parser)).rstrip()
     if parser.description:
         yield parser.description
     rows = [(_written(action), _default(action), _help(action)) for action in _actions(parser)]

@@ -43,67 +43,55 @@ class QuantizeSettings(TypedDict, total=False):
 
     device: Annotated[
         str | Sequence[str],
-        SettingRow("the targets to quantize for, the preferred one first: npu,cpu", "cpu", on_command_line=False),
+        SettingRow("devices to quantize for, preferred first: npu,cpu", "cpu", on_command_line=False),
     ]
     """The targets give the defaults of the other settings. Without a target, everything is quantized for the CPU."""
 
     keep_composites: Annotated[
         Sequence[str],
-        SettingRow("composites that are not decomposed, by kind or by node", "those of the targets", "KIND,…"),
+        SettingRow("composites to keep whole, by kind or node name", "those of the targets", "KIND,…"),
     ]
     exclude: Annotated[
         str | Sequence[str],
-        SettingRow(
-            "what stays in float: globs of nodes and of kinds of operations, /head/*, Softmax", "", "GLOB", "node"
-        ),
+        SettingRow("nodes or operator types to keep in float, as globs: /head/*, Softmax", "", "GLOB", "node"),
     ]
     """They become the last rules of the recipe."""
 
-    activations: Annotated[
-        str, SettingRow("the storage of activations: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")
-    ]
-    weights: Annotated[
-        str, SettingRow("the storage of weights: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")
-    ]
-    accumulator: Annotated[
-        str, SettingRow("the storage of accumulators before a bias: i32, …", "i32", "STORAGE", "storage")
-    ]
+    activations: Annotated[str, SettingRow("activation type: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")]
+    weights: Annotated[str, SettingRow("weight type: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")]
+    accumulator: Annotated[str, SettingRow("type of accumulators before the bias: i32, …", "i32", "STORAGE", "storage")]
     scheme: Annotated[
         str,
-        SettingRow(
-            "the scheme of activations: asymmetric, symmetric, …", "asymmetric", field="scheme", choices=scheme_names
-        ),
+        SettingRow("activation scheme: asymmetric, symmetric, …", "asymmetric", field="scheme", choices=scheme_names),
     ]
     weight_scheme: Annotated[
         str,
-        SettingRow(
-            "the scheme of weights: symmetric, asymmetric, …", "symmetric", field="scheme", choices=scheme_names
-        ),
+        SettingRow("weight scheme: symmetric, asymmetric, …", "symmetric", field="scheme", choices=scheme_names),
     ]
     granularity: Annotated[
-        str, SettingRow("the granularity of weights: channel, tensor, block:N", "channel", "KIND", "granularity")
+        str, SettingRow("weight granularity: channel, tensor, block:N", "channel", "KIND", "granularity")
     ]
     """If it is empty, the recipe decides."""
 
     calibrator: Annotated[
         str,
         SettingRow(
-            "how recorded statistics give a range: min_max, percentile, entropy, mse, …",
+            "calibration method: min_max, percentile, entropy, mse, …",
             "mse for at most 4 bits, otherwise min_max",
             field="calibrator",
             choices=calibrator_names,
         ),
     ]
     recipe: Annotated[
-        RecipeSource, SettingRow("rules for single nodes, operations and slots: a file (TOML)", "", "FILE")
+        RecipeSource, SettingRow("TOML file with rules for single nodes, operations and slots", "", "FILE")
     ]
     """Or in Python its text as a `RecipeText`, or its tables: `{"rule": [{"op": "softmax", "quantize": False}]}`."""
 
     requantize: Annotated[
         str,
         SettingRow(
-            "how exact integers are rescaled: f32, single_round, double_round, shift:up, shift:even, …",
-            "by targets; by shifts, ties up, where all scales are powers of two; otherwise f32",
+            "rescaling of accumulators: f32, single_round, double_round, shift:up, shift:even, …",
+            "that of the device; shift:up if all scales are powers of two; otherwise f32",
             "MODE",
         ),
     ]
@@ -126,9 +114,7 @@ class QuantizeSettings(TypedDict, total=False):
     ]
     """`{"past_*": "present_*"}`: they enter and leave as stored integers of one type, and all others as floats."""
 
-    assert_all_quantized: Annotated[
-        bool, SettingRow("whether an operation that stays in float is an error, with a list of all", "False")
-    ]
+    assert_all_quantized: Annotated[bool, SettingRow("fail and list the operations if any stays in float", "False")]
 
 
 @cache

@@ -43,78 +43,75 @@ def add_model(
     parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
 ) -> argparse.Action:
     """A model as a positional argument, for `load_model`."""
-    told = help or "a .onnx model, a .mlir module, a folder that qmlir quantize wrote, or - for a module from stdin"
+    told = help or "ONNX model (.onnx), module (.mlir), folder of qmlir quantize, or - for a module on stdin"
     return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
 
 _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--data": {
         "metavar": "PATH",
-        "help": "samples: a .npz file of arrays with a leading axis of samples, a .npy file, or a folder of either, or "
-        "with --preprocess of images",
+        "help": "samples: a .npz or .npy file whose arrays have a leading sample axis, a folder of such files, or a "
+        "folder of images (with --preprocess)",
     },
     "--preprocess": {
         "metavar": "MODULE:FUNCTION",
-        "help": "what makes the input of each item of the data: an array of an image of Pillow, of a row of the only "
-        "array, or of rows by name; package.module:function or file.py:function",
+        "help": "function that converts one item of --data (a PIL image, or one row of each array) to the model input: "
+        "package.module:function or file.py:function",
     },
     "--labels": {
         "metavar": "[NAME=]FILE",
-        "help": "the class of each sample: whole numbers in a .npy or .npz file, which may be that of --data (default: "
-        "the classes that the float model predicts)",
+        "help": "class indices of the samples, in a .npy or .npz file (default: the classes that the float model "
+        "predicts)",
     },
     "--shape": {
         "action": "append", "default": [], "metavar": "NAME=1x3x224x224",
-        "help": "fix the shape of an input; may be repeated",
+        "help": "set the shape of an input (repeatable)",
     },
     "--keep-casts": {
         "action": "store_true",
-        "help": "keep the operations of an ONNX model between DequantizeLinear and QuantizeLinear in float",
+        "help": "keep the operations between DequantizeLinear and QuantizeLinear in float",
     },
     "--cut-inputs": {
         "action": "append", "default": [], "metavar": "NAME,…",
-        "help": "read an ONNX model from these tensors on, any of its graph (default: its own inputs)",
+        "help": "start the ONNX graph at these tensors (default: the model inputs)",
     },
     "--cut-outputs": {
         "action": "append", "default": [], "metavar": "NAME,…",
-        "help": "read an ONNX model up to these tensors, any of its graph (default: its own outputs)",
+        "help": "end the ONNX graph at these tensors (default: the model outputs)",
     },
     "--strip-training": {
         "action": "store_true",
-        "help": "read a model that is in training mode as it is at inference: without dropout, observers and the "
-        "statistics of batches, fake quantization as casts",
+        "help": "import a model in training mode for inference: remove dropout and observers, freeze batch statistics",
     },
     "--no-fallback": {
         "action": "store_true",
-        "help": "refuse an ONNX model with nodes that nothing imports (default: ONNX Runtime, or ONNX's reference "
-        "implementation, runs them as islands)",
+        "help": "fail on unsupported operators instead of running them in ONNX Runtime",
     },
-    "--threads": {"type": int, "default": 1, "metavar": "N", "help": "threads of the program (default: 1)"},
+    "--threads": {"type": int, "default": 1, "metavar": "N", "help": "number of threads (default: 1)"},
     "--isa": {
         "default": "host", "metavar": "NAME",
-        "help": "the instruction set: generic, avx2, avx512-vnni, … (default: host, the best of this processor)",
+        "help": "instruction set: generic, avx2, avx512-vnni, … (default: host, the best that this CPU supports)",
     },
     "--device": {
         "default": "", "metavar": "NAME,…",
-        "help": "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)",
+        "help": "devices to compile for, preferred first; the CPU runs the rest (default: cpu)",
     },
     "--observer": {
         "action": "append", "default": [], "metavar": "NAME",
-        "help": "record what this observer of a package keeps, too (may be repeated)",
+        "help": "also record the statistics of this observer of a package (repeatable)",
     },
     "--cluster": {
         "metavar": "ADDRESS",
-        "help": "the scheduler of a Dask cluster, tcp://host:port, whose workers do the work; it does not change the "
-        "result (pip install 'qmlir[cluster]')",
+        "help": "run on the workers of a Dask scheduler, tcp://host:port; the result is identical "
+        "(pip install 'qmlir[cluster]')",
     },
     "--resume": {
         "metavar": DIR,
-        "help": "a folder that keeps what is done, piece by piece: the same command, ended and started again, does "
-        "what is missing",
+        "help": "save finished work in this folder; the same command continues from there after an interruption",
     },
     "--processes": {
         "type": int, "default": 1, "metavar": "N",
-        "help": "the number of processes that run samples; it does not change the result (default: 1)",
+        "help": "number of processes that run samples; the result is identical (default: 1)",
     },
 }  # fmt: skip
 """Options of several commands, as `add_argument` takes them."""
@@ -142,16 +139,16 @@ def _option_rows() -> Mapping[str, SettingRow]:
 
 def add_quantization(parser: argparse.ArgumentParser) -> None:
     """The options of quantization, one for each setting of `qmlir.quantize`, for `quantization_settings`."""
-    add = parser.add_argument_group("how to quantize").add_argument
+    add = parser.add_argument_group("types").add_argument
     for name, row in _option_rows().items():
         option, default = f"--{name.replace('_', '-')}", row.default
         if name in _WITHOUT_TARGETS:
             default = _WITHOUT_TARGETS[name]()
         told = f"{row.summary}{f' (default: {default})' if default else ''}"
         if name == "assert_all_quantized":
-            add(option, action="store_true", help="fail, with a list, if an operation stays in float")
+            add(option, action="store_true", help="fail and list the operations if any stays in float")
         elif name == "exclude":
-            add(option, action="append", default=[], metavar=row.metavar, help=f"{told} (may be repeated)")
+            add(option, action="append", default=[], metavar=row.metavar, help=f"{told} (repeatable)")
         elif row.choices is not None:
             add(option, default="", type=partial(spelled, row.field), choices=row.choices(), help=told)
         elif name.startswith("accumulator_"):
@@ -194,26 +191,20 @@ def _names(text: str) -> tuple[str, ...]:
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     """The options of ONNX export, for `export_settings`."""
-    add = parser.add_argument_group("how to write ONNX").add_argument
-    add(
-        "--format",
-        default=FORMS[0],
-        choices=FORMS,
-        help="how operations on quantized values are written (default: qdq)",
-    )
-    add("--opset", type=int, metavar="N", help="the operator set, 21 or newer (default: the oldest that suffices)")
+    add = parser.add_argument_group("ONNX export").add_argument
+    add("--format", default=FORMS[0], choices=FORMS, help="representation of quantized operations (default: qdq)")
+    add("--opset", type=int, metavar="N", help="operator set, 21 or newer (default: the oldest that suffices)")
     add(
         "--exact", action=argparse.BooleanOptionalAction, default=None,
-        help="compute the same integers in every session of ONNX Runtime (default: in sessions with optimizations; "
-        "--no-exact: with qdq, put everything between casts, and keep constant weights signed)",
+        help="produce identical integers in every ONNX Runtime session (default: only in sessions with graph "
+        "optimizations); --no-exact puts every operation between casts",
     )  # fmt: skip
     add(
-        "--signed",
-        action="store_true",
-        help="keep signed 8-bit integers signed in products, which saturate on x86 CPUs without VNNI",
-    )
-    add("--functions", action="store_true", help="write composites of several nodes as local functions")
-    add("--external-data", action="store_true", help="large tensors into a file beside the model (always above 2 GB)")
+        "--signed", action="store_true",
+        help="keep int8 activations signed; their sums saturate on x86 CPUs without VNNI",
+    )  # fmt: skip
+    add("--functions", action="store_true", help="export composites of several nodes as ONNX functions")
+    add("--external-data", action="store_true", help="store large tensors in a separate file (always above 2 GB)")
 
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from qmlir.text.plain import plain
 from qmlir.tools.command import guarded
 from qmlir.tools.configuration import configured, note_paths, write_configuration
 from qmlir.tools.plugins import add_budgets, add_plugins, plugins_in
-from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments
+from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments, usage_of
 from qmlir.tools.subcommands import Subcommand
 
 
@@ -75,6 +75,26 @@ class Command:
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace, Session], int]
     epilog: str = ""
+    examples: Sequence[str] = ()
+    """Command lines for the end of the help, without `qmlir`."""
+
+
+_GROUPS = {
+    "data": ("--preprocess", "--samples", "--labels", "--scores", "--axis", "--constants", "--observer"),
+    "types": (),
+    "accuracy": (),
+    "training": (),
+    "partitioning": (),
+    "output": (
+        "--force", "--emit", "--name", "--max-code", "--max-weights", "--max-arena", "--title", "--no-time", "--sort",
+        "--worst", "--parts",
+    ),
+    "machine": ("--device", "--isa", "--threads", "--codegen", "--triple", "--cpu", "--features", "--no-tuned"),
+    "ONNX import": ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-training", "--keep-casts"),
+    "ONNX export": (),
+    "advanced": ("--cluster", "--resume", "--processes", "--state", "--passes", "--function", "--batch-size"),
+}  # fmt: skip
+"""The groups of options in the help; other options of a command stand in front of them."""
 
 
 def command_of(row: Subcommand) -> Command:
@@ -88,18 +108,22 @@ def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
     """Add the arguments of a subcommand, and the options that all subcommands have."""
     command = command_of(row)
     parser.description = f"{row.summary[:1].upper()}{row.summary[1:]}."
-    parser.epilog = command.epilog or None
+    lines = "".join(f"  qmlir {each}\n" for each in command.examples)
+    parser.epilog = "\n".join(filter(None, (command.epilog, f"examples:\n{lines}" if lines else ""))) or None
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    if isinstance(parser, ArgumentParser):
+        parser.set_groups(_GROUPS)
     command.add_arguments(parser)
-    group = parser.add_argument_group("options of every command")
-    group.add_argument("--quiet", action="store_true", help="print results, warnings and errors only")
+    parser.usage = usage_of(parser)
+    group = parser.add_argument_group("common options")
+    group.add_argument("--quiet", action="store_true", help="print only results, warnings and errors")
     group.add_argument("--verbose", action="store_true", help="print more details")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     add_plugins(group.add_argument)
     add_budgets(group.add_argument)
-    group.add_argument("--config", metavar="FILE", help="read options from a file (TOML)")
+    group.add_argument("--config", metavar="FILE", help="read options from a TOML file")
     group.add_argument(
-        "--write-config", action="store_true", help="write these options into the file of --config, and exit"
+        "--write-config", action="store_true", help="write these options to the file of --config and exit"
     )
 
 

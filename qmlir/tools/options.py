@@ -29,23 +29,29 @@ def build_argument_parser() -> ArgumentParser:
         add_help=False,
     )
     add = parser.add_argument
-    add("input", nargs="?", default="-", help="the file to read, - for standard input (the default)")
-    add("-o", dest="output", metavar="FILE", default="-", help="the file to write; large weights go beside it")
+    add("input", nargs="?", default="-", help="input file, or - for standard input (default)")
+    add(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        default="-",
+        help="output file; large weights go to a .safetensors file next to it",
+    )
     add(
         "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE", action="append", default=[],
-        help="the passes: a,b{option=1},builtin.module(func.func(cse)), and pipelines by name: compile{isa=avx2},a; "
-        "of several texts the last one is run",
+        help="passes and named pipelines to run: a,b{option=1},builtin.module(func.func(cse)) or compile{isa=avx2},a; "
+        "the last of several wins",
     )  # fmt: skip
 
     listing = parser.add_argument_group("listing")
     listing.add_argument("-h", "--help", action="store_true", help="print this help")
     listing.add_argument("-v", "--version", action="store_true", help="print the version")
     for option, what, told in (
-        ("--list-passes", "passes", "the passes with their options"),
-        ("--show-dialects", "dialects", "the dialects that can be read"),
-        ("--list-targets", "targets", "the targets that modules can be made for"),
-        ("--list-pipelines", "pipelines", "the named pipelines with what packages insert"),
-        ("--list-packages", "packages", "the packages from outside with all that they add"),
+        ("--list-passes", "passes", "passes with their options"),
+        ("--show-dialects", "dialects", "dialects"),
+        ("--list-targets", "targets", "targets"),
+        ("--list-pipelines", "pipelines", "named pipelines, with the insertions of packages"),
+        ("--list-packages", "packages", "installed packages, with their contributions"),
     ):
         listing.add_argument(option, action="store_const", const=what, dest="listing", help=f"list {told}")
     _add_reading(parser)
@@ -65,7 +71,7 @@ def _add_reading(parser: ArgumentParser) -> None:
         ("--irdl-file", "FILE", "add the dialects that an IRDL file defines"),
         ("--pdl-file", "FILE", "apply the PDL patterns of a file before the passes"),
     ):
-        add(option, action="append", default=[], metavar=metavar, help=f"{what} (may be repeated)")
+        add(option, action="append", default=[], metavar=metavar, help=f"{what} (repeatable)")
 
 
 def _add_writing(parser: ArgumentParser) -> None:
@@ -73,14 +79,19 @@ def _add_writing(parser: ArgumentParser) -> None:
     add(*_as_upstream("print-op-generic"), action="store_true", help="print in the generic form")
     add(
         "--print-upstream", action="store_true",
-        help="print func, arith and quant as usual and all else in the generic form, with weights inline: "
-        "what upstream's mlir-opt --allow-unregistered-dialect reads",
+        help="print IR that upstream's mlir-opt --allow-unregistered-dialect accepts: generic form except for func, "
+        "arith and quant, with inline weights",
     )  # fmt: skip
-    add(*_as_upstream("print-local-scope"), action="store_true", help="print types and attributes in place, no aliases")
+    add(*_as_upstream("print-local-scope"), action="store_true", help="print types and attributes without aliases")
     add(*_as_upstream("print-debuginfo"), action="store_true", help="print locations")
-    add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
-    add("--elide-weights", action="store_true", help="leave large weights out of the text")
+    add("--inline-weights", action="store_true", help="print large weights inline, in hexadecimal")
+    add("--elide-weights", action="store_true", help="omit large weights")
     add_force(add)
+
+
+def _verify_mode(text: str) -> str:
+    """`true`, `false` or `exec`; upstream's tools also accept 1 and 0."""
+    return {"1": "true", "0": "false"}.get(text, text)
 
 
 def _add_checking(parser: ArgumentParser) -> None:
@@ -88,35 +99,35 @@ def _add_checking(parser: ArgumentParser) -> None:
     add("--verify-diagnostics", action="store_true", help="compare the diagnostics with expected-… comments")
     add(
         "--verify-each", default="true", choices=("true", "false", "exec"), metavar="true|false|exec",
-        type=lambda text: {"1": "true", "0": "false"}.get(text, text),
-        help="verify after each pass (default: true); exec: run the module before and after each pass, too, "
-        "and name the first pass and operation that change a number",
+        type=_verify_mode,
+        help="verify after each pass (default: true); exec: also run the module before and after each pass, and "
+        "name the first pass and operation that change a value",
     )  # fmt: skip
     add(
         "--exec-inputs",
         metavar="FILE",
         help="with --verify-each=exec: an .npz file of inputs (default: random)",
     )
-    add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: seeds the random inputs (default: 0)")
+    add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: random seed of the inputs (default: 0)")
     add(
         "--exec-draws", metavar="N", type=int,
-        help="with --verify-each=exec: how many random inputs are drawn: in turns numbers over each range, and "
-        "its ends with zeros of both signs (default: 2)",
+        help="with --verify-each=exec: number of random inputs, alternately from the whole range and from its "
+        "limits and zeros (default: 2)",
     )  # fmt: skip
     add(
         "--exec-function", action="append", default=[], metavar="NAME",
-        help="with --verify-each=exec: a function to run, * for every public one (default: main; may be repeated)",
+        help="with --verify-each=exec: function to run, or * for every public one (default: main; repeatable)",
     )  # fmt: skip
     add(
         "--verify-roundtrip", action="store_true",
-        help="check that the text of the input, and after each pass, reads back as the same module",
+        help="check that the module round-trips through text, before and after each pass",
     )  # fmt: skip
     add(
         "--crash-reproducer", "--mlir-pass-pipeline-crash-reproducer", metavar="FILE",
-        help="where a pass fails, write the module and the pass to FILE",
+        help="write the module and the pass to FILE if a pass fails",
     )  # fmt: skip
-    add("--run-reproducer", action="store_true", help="run the pass that the first line of a reproducer names")
-    add("--debug", action="store_true", help="show where in Python an error came from")
+    add("--run-reproducer", action="store_true", help="run the pass named in the first line of a reproducer")
+    add("--debug", action="store_true", help="show the Python traceback of an error")
 
 
 def _add_watching(parser: ArgumentParser) -> None:
@@ -133,23 +144,23 @@ def _add_watching(parser: ArgumentParser) -> None:
     add(
         *_as_upstream("print-ir-after-change"),
         action="store_true",
-        help="print the IR after a pass only where it changed",
+        help="print the IR after a pass only if it changed",
     )
     add(
         *_as_upstream("print-ir-module-scope"),
         action="store_true",
-        help="print the whole module in these dumps, where a pass runs on a part of it",
+        help="print the whole module in these dumps",
     )
-    add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR that a failed pass left")
+    add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR after a failed pass")
     add(
         *_as_upstream("print-ir-tree-dir"),
         metavar="FOLDER",
         help="write these dumps to files, by default after every pass",
     )
-    add("--dump-pass-pipeline", action="store_true", help="print the pipeline that is run")
+    add("--dump-pass-pipeline", action="store_true", help="print the pass pipeline")
     add(
         "--opt-bisect-limit", metavar="N", type=int,
-        help="run only the first N passes, each operation of a nest counted, and list them; -1 runs and lists all",
+        help="run and list only the first N pass executions; -1 for all",
     )  # fmt: skip
     add(*_as_upstream("timing"), action="store_true", help="print the time of each pass")
     add(*_as_upstream("pass-statistics"), action="store_true", help="print the statistics of the passes")

@@ -23,7 +23,7 @@ def add_budgets(add: Callable[..., Any]) -> None:
     numbers = ", ".join(f"{name}={each.default}" for name, each in BUDGETS.items())
     add(
         "--limit", action="append", default=[], type=_row, metavar="NAME=N",
-        help=f"limits what a small input may grow to (may be repeated; defaults: {numbers})",
+        help=f"raise or lower a resource limit (repeatable; defaults: {numbers})",
     )  # fmt: skip
 
 
@@ -31,8 +31,8 @@ def add_plugins(add: Callable[..., Any]) -> None:
     """`--load-plugin PLUGIN`."""
     add(
         "--load-plugin", action="append", default=[], metavar="PLUGIN",
-        help="add a Contribution, a Universe, a dialect or a pass, as module:object, or the UNIVERSE and the "
-        "CONTRIBUTION of a module or of a file.py (may be repeated)",
+        help="load a dialect, pass, Contribution or Universe: module:object, or a module or file.py that defines "
+        "UNIVERSE or CONTRIBUTION (repeatable)",
     )  # fmt: skip
 
 

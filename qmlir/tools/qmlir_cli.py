@@ -14,26 +14,24 @@ from qmlir.tools.streams import Streams, console, main_with, parse_arguments
 from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 ROWS: tuple[Subcommand, ...] = (
-    Subcommand("quantize", "quantize a float model, calibrated on samples", lambda: commands.QUANTIZE),
-    Subcommand("compile", "compile a model into a program that needs NumPy and numba only", lambda: commands.COMPILE),
-    Subcommand("export", "write a model or a module as an ONNX model", lambda: commands.EXPORT),
-    Subcommand("run", "run a model, a module or a saved program", lambda: commands.RUN),
-    Subcommand("profile", "run a model on samples and write the ranges of its values", lambda: commands.PROFILE),
+    Subcommand("quantize", "quantize a float model with calibration samples", lambda: commands.QUANTIZE),
+    Subcommand("compile", "compile a model into a program", lambda: commands.COMPILE),
+    Subcommand("export", "export a model or module to ONNX", lambda: commands.EXPORT),
+    Subcommand("run", "run a model, module or program", lambda: commands.RUN),
+    Subcommand("profile", "record the value ranges of a model on samples", lambda: commands.PROFILE),
     Subcommand("compare", "compare two models layer by layer", lambda: commands.COMPARE),
-    Subcommand("bench", "time a model in qmlir and in other runtimes", lambda: commands.BENCH),
-    Subcommand("search", "mixed precision: find layers that need 16 bits, or do with 4", lambda: commands.SEARCH),
-    Subcommand("finetune", "train a quantized model, by its float model or by labels", lambda: commands.FINETUNE),
-    Subcommand("tune", "find faster schedules of a model's kernels on this machine", lambda: commands.TUNE),
-    Subcommand("inspect", "describe a model: layers, types, ranges, multiply-adds, bytes", lambda: commands.INSPECT),
-    Subcommand("explain", "explain the types of a node, and which kernel runs it", lambda: commands.EXPLAIN),
-    Subcommand("partition", "divide a quantized model among targets, with a report", lambda: commands.PARTITION),
-    Subcommand("report", "write the effects of quantization on a model as a page of HTML", lambda: commands.REPORT),
-    Subcommand(
-        "new-dialect", "create a package for a dialect of your own, with tests and CI", lambda: commands.NEW_DIALECT
-    ),
-    Subcommand("lsp", "serve diagnostics, types and definitions of .mlir files to an editor", lambda: commands.LSP),
-    Subcommand("doctor", "check the installation and the processor", lambda: commands.DOCTOR),
-    Subcommand("completion", "print a shell script that completes commands and options", lambda: commands.COMPLETION),
+    Subcommand("bench", "benchmark a model against other runtimes", lambda: commands.BENCH),
+    Subcommand("search", "find a bit width for each layer (mixed precision)", lambda: commands.SEARCH),
+    Subcommand("finetune", "train a quantized model, with or without labels", lambda: commands.FINETUNE),
+    Subcommand("tune", "search faster kernels for this machine", lambda: commands.TUNE),
+    Subcommand("inspect", "show the layers, types, multiply-adds and sizes of a model", lambda: commands.INSPECT),
+    Subcommand("explain", "explain the types and the kernel of a node", lambda: commands.EXPLAIN),
+    Subcommand("partition", "partition a quantized model among devices", lambda: commands.PARTITION),
+    Subcommand("report", "write an HTML report on the quantization of a model", lambda: commands.REPORT),
+    Subcommand("new-dialect", "create a package for a new dialect, with tests and CI", lambda: commands.NEW_DIALECT),
+    Subcommand("lsp", "start a language server for .mlir files", lambda: commands.LSP),
+    Subcommand("doctor", "check the installation and the CPU", lambda: commands.DOCTOR),
+    Subcommand("completion", "print a shell completion script", lambda: commands.COMPLETION),
 )
 """Every subcommand, in the order of the help."""
 

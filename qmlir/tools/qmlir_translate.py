@@ -41,18 +41,20 @@ def build_argument_parser() -> argparse.ArgumentParser:
         prog="qmlir-translate", description="Translates models into modules.", allow_abbrev=False
     )
     add = parser.add_argument
-    add("input", nargs="?", default="-", help="the file to read; standard input where it is left out, or -")
-    add("-o", dest="output", metavar="FILE", help="the file to write; large weights go beside it")
+    add("input", nargs="?", default="-", help="input file, or - for standard input (default)")
+    add("-o", dest="output", metavar="FILE", help="output file; large weights go to a .safetensors file next to it")
     add("--version", "-v", action="version", version=f"qmlir-translate {version('qmlir')}")
     kinds = parser.add_mutually_exclusive_group(required=True)
-    kinds.add_argument("--import-onnx", action="store_true", help="an ONNX model to a module of the graph level")
-    kinds.add_argument("--export-onnx", action="store_true", help="a module above the integer level to an ONNX model")
-    kinds.add_argument("--emit-numba", action="store_true", help="a module of loops to a Python module under numba")
     kinds.add_argument(
-        "--emit", metavar="TARGET", help="a module that a target's pipeline has lowered to what it emits"
+        "--import-onnx", action="store_true", help="translate an ONNX model to a module of the graph level"
     )
+    kinds.add_argument(
+        "--export-onnx", action="store_true", help="translate a module above the integer level to an ONNX model"
+    )
+    kinds.add_argument("--emit-numba", action="store_true", help="translate a module of loops to Python code for numba")
+    kinds.add_argument("--emit", metavar="TARGET", help="translate a lowered module to the output format of a target")
     add_options(parser, *IMPORT)
-    add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
+    add("--inline-weights", action="store_true", help="print all weights inline, for upstream tools")
     add_force(add)
     add_plugins(add)
     add_budgets(add)

@@ -7,7 +7,7 @@ interrupted. Nothing here needs the compiler, so that `--help` is quick.
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import IO, Any, NoReturn, Protocol
@@ -70,8 +70,29 @@ class ArgumentParser(argparse.ArgumentParser):
     """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it, and that
     what it does not know comes with what is near."""
 
+    groups: Mapping[str, Sequence[str]] = {}
+    """The options of each titled group, in the order of the help, wherever a command adds them."""
+
+    _titled: dict[str, Any] | None = None
+
     hint: Callable[[str, str | None], str] | None = None
     """What else may be said of an option that there is not, by its name without dashes and its value."""
+
+    def set_groups(self, groups: Mapping[str, Sequence[str]]) -> None:
+        """Show options that are added from now on in these groups, titles in order."""
+        self._titled = {title: self.add_argument_group(title) for title in groups}
+        self.groups = groups
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        title = next((title for title, options in self.groups.items() if names and names[-1] in options), None)
+        if title is None:
+            return super().add_argument(*names, **settings)
+        return self.add_argument_group(title).add_argument(*names, **settings)
+
+    def add_argument_group(self, *words: Any, **settings: Any) -> Any:
+        """The group with this title, which is made if there is none."""
+        known = self._titled or {}
+        return known[words[0]] if words and words[0] in known else super().add_argument_group(*words, **settings)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
@@ -116,11 +137,34 @@ def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return parser._actions  # pyright: ignore[reportPrivateUsage]
 
 
+def metavar_of(action: argparse.Action) -> str:
+    """The placeholder of the value of an argument, empty for a flag."""
+    if action.nargs == 0:
+        return ""
+    if action.metavar is not None:
+        return action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar)
+    if action.choices is not None:
+        return "{" + ",".join(map(str, action.choices)) + "}"
+    return action.dest.upper() if action.option_strings else action.dest
+
+
+def usage_of(parser: argparse.ArgumentParser) -> str:
+    """The command with its arguments and required options: `qmlir export MODEL --output FILE [options]`."""
+    words = [parser.prog]
+    for action in actions_of(parser):
+        if not action.option_strings:
+            word = metavar_of(action)
+            words.append(f"[{word}]" if action.nargs in ("?", "*") else f"{word} …" if action.nargs == "+" else word)
+    required = [action for action in actions_of(parser) if action.option_strings and action.required]
+    words.extend(f"{action.option_strings[0]} {metavar_of(action)}" for action in required)
+    return " ".join([*words, "[options]"])
+
+
 def add_force(add: Callable[..., Any]) -> None:
     """`--force`, of every command that writes."""
     add(
         "--force", action="store_true",
-        help="replace files in the way that qmlir did not write, or that were changed since; never an input",
+        help="overwrite existing files that qmlir did not write; inputs are never overwritten",
     )  # fmt: skip
 
 

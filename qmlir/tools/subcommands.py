@@ -21,12 +21,15 @@ class Subcommand:
 _EPILOG = """\
 exit codes:
   0    done
-  1    something is wrong with the model or the data, or an expectation or a bound fails
+  1    error in the model or the data, or an expectation or a limit failed
   2    wrong usage
-  130  interrupted; nothing is left half-written
+  130  interrupted; no file is left half-written
 
-A file qmlir.toml in the working directory may hold options: a table for each command, and [common]. Without one, the
-qmlir.toml beside the model is read; it may say how to quantize, and nothing else.
+examples:
+  qmlir quantize model.onnx --data samples.npz -o out/
+  qmlir compile out/ -o program/
+
+'qmlir COMMAND --help' lists the options of a command. --config FILE reads options from a TOML file.
 """
 
 

@@ -29,21 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir bench`."""
     add_model(
         parser,
-        help="a .onnx model, float or quantized, a .mlir module, a folder of qmlir quantize, a program of qmlir "
-        "compile, or - for a module from stdin",
+        help="ONNX model (.onnx), module (.mlir), folder of qmlir quantize, program of qmlir compile, or - for a "
+        "module on stdin",
     )
-    add_options(parser, "--data", help="samples to calibrate a float model and to run (default: random ones)")
+    add_options(parser, "--data", help="samples that calibrate a float model and are run (default: random)")
     add_options(parser, "--preprocess")
     add = parser.add_argument
     add(
         "--against", default="", metavar="PEER,…",
-        help=f"runtimes to compare with, for ONNX files: {','.join(TITLES)} (pip install 'qmlir[peers]')",
+        help=f"baselines for ONNX models: {','.join(TITLES)} (pip install 'qmlir[peers]')",
     )  # fmt: skip
-    add("--rounds", type=int, default=ROUNDS, metavar="N", help=f"turns of each, in random order (default: {ROUNDS})")
-    add("--seconds", type=float, default=0.3, metavar="S", help="the approximate length of a turn (default: 0.3)")
+    add(
+        "--rounds", type=int, default=ROUNDS, metavar="N", help=f"number of rounds, in random order (default: {ROUNDS})"
+    )
+    add("--seconds", type=float, default=0.3, metavar="S", help="approximate duration of a round (default: 0.3)")
     add(
         "--processor-time", action="store_true",
-        help="measure processor time instead of wall-clock time: for one thread on a busy machine",
+        help="measure CPU time instead of wall-clock time, for one thread on a busy machine",
     )  # fmt: skip
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 
@@ -124,4 +126,11 @@ def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]
     return "\n".join([title, "", *aligned([head, *rows], head[1:])])
 
 
-BENCH = Command(add_arguments, run)
+BENCH = Command(
+    add_arguments,
+    run,
+    examples=(
+        "bench model.onnx",
+        "bench model.onnx --data samples.npz --against onnxruntime --threads 4",
+    ),
+)

@@ -29,22 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_model(
         parser, "reference",
-        help="a .onnx model, a .mlir module, a folder that qmlir quantize wrote, a saved program, or - for a module "
-        "from stdin; a prefix RUNTIME: says what runs it",
+        help="ONNX model, module, folder of qmlir quantize, program, or - for a module on stdin; prefix RUNTIME: to "
+        "choose what runs it",
     )  # fmt: skip
     add_model(
         parser, "candidate", nargs="?",
-        help="the model to compare; without it, a folder of qmlir quantize is compared with its float model",
+        help="model to compare (default: the float model of the folder)",
     )  # fmt: skip
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")
     add = parser.add_argument
-    add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes)")
+    add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes only)")
     add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")
-    add("--min-sqnr", type=float, metavar="DB", help="name the first value below DB decibels, and exit with 1")
-    add("--samples", type=int, metavar="N", help="run at most N samples")
-    add("--sort", choices=SORTS, default=SORTS[0], help="in the model's order (the default), or the worst first")
-    add("--worst", type=int, metavar="N", help="show the N worst values only")
+    add("--min-sqnr", type=float, metavar="DB", help="exit with code 1 if the SQNR of any value is below DB decibels")
+    add("--samples", type=int, metavar="N", help="compare at most N samples (default: all)")
+    add("--sort", choices=SORTS, default=SORTS[0], help="order of the table: model (default), or sqnr, worst first")
+    add("--worst", type=int, metavar="N", help="show only the N worst values")
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs")
 
 
@@ -120,13 +120,17 @@ _RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, (summary, _) in RU
 COMPARE = Command(
     add_arguments,
     run,
+    examples=(
+        "compare out/ --data samples.npz --worst 5",
+        "compare model.onnx onnxruntime:other.onnx --data samples.npz --min-sqnr 30",
+    ),
     epilog=f"""\
-RUNTIME: before a path, such as onnxruntime:model.onnx:
+RUNTIME, as a prefix of a path (onnxruntime:model.onnx):
 {_RUNTIMES}
 
-The signal-to-noise ratio (SQNR) is 10 log10(sum reference^2 / sum difference^2). Values that saturate on purpose,
-because what follows cuts the same off, are below no bound. In JSON an infinite ratio, of equal values, is null.
+The signal-to-quantization-noise ratio (SQNR) is 10 log10(sum reference^2 / sum difference^2). --min-sqnr ignores
+values that saturate and are clipped by the next layer anyway. In JSON, null is an infinite SQNR (equal values).
 
-exit code 1: a value or an output is below --min-sqnr.
+exit code 1: the SQNR of a value or an output is below --min-sqnr
 """,
 )

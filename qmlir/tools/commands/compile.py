@@ -45,8 +45,8 @@ from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 
 _LIMITS: Mapping[str, str] = {
     "--max-code": "machine code",
-    "--max-weights": "memory of constants",
-    "--max-arena": "working memory",
+    "--max-weights": "weight memory",
+    "--max-arena": "scratch memory",
 }
 """What sizes of a program may be limited, by option."""
 
@@ -86,42 +86,40 @@ def _check_known(card: ProgramCard) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir compile`."""
     add_model(parser)
-    add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
+    add_output(parser, "output folder of the program", required=True, metavar="DIR")
     add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
     parser.add_argument(
         "--max-size", action="append", default=[], metavar="SIZE=MAX",
-        help="the largest of an open size, sequence=256, or its capacities, sequence=16x64: the program takes any size "
-        "up to that",
+        help="maximum of a dynamic dimension, sequence=256, or a list of buckets, sequence=16x64 (repeatable)",
     )  # fmt: skip
-    parser.add_argument("--no-tuned", action="store_true", help="ignore the schedules that qmlir tune found")
+    parser.add_argument("--no-tuned", action="store_true", help="ignore schedules found by qmlir tune")
     parser.add_argument(
         "--codegen", choices=EMITTERS, default=EMITTERS[0],
-        help="what makes the machine code: numba, or llvm, faster, and the program needs no numba",
+        help="code generator: numba, or llvm, which compiles faster and needs no numba at run time",
     )  # fmt: skip
     parser.add_argument(
         "--emit", default=EMIT_PROGRAM, metavar="FORM",
-        help=f"what to write: {EMIT_PROGRAM}, a Python package, or without Python {', '.join(FORMS)} "
+        help=f"output format: {EMIT_PROGRAM} (a Python package), {', '.join(FORMS)} "
         f"(default: {EMIT_PROGRAM})",
     )  # fmt: skip
     parser.add_argument(
         "--name", default="model", metavar="NAME",
-        help="what files and functions without Python begin with (default: model)",
+        help="prefix of emitted files and functions (default: model)",
     )  # fmt: skip
     parser.add_argument(
         "--triple", default="", metavar="TRIPLE",
-        help="of machine code without Python: LLVM's triple, aarch64-linux-gnu (default: this computer's)",
+        help="LLVM target triple, such as aarch64-linux-gnu (default: this machine)",
     )  # fmt: skip
     parser.add_argument(
         "--cpu",
         default="",
-        help="LLVM's name of the processor, cortex-a76, or host (default: any of the triple's); for C one of those "
-        "whose loops differ, cortex-m4 (default: loops for all)",
+        help="CPU to generate code for, such as cortex-a76, or host (default: any CPU of the triple)",
     )
-    parser.add_argument("--features", default="", help="features beside those of the processor: +dotprod,-fullfp16")
-    parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
+    parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
+    parser.add_argument("--function", default="main", metavar="NAME", help="function to compile (default: main)")
     for option, what in _LIMITS.items():
         parser.add_argument(
-            option, type=parse_bytes, metavar="BYTES", help=f"write nothing where {what} is larger: 65536, 256K, 4M"
+            option, type=parse_bytes, metavar="BYTES", help=f"fail if {what} exceeds BYTES: 65536, 256K, 4M"
         )
 
 
@@ -238,4 +236,11 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     return 0
 
 
-COMPILE = Command(add_arguments, run)
+COMPILE = Command(
+    add_arguments,
+    run,
+    examples=(
+        "compile out/ -o program/",
+        "compile out/ --emit c --name net -o net/",
+    ),
+)

@@ -192,4 +192,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 1 if is_broken else 0
 
 
-DOCTOR = Command(add_arguments, run)
+DOCTOR = Command(
+    add_arguments,
+    run,
+    examples=(
+        "doctor",
+        "doctor --json",
+    ),
+)

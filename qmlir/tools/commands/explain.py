@@ -17,9 +17,9 @@ from qmlir.workflows.loading import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir explain`."""
-    add_model(parser, help="a folder that qmlir quantize wrote, or the .q.mlir in it")
+    add_model(parser, help="folder of qmlir quantize, or the .q.mlir in it")
     parser.add_argument(
-        "node", metavar="NODE", help="a node of the model, a part of one (fc1/matmul), or a tensor, an input, a weight"
+        "node", metavar="NODE", help="node of the model, part of a node (fc1/matmul), tensor, input or weight"
     )
     add_options(parser, "--isa", "--threads", "--shape")
 
@@ -46,4 +46,11 @@ def _completed(model: str, given: Shapes) -> Shapes:
         return given
 
 
-EXPLAIN = Command(add_arguments, run)
+EXPLAIN = Command(
+    add_arguments,
+    run,
+    examples=(
+        "explain out/ fc1",
+        "explain out/ fc1/matmul --isa avx2",
+    ),
+)

@@ -24,7 +24,7 @@ _SHOWN = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir export`."""
     add_model(parser)
-    add_output(parser, "the model to write, FILE.onnx", required=True, metavar="FILE")
+    add_output(parser, "output model, FILE.onnx", required=True, metavar="FILE")
     add_options(parser, *IMPORT)
     add_export(parser)
 
@@ -51,4 +51,11 @@ def _text(output: Path, form: str, opset: int, operators: Counter[str]) -> str:
     return f"{output}: form {form}, operator set {opset}, {operators.total()} nodes: {shown}{more}"
 
 
-EXPORT = Command(add_arguments, run)
+EXPORT = Command(
+    add_arguments,
+    run,
+    examples=(
+        "export out/ -o quantized.onnx",
+        "export out/ -o quantized.onnx --format qoperator",
+    ),
+)

@@ -36,74 +36,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir finetune`."""
     add_model(
         parser,
-        help="a float model: .onnx, .mlir, or - for a module from stdin; or a folder of qmlir quantize, whose float "
-        "model, profile and recipe are used",
+        help="float model (.onnx or .mlir), - for a module on stdin, or a folder of qmlir quantize, whose float model, "
+        "profile and recipe are used",
     )
-    add_options(parser, "--data", required=True, help="samples to train on: as for qmlir quantize")
+    add_options(parser, "--data", required=True, help="training samples, as for qmlir quantize")
     add_options(parser, "--preprocess")
     add_options(
         parser, "--labels",
-        help="the class of each sample: whole numbers in a .npy or .npz file, which may be that of --data (default: "
-        "the results of the float model are learned)",
+        help="class indices of the samples, in a .npy or .npz file (default: learn the outputs of the float model)",
     )  # fmt: skip
     parser.add_argument(
-        "--profile", metavar="FILE", help="a profile of the lowered model: the ranges to begin with, instead of samples"
+        "--profile", metavar="FILE", help="profile with the initial ranges (default: calibrate on --data)"
     )
     add_output(
-        parser, "the module to write, FILE.mlir (large weights go beside it), or FILE.onnx", required=True
+        parser, "output: FILE.mlir or FILE.onnx", required=True
     )  # fmt: skip
-    add = parser.add_argument_group("how to train").add_argument
+    add = parser.add_argument_group("training").add_argument
     add(
         "--loss", default="", choices=[str(each) for each in FinetuneLoss],
-        help="what is made small: mse, the squared error of the results against the float model's over their variance "
-        "(the default without labels); kl, the divergence of their softmax from the float model's, for scores of "
-        "classes; labels, the cross entropy, and kl (the default with labels)",
+        help="loss function: mse, relative squared error against the float model (default without labels); kl, "
+        "divergence from the float model's softmax; labels, cross entropy and kl (default with labels)",
     )  # fmt: skip
-    add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
-    add("--scales", default="lsq", choices=list(METHODS), help="how scales are learned (default: lsq)")
+    add("--scores", metavar="NAME", help="output with the logits, if the model has several outputs")
+    add("--scales", default="lsq", choices=list(METHODS), help="training method of scales (default: lsq)")
     add(
         "--train", action="append", default=[], metavar="GLOB,…",
-        help="train the parameters that these globs name, and leave the others as they are (may be repeated)",
+        help="train only the parameters that match these globs (repeatable; default: all)",
     )  # fmt: skip
     add(
         "--optimizer", default=str(OptimizerKind.ADAM), choices=[str(each) for each in OptimizerKind],
-        help="what moves weights and biases: adam, the default, or sgd with momentum; scales are moved by adam",
+        help="optimizer of weights and biases: adam (default), or sgd with momentum; scales always use adam",
     )  # fmt: skip
     known = FinetuneOptions
-    add("--epochs", type=int, default=known.epochs, metavar="N", help="how often every sample trains (default: 10)")
-    add("--batch-size", type=int, default=known.batch_size, metavar="N", help="the samples of a step (default: 64)")
+    add("--epochs", type=int, default=known.epochs, metavar="N", help="number of epochs (default: 10)")
+    add("--batch-size", type=int, default=known.batch_size, metavar="N", help="samples per training step (default: 64)")
     add(
         "--mixup", type=float, default=known.mixup, metavar="SHARE",
-        help="the share of the samples of a step that are mixed with another one, and then labelled by the float model "
-        "(default: .5 without labels where all inputs are floats; 0 with labels)",
+        help="fraction of samples mixed with another one and labeled by the float model (default: 0.5 without "
+        "labels if all inputs are floats, otherwise 0)",
     )  # fmt: skip
     add(
         "--learning-rate", type=float, default=known.learning_rate, metavar="R",
-        help="the rate of weights and biases (default: 0.001; 0.002 with weights of at most 4 bits)",
+        help="learning rate of weights and biases (default: 0.001; 0.002 for weights of at most 4 bits)",
     )  # fmt: skip
-    add("--scale-rate", type=float, default=known.scale_rate, metavar="R", help="the rate of scales (default: 0.004)")
+    add(
+        "--scale-rate",
+        type=float,
+        default=known.scale_rate,
+        metavar="R",
+        help="learning rate of scales (default: 0.004)",
+    )
     add(
         "--warmup", type=float, default=known.warmup, metavar="SHARE",
-        help="the share of the steps in which the rates rise, before they fall with a cosine (default: 0.02)",
+        help="fraction of steps with a rising learning rate, before cosine decay (default: 0.02)",
     )  # fmt: skip
     add(
         "--validation-split", type=float, default=known.validation_split, metavar="SHARE",
-        help="the share of the samples that judge the epochs, and do not train (default: 0.1)",
+        help="fraction of samples held out to evaluate epochs (default: 0.1)",
     )  # fmt: skip
     add(
         "--patience", type=int, metavar="N",
-        help="stop after N epochs without a better one (default: all epochs, of which the best is kept)",
+        help="stop after N epochs without improvement (default: never)",
     )  # fmt: skip
-    add("--temperature", type=float, default=known.temperature, metavar="T", help="that of kl (default: 2)")
-    add("--distill", type=float, default=known.distill, metavar="SHARE", help="the share of kl in labels (default: .5)")
-    add("--seed", type=int, default=known.seed, metavar="N", help="of the order of the samples (default: 0)")
+    add(
+        "--temperature",
+        type=float,
+        default=known.temperature,
+        metavar="T",
+        help="softmax temperature of --loss kl (default: 2)",
+    )
+    add(
+        "--distill",
+        type=float,
+        default=known.distill,
+        metavar="SHARE",
+        help="weight of kl in --loss labels (default: 0.5)",
+    )
+    add("--seed", type=int, default=known.seed, metavar="N", help="random seed of the sample order (default: 0)")
     add(
         "--freeze-oscillating", action="store_true",
-        help="leave weights of at most 4 bits that go to and fro between two codes at the one that they held most",
+        help="freeze weights of at most 4 bits that oscillate between two values",
     )  # fmt: skip
     add(
         "--checkpoint", metavar="FILE",
-        help="written after each epoch; a run of the same model, data and settings goes on from it, to the same bits",
+        help="file to save after each epoch; a run with the same model, data and settings continues from it",
     )  # fmt: skip
     add_options(parser, *IMPORT, "--threads", "--isa")
     add_quantization(parser)
@@ -157,8 +173,12 @@ def _epoch(epoch: int, figures: HeldOutFigures) -> str:
 FINETUNE = Command(
     add_arguments,
     run,
+    examples=(
+        "finetune model.onnx --data samples.npz --weights i4 -o trained.mlir",
+        "finetune model.onnx --data train.npz --labels labels.npy --epochs 20 -o trained.onnx",
+    ),
     epilog="""\
-Weights, biases and scales are trained in the arithmetic of the quantized model. The report compares the result with the
-model that qmlir quantize would write, on the samples that are held out.
+Training uses the integer arithmetic of the quantized model. The report compares the trained model with the output of
+qmlir quantize on the held-out samples.
 """,
 )

@@ -52,4 +52,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-INSPECT = Command(add_arguments, run)
+INSPECT = Command(
+    add_arguments,
+    run,
+    examples=(
+        "inspect model.onnx",
+        "inspect out/ --sort macs",
+    ),
+)

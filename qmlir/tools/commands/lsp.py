@@ -12,7 +12,9 @@ from qmlir.tools.frame import Command, Session
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir lsp`."""
     parser.add_argument("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
-    parser.add_argument("--stdio", action="store_true", help="what some editors add: it is the only way there is")
+    parser.add_argument(
+        "--stdio", action="store_true", help="communicate over standard input and output (the only transport)"
+    )
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -26,4 +28,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-LSP = Command(add_arguments, run)
+LSP = Command(
+    add_arguments,
+    run,
+    examples=(
+        "lsp",
+        "lsp --allow-unregistered-dialect",
+    ),
+)

@@ -78,8 +78,8 @@ def write_package(name: str, folder: Path) -> list[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir new-dialect`."""
-    parser.add_argument("name", metavar="NAME", help="the name of the dialect: lower-case letters, digits and _")
-    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write (default: qmlir-NAME)")
+    parser.add_argument("name", metavar="NAME", help="name of the dialect: lower-case letters, digits and _")
+    parser.add_argument("-o", "--output", metavar="DIR", help="output folder (default: qmlir-NAME)")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -93,4 +93,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-NEW_DIALECT = Command(add_arguments, run)
+NEW_DIALECT = Command(
+    add_arguments,
+    run,
+    examples=(
+        "new-dialect fxp",
+        "new-dialect fxp -o packages/fxp",
+    ),
+)

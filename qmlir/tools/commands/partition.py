@@ -12,22 +12,22 @@ from qmlir.workflows.partitioning import partition
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir partition`."""
-    add_model(parser, help="a quantized model: a folder that qmlir quantize wrote, or a module")
-    add_options(parser, "--device", help="the targets, the preferred one first (default: those that the module names)")
-    add_output(parser, "write the module with its parts as functions", metavar="FILE")
+    add_model(parser, help="quantized model: folder of qmlir quantize, or module")
+    add_options(parser, "--device", help="devices, preferred first (default: those named in the module)")
+    add_output(parser, "output module, with one function per part", metavar="FILE")
     add_options(parser, *IMPORT)
-    add = parser.add_argument_group("how to divide").add_argument
+    add = parser.add_argument_group("partitioning").add_argument
     add(
         "--transfer-bytes", type=int, default=Preferences.transfer_bytes, metavar="BYTES",
-        help=f"the bytes that move in the time that a transfer takes to begin (default: {Preferences.transfer_bytes})",
+        help=f"fixed cost of a transfer, in bytes (default: {Preferences.transfer_bytes})",
     )  # fmt: skip
     add(
         "--intensity", type=float, default=Preferences.intensity, metavar="N",
-        help="the fewest multiply-adds per byte over the border for a device (default: it gets all that it supports)",
+        help="minimum of multiply-adds per transferred byte for a device (default: 0)",
     )  # fmt: skip
     add(
         "--min-ops", type=int, default=Preferences.min_ops, metavar="N",
-        help=f"the fewest operations of a part (default: {Preferences.min_ops})",
+        help=f"minimum number of operations of a part (default: {Preferences.min_ops})",
     )  # fmt: skip
 
 
@@ -50,4 +50,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-PARTITION = Command(add_arguments, run)
+PARTITION = Command(
+    add_arguments,
+    run,
+    examples=(
+        "partition out/ --device npu,cpu",
+        "partition out/ --device npu,cpu --min-ops 4 -o parts.mlir",
+    ),
+)

@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--preprocess")
     add_output(
         parser,
-        "the profile to write (JSON), or the lowered model with its statistics, FILE.onnx or FILE.mlir, "
-        "which qmlir quantize takes without samples",
+        "output profile (JSON), or FILE.onnx or FILE.mlir for the lowered model with its statistics, which "
+        "qmlir quantize accepts without samples",
         required=True,
         metavar="FILE",
     )
@@ -36,14 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--passes", metavar="PIPELINE",
-        help="passes and named pipelines to run first, such as nn-decompose, or '' for none (default: those by which "
-        "qmlir quantize lowers the model, so that its --profile takes the result)",
+        help="passes to run first, or '' for none (default: the lowering of qmlir quantize, so that its --profile "
+        "accepts the result)",
     )  # fmt: skip
-    add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
-    add("--constants", action="store_true", help="profile constants too")
-    add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")
+    add("--function", default="main", metavar="NAME", help="function to run (default: main)")
+    add("--constants", action="store_true", help="also profile constants")
+    add("--axis", type=int, metavar="N", help="also record one range per index of this axis")
     add_options(parser, "--observer")
-    add("--batch-size", type=int, metavar="N", help="samples in one work item of a process or of a worker")
+    add("--batch-size", type=int, metavar="N", help="samples per work item of a process or worker")
     add_options(parser, "--processes", "--cluster", "--resume")
 
 
@@ -86,4 +86,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-PROFILE = Command(add_arguments, run)
+PROFILE = Command(
+    add_arguments,
+    run,
+    examples=(
+        "profile model.onnx --data samples.npz -o profile.json",
+        "profile model.onnx --data samples.npz -o profiled.onnx --processes 4",
+    ),
+)

@@ -6,7 +6,6 @@ A folder has the module and its sources.
 import argparse
 from pathlib import Path
 
-from qmlir import pipelines
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
@@ -38,49 +37,53 @@ _MODULE = ".mlir"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir quantize`."""
-    add_model(parser, help="a .onnx model, a .mlir module, or - for a module from stdin")
+    add_model(parser, help="float model: .onnx, .mlir, or - for a module on stdin")
     source = parser.add_mutually_exclusive_group()
     add_options(source, "--data")
     add_options(parser, "--preprocess")
-    parser.add_argument("--samples", type=int, metavar="N", help="use the first N samples of --data (default: all)")
+    parser.add_argument(
+        "--samples", type=int, metavar="N", help="use only the first N samples of --data (default: all)"
+    )
     source.add_argument(
         "--profile", metavar="FILE",
-        help="a profile of the lowered model instead of samples (with neither: the statistics that the model carries)",
+        help="profile of the lowered model, instead of --data (default: statistics stored in the model)",
     )  # fmt: skip
     add_output(
         parser,
-        "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",
+        "output: a folder, FILE.mlir or FILE.onnx",
         required=True,
     )
+    parser.add_argument(
+        "--effort", type=_effort, choices=(*EFFORTS, AUTO),
+        help="recover accuracy lost to rounding, without training: 1 bias correction; 2 also GPTQ and cross-layer "
+        "equalization; 3 also AdaRound; auto applies the first remedy that restores the accuracy (default: 1 for "
+        "models with depthwise convolutions, otherwise 0)",
+    )  # fmt: skip
     add_options(parser, *IMPORT, "--observer")
     add_options(
-        parser, "--device", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
+        parser, "--device", help="devices to quantize for, preferred first (qmlir-opt --list-targets lists them)"
     )
     add_quantization(parser)
     add_options(parser, "--cluster", "--resume")
     parser.add_argument(
         "--state", action="append", default=[], metavar="INPUT=OUTPUT",
-        help="an input that is an output of the call before, as past_*=present_*: both are stored integers of one type "
-        "(may be repeated)",
+        help="pair a state input with the output that updates it (past_*=present_*), so that the state stays "
+        "quantized between calls (repeatable)",
     )  # fmt: skip
-    parser.add_argument(
-        "--effort", type=_effort, choices=(*EFFORTS, AUTO),
-        help="repair what rounding loses, if it helps on samples that are held out: 1 corrects biases, 2 chooses the "
-        "codes of weights by the error of their products (GPTQ), too, with 4 bits and fewer also their scales, and "
-        "tries the equalized model, 3 learns codes "
-        "behind activations (AdaRound); the best of an effort and those below it is kept; auto: if answers are lost, "
-        "apply the first remedy that brings them back (default: 1, by samples that "
-        "calibrate, if the model has depthwise convolutions, else 0)",
-    )  # fmt: skip
-    add = parser.add_argument_group("how to validate").add_argument
+    add = parser.add_argument_group("accuracy").add_argument
     add(
         "--validation", metavar="PATH",
-        help="samples to compare the quantized model with the float one on (default: a share of --data that is held "
-        f"out of what comes after {ENOUGH} samples, or else some of them)",
+        help="samples to compare the quantized with the float model (default: held out of --data if it has more than "
+        f"{ENOUGH} samples, otherwise some of --data)",
     )  # fmt: skip
-    add("--no-validate", action="store_true", help="compare nothing")
-    add("--min-sqnr", type=float, metavar="DB", help="fail if an output has a lower SQNR, or none; write nothing")
-    add("--min-agreement", type=float, metavar="SHARE", help="fail if fewer rows have the float model's class")
+    add("--no-validate", action="store_true", help="skip the comparison with the float model")
+    add("--min-sqnr", type=float, metavar="DB", help="fail if the SQNR of an output is below DB decibels")
+    add(
+        "--min-agreement",
+        type=float,
+        metavar="SHARE",
+        help="fail if the predicted classes of a smaller fraction agree with the float model",
+    )
     add_export(parser)
 
 
@@ -145,15 +148,12 @@ def _check_words(arguments: argparse.Namespace) -> None:
         raise UsageError(f"qmlir quantize: error: --no-validate leaves nothing for --{given.replace('_', '-')} to do\n")
 
 
-_TEXT = pipelines.QUANTIZE.own_text()
-
 QUANTIZE = Command(
     add_arguments,
     run,
-    epilog=f"""\
-The pipeline: {_TEXT}
-
-exit code 1: an output is below --min-sqnr or --min-agreement, or cannot be measured. Without them lost answers are a
-warning.
-""",
+    epilog="exit code 1: an output misses --min-sqnr or --min-agreement; without them, lost accuracy is a warning\n",
+    examples=(
+        "quantize model.onnx --data samples.npz -o out/",
+        "quantize model.onnx --data images/ --preprocess prepare.py:prepare --weights i4 --effort 2 -o out/",
+    ),
 )

@@ -16,18 +16,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir report`."""
     add_model(
         parser,
-        help="a folder that qmlir quantize wrote; a quantized module, with --reference; a float model, which is "
-        "quantized first; or - for a module from stdin",
+        help="folder of qmlir quantize, quantized module (with --reference), float model (quantized first), or - for a "
+        "module on stdin",
     )  # fmt: skip
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")
-    add_output(parser, f"the page to write (default: {OUTPUT})", metavar="FILE")
+    add_output(parser, f"output page (default: {OUTPUT})", metavar="FILE")
     add = parser.add_argument
-    add("--reference", metavar="FILE", help="the float model of a quantized module")
+    add("--reference", metavar="FILE", help="float model of a quantized module")
     add_options(parser, "--labels")
-    add("--samples", type=int, metavar="N", help="run at most N samples in the interpreter (default: 8)")
-    add("--no-time", action="store_true", help="compile nothing: no times, no kernels")
-    add("--title", default="", metavar="TEXT", help="the title of the page (default: the model's name)")
+    add("--samples", type=int, metavar="N", help="number of samples to run in the interpreter (default: 8)")
+    add("--no-time", action="store_true", help="skip compilation: no times, no kernels")
+    add("--title", default="", metavar="TEXT", help="page title (default: the name of the model)")
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 
 
@@ -63,4 +63,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-REPORT = Command(add_arguments, run)
+REPORT = Command(
+    add_arguments,
+    run,
+    examples=(
+        "report out/ --data samples.npz",
+        "report out/ --data samples.npz --labels labels.npy -o page.html",
+    ),
+)

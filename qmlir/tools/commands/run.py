@@ -36,20 +36,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir run`."""
     add_model(
         parser,
-        help="a .onnx model, a .mlir module, a folder of qmlir quantize, a program of qmlir compile, or - for stdin",
+        help="ONNX model, module, folder of qmlir quantize, program of qmlir compile, or - for stdin",
     )
     add = parser.add_argument
     add(
         "--input", action="append", default=[], metavar="[NAME=]FILE",
-        help="arrays by name from a .npz file, or one array for an input: name=x.npy, name=x.npz; x.npy for the only "
-        "input",
+        help="input arrays: a .npz file of arrays by name, NAME=FILE for one input, or x.npy for the only input "
+        "(repeatable)",
     )  # fmt: skip
     add(
         "--function", metavar="NAME",
-        help="the function to run; otherwise @main, or every public one without arguments where there is no @main",
+        help="function to run (default: @main, or every public function without arguments)",
     )  # fmt: skip
-    add("--engine", choices=ENGINES, help="what runs it (default: interpreter; a saved program runs compiled)")
-    add_output(parser, "the .npz file to write outputs to; otherwise they are printed", metavar="FILE")
+    add("--engine", choices=ENGINES, help="execution engine (default: interpreter; programs always run compiled)")
+    add_output(parser, "output .npz file (default: print the outputs)", metavar="FILE")
     add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
 
 
@@ -203,4 +203,11 @@ def _shown(array: Array) -> dict[str, Any]:
     return {"shape": array.shape, "dtype": str(array.dtype)}
 
 
-RUN = Command(add_arguments, run)
+RUN = Command(
+    add_arguments,
+    run,
+    examples=(
+        "run out/ --input inputs.npz",
+        "run program/ --input x=x.npy -o outputs.npz",
+    ),
+)

@@ -30,48 +30,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir search`."""
     add_model(
         parser,
-        help="a float model: .onnx, .mlir, or - for a module from stdin; or a folder of qmlir quantize, whose float "
-        "model, profile and recipe are taken",
+        help="float model (.onnx or .mlir), - for a module on stdin, or a folder of qmlir quantize, whose float model, "
+        "profile and recipe are used",
     )
-    add_options(parser, "--data", required=True, help="samples to measure the accuracy on: as for qmlir quantize")
+    add_options(parser, "--data", required=True, help="samples that measure the accuracy, as for qmlir quantize")
     add = parser.add_argument
     add_options(parser, "--preprocess", "--labels")
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument("--min-accuracy", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
-    goal.add_argument(
-        "--max-drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A"
-    )
+    goal.add_argument("--min-accuracy", type=float, metavar="A", help="accuracy to reach, 0 <= A <= 1")
+    goal.add_argument("--max-drop", type=float, metavar="A", help="maximum accuracy loss against the float model")
     add(
         "--max-bytes", type=int, metavar="N",
-        help="with --mode budget: the most bytes that quantized weights and biases may take",
+        help="maximum bytes of quantized weights and biases (--mode budget)",
     )  # fmt: skip
     add(
         "--max-time", type=float, metavar="R",
-        help="with --mode budget: the most time, as a multiple of that of the model as it is quantized, estimated",
+        help="maximum run time, relative to the model as quantized (--mode budget)",
     )  # fmt: skip
-    add("--measure-time", action="store_true", help="with --max-time: measure the kernels of compiled programs instead")
+    add("--measure-time", action="store_true", help="measure compiled kernels instead of estimating the time")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--calibration", metavar="PATH", help="samples to calibrate on (default: those of --data)")
-    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
-    add_output(parser, "the folder to write, as for qmlir quantize; measurements are kept there", required=True)
+    source.add_argument("--calibration", metavar="PATH", help="calibration samples (default: --data)")
+    source.add_argument(
+        "--profile", metavar="FILE", help="profile of the lowered model, instead of calibration samples"
+    )
+    add_output(parser, "output folder, as of qmlir quantize; it also stores the measurements", required=True)
     add(
         "--mode", choices=[str(each) for each in SearchMode], default=str(SearchMode.DROP),
-        help="drop: widen the worst layers until the bound holds (the default); raise: give weights 4 bits as long "
-        "as it holds; budget: the widths that lose least within --max-bytes and --max-time, by gradients",
+        help="drop: widen the worst layers until the goal is reached (default); raise: narrow weights to 4 bits while "
+        "it holds; budget: minimize the predicted loss within --max-bytes and --max-time",
     )  # fmt: skip
     add(
         "--widen-to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
-        help="the width that drop gives layers: 16 bits, or float where 16 are not supported (the default); or float",
+        help="width of widened layers: 16 bits, or float if unsupported (default); or always float",
     )  # fmt: skip
     add(
         "--max-steps", type=int, metavar="N",
-        help="try at most N layers; of a budget, measure at most N points of the front (default: the chosen one)",
+        help="maximum number of layers to try (--mode budget: points to measure; default: 1)",
     )  # fmt: skip
-    add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
+    add("--scores", metavar="NAME", help="output with the logits, if the model has several outputs")
     add(
         "--engine", choices=[str(each) for each in Engine], default=str(Engine.AUTO),
-        help="what runs modules: auto, the interpreter until compiling would have paid off (the default), or one of "
-        "the two",
+        help="execution engine: auto (default) switches to compiled code if that pays off",
     )  # fmt: skip
     add_options(parser, *IMPORT, "--threads", "--cluster", "--resume")
     add_quantization(parser)
@@ -121,4 +120,11 @@ def _report(found: SearchResult, output: Path) -> str:
     return f"{found.text()}{output}: the quantized model with its recipe\n" if found.is_reached else found.text()
 
 
-SEARCH = Command(add_arguments, run)
+SEARCH = Command(
+    add_arguments,
+    run,
+    examples=(
+        "search model.onnx --data test.npz --labels labels.npy --max-drop 0.01 -o out/",
+        "search model.onnx --data test.npz --mode budget --max-bytes 100000 -o out/",
+    ),
+)

@@ -20,11 +20,11 @@ from qmlir.workflows.tuning import TuneResult, tune
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir tune`."""
     add_model(parser)
-    add_options(parser, "--data", help="samples to quantize a float model by (default: it stays float)")
+    add_options(parser, "--data", help="samples that quantize a float model (default: keep it in float)")
     add_options(parser, "--preprocess")
     add = parser.add_argument
-    add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
-    add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
+    add("--kernels", type=int, metavar="N", help="tune only the N kernels with the most work")
+    add("--seconds", type=float, metavar="S", help="start no kernel after S seconds; the next run continues")
     add("--remeasure", action="store_true", help="measure known kernels again")
     add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
 
@@ -71,4 +71,8 @@ TUNE = Command(
     add_arguments,
     run,
     epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
+    examples=(
+        "tune out/ --seconds 600",
+        "tune out/ --kernels 5 --threads 4",
+    ),
 )
