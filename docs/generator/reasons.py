@@ -24,7 +24,7 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
         "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
     ),
     "it compares floats with thresholds, and multiplies nothing": ("nn.tree_ensemble",),
-    "it is for training: `strip-training` takes it from a model": ("nn.dropout",),
+    "it is only for training: `strip-training` takes it from a model": ("nn.dropout",),
     "a sequence is not a tensor of numbers": _SEQUENCES,
     "text is not a number": _TEXT,
     "nodes of ONNX compute on plain numbers": ("nn.onnx_island",),

@@ -64,19 +64,19 @@ def fit_bias(
     ends = np.broadcast_arrays(np.asarray(minimum, np.float64), np.asarray(maximum, np.float64))
     sizes = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
     if len(bad := np.argwhere(~np.isfinite(sizes))):
-        raise RangeError(f"a bias must be finite, found one that is not at index {bad[0].tolist()}")
+        raise RangeError(f"bias must be finite, but element {bad[0].tolist()} is not")
     source, given = (np.asarray(scale).astype(np.float32).astype(np.float64) for scale in (input_scale, weight_scales))
     for scales in (source, given):
         if not (np.isfinite(scales) & (scales > 0)).all():
-            raise RangeError(f"scales must be positive and finite in f32, found {scales}")
+            raise RangeError(f"scales must be positive and finite in f32, but got {scales}")
     if (np.asarray(limit) < 1).any():
-        raise ValueError(f"a bias needs a limit of at least 1, found {limit}")
+        raise ValueError(f"limit must be >= 1, but got {limit}")
     limits = np.broadcast_to(np.asarray(limit, np.float64), sizes.shape)
     if given.size == 1 and sizes.size:  # the bias that needs the largest scale decides for all
         worst = int(np.argmax(sizes / limits))
         sizes, limits = (each.reshape(-1)[worst].reshape(given.shape) for each in (sizes, limits))
     elif given.shape != sizes.shape:
-        raise ValueError(f"a bias of shape {sizes.shape} does not go with weight scales of shape {given.shape}")
+        raise ValueError(f"bias of shape {sizes.shape} does not match weight scales of shape {given.shape}")
 
     def product_scales(scales: F64) -> F64:
         with np.errstate(over="ignore", under="ignore"):
@@ -97,5 +97,5 @@ def fit_bias(
         scales = np.where(short, next_up, scales)
     products = product_scales(scales)
     if (bad := ~(np.isfinite(products) & (scales <= LARGEST_SCALE))).any():
-        raise RangeError(f"no f32 scales are large enough for a bias of {sizes[bad].flat[0]}")
+        raise RangeError(f"a bias of {sizes[bad].flat[0]} needs a weight scale beyond the range of f32")
     return FittedScales(scales, products, raised)

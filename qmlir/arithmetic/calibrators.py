@@ -31,7 +31,7 @@ class Range(NamedTuple):
 
 def _some(statistics: Statistics) -> Statistics:
     if not statistics.count:
-        raise RangeError("there is no range without values")
+        raise RangeError("cannot compute a range: no values were observed")
     return statistics
 
 
@@ -49,7 +49,7 @@ def min_max(statistics: Statistics, grid: Grid, /) -> Range:
 def _batches(statistics: Statistics) -> BatchRanges:
     batches = _some(statistics).batches
     if batches is None:
-        raise ValueError("the statistics hold no averages over batches: they have to be taken with a momentum")
+        raise ValueError("the statistics have no per-batch averages; profile with a momentum to record them")
     return batches
 
 
@@ -70,7 +70,7 @@ def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999
     end is one bin lower, and may cut off more than was asked for.
     """
     if not 0 < percent <= 100:
-        raise ValueError(f"percent is above 0 and at most 100, found {percent}")
+        raise ValueError(f"percent must be in (0, 100], but got {percent}")
     histogram = _some(statistics).histogram
     outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 is not an f64: its decimal digits are taken
     if grid.scheme.is_symmetric:
@@ -166,7 +166,7 @@ def entropy(statistics: Statistics, grid: Grid, /, *, levels: int = 0, jeffreys:
     holds 0 exactly; otherwise those that a relu leaves would draw the range to them. `jeffreys` takes TQT's divergence.
     """
     if levels < 0:
-        raise ValueError(f"levels are at least 1, or 0 for half of the storage, found {levels}")
+        raise ValueError(f"levels must be >= 1, or 0 for half of the storage range, but got {levels}")
     levels = levels or max(grid.storage.levels // 2, 1)
     histogram = _some(statistics).histogram
     is_symmetric = grid.scheme.is_symmetric
@@ -212,7 +212,7 @@ def mse(statistics: Statistics, grid: Grid, /, *, candidates: int = 100) -> Rang
     Never worse than `min_max`, and wider rather than narrower where two ranges are as good.
     """
     if candidates < 1:
-        raise ValueError(f"there is at least 1 candidate, found {candidates}")
+        raise ValueError(f"candidates must be >= 1, but got {candidates}")
     low, high = min(_some(statistics).minimum, 0.0), max(statistics.maximum, 0.0)
     shrunk = np.linspace(1, 1 / candidates, candidates)
 
@@ -283,7 +283,7 @@ def options(name: str) -> dict[str, Option]:
 def _known(name: str) -> registry.Named:
     known = registry.named("calibrators")
     if name not in known:
-        raise ValueError(f"there is no calibrator '{name}': accepted are {', '.join(known)}")
+        raise ValueError(f"unknown calibrator '{name}' (available: {', '.join(known)})")
     return known[name]
 
 
@@ -292,7 +292,7 @@ def _options(known: registry.Named) -> dict[str, Option]:
     found = {each.name: each.default for each in described if each.kind is each.KEYWORD_ONLY}
     for option, default in found.items():
         if not isinstance(default, float | int):
-            raise known.error(f"its option '{option}' has no default that is a number or a truth value")
+            raise known.error(f"default of option '{option}' must be a number or a bool")
     return found
 
 
@@ -307,17 +307,19 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
     for option, value in chosen.items():
         if option not in accepted:
             found = ", ".join(accepted) or "none"
-            raise ValueError(f"the calibrator '{name}' has no option '{option}': accepted are {found}")
+            raise ValueError(f"calibrator '{name}' has no option '{option}' (available: {found})")
         kind = type(accepted[option])
         if type(value) is not kind and (kind, type(value)) != (float, int):
-            raise ValueError(f"option '{option}' of '{name}' is of type {kind.__name__}, found {value!r}")
+            raise ValueError(
+                f"option '{option}' of calibrator '{name}' must be of type {kind.__name__}, but got {value!r}"
+            )
     result = known.call(known.function(), statistics, grid, **chosen)
     try:
         found = Range(*map(float, result))
     except (TypeError, ValueError) as error:
-        raise known.error(f"it gives {result!r}, a range is its smallest and its largest value") from error
+        raise known.error(f"must return a range (minimum, maximum), but returned {result!r}") from error
     low, high = min(statistics.minimum, 0.0), max(statistics.maximum, 0.0)
     if not low <= found.minimum <= found.maximum <= high:  # NaN lies nowhere
-        wrong = f"it gives the range [{found.minimum}, {found.maximum}]"
-        raise known.error(f"{wrong}; accepted is one that ascends inside [{low}, {high}], the values observed and 0")
+        wrong = f"returned the range [{found.minimum}, {found.maximum}]"
+        raise known.error(f"{wrong}, which must ascend and lie in [{low}, {high}], the observed range extended to 0")
     return found

@@ -75,7 +75,7 @@ class Histogram:
     def __post_init__(self) -> None:
         low, high = BIN_LIMITS
         if not low <= self.bins <= high:
-            raise ValueError(f"a histogram has {low} to {high} bins, found {self.bins}")
+            raise ValueError(f"number of histogram bins must be in [{low}, {high}], but got {self.bins}")
 
     @staticmethod
     def of(values: Array, low: float, high: float, bins: int = BINS) -> "Histogram":
@@ -119,7 +119,7 @@ class Histogram:
     def merged(self, other: "Histogram") -> "Histogram":
         """The histogram of the values of both."""
         if self.bins != other.bins:
-            raise ValueError(f"histograms of {self.bins} and {other.bins} bins do not merge")
+            raise ValueError(f"cannot merge histograms of {self.bins} and {other.bins} bins")
         if self.counts.size == 0 or other.counts.size == 0:
             return self if other.counts.size == 0 else other
         exponent = max(self.exponent, other.exponent)

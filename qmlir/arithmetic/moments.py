@@ -48,7 +48,7 @@ def dyadic_from_list(parts: Sequence[int]) -> Fraction:
     """What `dyadic_to_list` made. Raises `ValueError` where no sum of floats, or of their squares, is that fine."""
     numerator, exponent = parts
     if not 0 <= exponent <= _LARGEST_DENOMINATOR:
-        raise ValueError(f"the exponent of a denominator is 0 to {_LARGEST_DENOMINATOR}, found {exponent}")
+        raise ValueError(f"exponent of a denominator must be in [0, {_LARGEST_DENOMINATOR}], but got {exponent}")
     return Fraction(numerator, 1 << exponent)
 
 
@@ -152,5 +152,5 @@ class Moments:
         total, sizes, squares = (dyadic_from_list(fields[name]) for name in ("total", "sizes", "squares"))
         # The last bound is Cauchy and Schwarz's inequality: without it, a variance could be negative.
         if not 0 <= zeros <= count or not abs(total) <= sizes or not sizes * sizes <= (count - zeros) * squares:
-            raise ValueError("its moments are those of no values")
+            raise ValueError("the moments of zero values are undefined")
         return Moments(count, zeros, total, sizes, squares)

@@ -32,9 +32,9 @@ def _checked(row: registry.Named, function: Callable[..., Any], *arguments: Any)
     try:
         text = json.dumps(found, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise row.error(f"it keeps what JSON does not hold: {error}", function) from error
+        raise row.error(f"must return data that JSON can represent: {error}", function) from error
     if json.loads(text) != found:
-        raise row.error(f"it keeps what JSON does not hold exactly: {text[:60]}", function)
+        raise row.error(f"must return data that JSON represents exactly, but returned {text[:60]}", function)
     return found
 
 
@@ -50,6 +50,6 @@ def merged_kept(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, A
     for name in one.keys() & other.keys():
         row = registry.named("observers").get(name)
         if row is None:
-            raise registry.PackageError(f"no package has the observer '{name}', whose parts are to be merged")
+            raise registry.PackageError(f"cannot merge data of observer '{name}': no installed package provides it")
         found[name] = _checked(row, row.load(Observer).merge, one[name], other[name])
     return found

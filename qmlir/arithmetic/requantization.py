@@ -103,7 +103,9 @@ def accumulator_scale(*scales: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 def _checked(multiplier: Array, source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[np.float32]:
     if not np.isfinite(multiplier).all():
-        raise ValueError(f"no f32 holds the ratio of the scales {np.asarray(source)} and {np.asarray(target)}")
+        raise ValueError(
+            f"the ratio of the scales {np.asarray(source)} and {np.asarray(target)} is beyond the range of f32"
+        )
     return np.asarray(multiplier, np.float32)
 
 
@@ -171,7 +173,7 @@ def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.N
     shift = (FRACTION_BITS - exponent).astype(np.int64)
     lowest, highest = SHIFTS
     if (shift < lowest).any():
-        raise ValueError(f"a multiplier of {np.max(multiplier)} is too large: it must be below 2^{31 - lowest}")
+        raise ValueError(f"multiplier must be below 2^{31 - lowest}, but got {np.max(multiplier)}")
     return np.where(shift > highest, 0, scaled), np.minimum(shift, highest)
 
 
@@ -240,9 +242,10 @@ def requantize_shift(
 
 def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """The shift that multiplies by `multiplier`. Raises where it is not a power of two."""
-    fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
-    if not (fraction == 0.5).all():
-        raise ValueError(f"a ratio of scales of {np.asarray(multiplier)} is not a power of two, which shifts need")
+    ratios = np.asarray(multiplier, np.float64)
+    fraction, exponent = np.frexp(ratios)
+    if len(others := ratios[fraction != 0.5]):
+        raise ValueError(f"a shift requires a power of two as the ratio of scales, but got {others[0]:g}")
     return (1 - exponent).astype(np.int64)
 
 

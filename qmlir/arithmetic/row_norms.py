@@ -66,11 +66,11 @@ class RowBounds:
         """
         if self.count * self.largest >= 1 << DEVIATION_BITS:
             raise ValueError(
-                f"rows of {self.count} elements of {self.bits} bits: sums of 32 bits hold "
-                f"{((1 << DEVIATION_BITS) - 1) // self.largest} of them"
+                f"sums of 32 bits hold at most {((1 << DEVIATION_BITS) - 1) // self.largest} elements of "
+                f"{self.bits} bits, but rows have {self.count}"
             )
         if not 0 < self.epsilon < math.inf:
-            raise ValueError(f"epsilon {self.epsilon:g}: rows of equal numbers need one above 0")
+            raise ValueError(f"epsilon must be positive and finite, but got {self.epsilon:g}")
 
     @property
     def largest(self) -> int:
@@ -104,8 +104,8 @@ class RowBounds:
             found = self.norm(NUMPY, np.asarray(scale, np.float64))
         if math.isnan(found.factor):
             raise ValueError(
-                f"rows of {self.count} elements of {self.bits} bits whose squares, with epsilon {self.epsilon:g} at "
-                f"scale {scale:g}, are beyond integers of {ROOT_BITS} bits"
+                f"the squares of rows of {self.count} elements of {self.bits} bits (epsilon {self.epsilon:g}, "
+                f"scale {scale:g}) exceed {ROOT_BITS} bits"
             )
         return RowNorm(self.count, self.is_centred, int(found.shift), int(found.epsilon), float(found.factor))
 

@@ -69,10 +69,10 @@ class Scheme:
         """The scheme of a name, the tree's or a package's. Raises `ValueError`, `PackageError` where it is broken."""
         known = registry.named("schemes")
         if name not in known:
-            raise ValueError(f"there is no scheme '{name}': accepted are {', '.join(known)}")
+            raise ValueError(f"unknown scheme '{name}' (available: {', '.join(known)})")
         found = known[name].load(Scheme)
         if found.name != name:
-            raise known[name].error(f"it calls itself '{found.name}'")
+            raise known[name].error(f"is registered under another name than its own, '{found.name}'")
         return found
 
     def __str__(self) -> str:
@@ -120,10 +120,10 @@ class Storage:
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 32:
-            raise ValueError(f"storage has 1 to 32 bits, found {self.bits}")
+            raise ValueError(f"storage must have 1 to 32 bits, but got {self.bits}")
         (low, high), (lowest, highest) = (self.minimum, self.maximum), self._widest
         if not lowest <= low < high <= highest:
-            raise ValueError(f"the limits {low} and {high} must ascend between {lowest} and {highest}")
+            raise ValueError(f"storage limits must ascend within [{lowest}, {highest}], but got {low} and {high}")
 
     @staticmethod
     def parse(text: str) -> "Storage":
@@ -133,7 +133,7 @@ class Storage:
         found = _STORAGE.fullmatch(text.replace(" ", ""))
         if found is None:
             raise ValueError(
-                f"'{text}' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>, and 'binary'"
+                f"storage must be iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary, but got '{text}'"
             )
         limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
         return Storage(int(found["bits"]), found["kind"] == "i", limits)
@@ -241,7 +241,7 @@ def _symmetric_scales(low: F64, high: F64, zero_point: int, limits: tuple[int, i
     below, above = zero_point - limits[0], limits[1] - zero_point
     covering = np.maximum(_steps_needed(-low, below), _steps_needed(high, above))
     if abs(below - above) > 1:
-        _refuse(np.isinf(covering), low, high, "lies on a side of 0 where the storage has no integers")
+        _refuse(np.isinf(covering), low, high, "lies on the side of 0 that the storage cannot represent")
         return covering
     # With a step more on one side, half a step of clipping is spread over both: ONNX Runtime's formula.
     spread = np.maximum(-low, high) / ((limits[1] - limits[0]) / 2)
@@ -271,26 +271,27 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
     known = registry.named("schemes")[scheme.name]
     chosen = known.call(place, low, high, grid)
     if not isinstance(chosen, Parameters):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise known.error(f"it gives {chosen!r}, no Parameters", place)
+        raise known.error(f"must return Parameters, but returned {chosen!r}", place)
     try:
         scales, zero_points = np.asarray(chosen.scales, np.float64), np.asarray(chosen.zero_points, np.int64)
     except (TypeError, ValueError) as error:
-        raise known.error(f"it gives what is no array of numbers: {error}", place) from error
+        raise known.error(f"must return arrays of numbers: {error}", place) from error
     is_stored = (storage.minimum <= zero_points) & (zero_points <= storage.maximum)
     is_power = not scheme.is_power_of_two or power_of_two_ceiling(scales) == scales
     is_centered = not scheme.is_symmetric or zero_points == symmetric_zero_point(storage)
     with np.errstate(over="ignore"):
         is_f32 = scales.astype(np.float32).astype(np.float64) == scales
     faults = {
-        f"other shapes than that of the ranges, {low.shape}": {scales.shape, zero_points.shape} != {low.shape},
-        "a scale that is not a normal f32 number above 0": not np.all(is_f32 & (scales >= SMALLEST_SCALE)),
+        f"parameters whose shape is not that of the ranges, {low.shape}": {scales.shape, zero_points.shape}
+        != {low.shape},
+        "a scale that is not a positive normal f32": not np.all(is_f32 & (scales >= SMALLEST_SCALE)),
         f"a zero point outside {storage}": not np.all(is_stored),
         "a scale that is not a power of two": not np.all(is_power),
-        "another zero point than a symmetric one": not np.all(is_centered),
+        "a zero point that is not symmetric": not np.all(is_centered),
     }
     for fault, is_there in faults.items():
         if is_there:
-            raise known.error(f"it gives {fault}", place)
+            raise known.error(f"returned {fault}", place)
     return Parameters(scales, zero_points)
 
 
@@ -325,7 +326,7 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
         scales = power_of_two_ceiling(scales)
     with np.errstate(over="ignore"):
         rounded = scales.astype(np.float32).astype(np.float64)
-    _refuse(~np.isfinite(rounded), low, high, f"needs a scale above {LARGEST_SCALE}, the largest of f32")
+    _refuse(~np.isfinite(rounded), low, high, f"needs a scale above {LARGEST_SCALE}, the largest f32")
     if grid.scheme.is_symmetric:
         zero_points: Array = np.where(is_one_sided, limits[0], center)
     else:

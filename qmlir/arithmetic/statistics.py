@@ -31,7 +31,9 @@ class NotANumberError(ValueError):
         """How many are NaN."""
         self.first = int(np.flatnonzero(np.isnan(flat))[0])
         """The flat index of the first of them, in row-major order."""
-        super().__init__(f"values must be numbers, found {self.nans} NaN of {flat.size}; the first is at {self.first}")
+        super().__init__(
+            f"values must not contain NaN, but {self.nans} of {flat.size} are NaN (the first at index {self.first})"
+        )
 
 
 def finite_values(values: Array) -> tuple[Array, tuple[int, int]]:
@@ -77,7 +79,7 @@ class BatchRanges:
 
     def __post_init__(self) -> None:
         if not 0 < self.momentum <= 1:
-            raise ValueError(f"momentum is above 0 and at most 1, found {self.momentum}")
+            raise ValueError(f"momentum must be in (0, 1], but got {self.momentum}")
 
     @property
     def mean(self) -> tuple[float, float]:
@@ -153,9 +155,9 @@ class Statistics:
             # Statistics of no values may be a mere start, without options.
             return replace(other if not self.count else self, infinities=(low, high))
         if any(each.batches is not None for each in (self, other)):
-            raise ValueError("statistics with averages over batches do not merge")
+            raise ValueError("cannot merge statistics with per-batch averages")
         if self.axis != other.axis or self.axis_minima.shape != other.axis_minima.shape:
-            raise ValueError(f"statistics with ranges along axes {self.axis} and {other.axis} do not merge")
+            raise ValueError(f"cannot merge statistics with ranges along different axes, {self.axis} and {other.axis}")
         return Statistics(
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
@@ -203,7 +205,7 @@ class Statistics:
 
     def _of_some(self, function: Callable[[], float]) -> float:
         if not self.count:
-            raise ValueError("no values to summarize")
+            raise ValueError("cannot summarize zero values")
         return function()
 
     def __repr__(self) -> str:
@@ -246,6 +248,6 @@ class Statistics:
             negative, positive = (int(number) for number in fields["infinities"])
             return replace(known, minimum=float(low), maximum=float(high), infinities=(negative, positive))
         except KeyError as error:
-            raise ValueError(f'it has no "{error.args[0]}"') from error
+            raise ValueError(f'missing field "{error.args[0]}"') from error
         except (TypeError, IndexError, OverflowError) as error:
-            raise ValueError(f"not the statistics of a value: {error}") from error
+            raise ValueError(f"invalid statistics: {error}") from error

@@ -90,10 +90,8 @@ class Accumulators:
         if op not in self._sums:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
             if found is not None and found.raised_by:
-                steps = f"2^{found.raised_by} of its scale"
-                self.decisions.remarks.append(
-                    (op, f"has sums that 32 bits do not hold: its accumulator counts in steps of {steps}")
-                )
+                steps = f"2^{found.raised_by} times as large"
+                self.decisions.remarks.append((op, f"its sums overflow 32 bits: its accumulator uses a scale {steps}"))
             self._sums[op] = None if found is None else found.fitted()
         return self._sums[op]
 

@@ -96,10 +96,10 @@ class Assignment:
         kept = [candidate for place, candidate in enumerate(found) if conflicts[place] is None]
         refused = next(filter(None, conflicts.values()), None)
         if refused is not None and not kept:
-            others = "" if len(self.targets) == 1 else ", and no other target has it"
-            raise op_error(op, f"is asked for {refused}{others}")
+            others = "" if len(self.targets) == 1 else ", and no other target supports that"
+            raise op_error(op, f"its rules ask for {refused}{others}")
         if refused is not None and conflicts[0] is not None and kept[0].target is not found[0].target:
-            self.remarks[op] = f"is left to target '{kept[0].target.name}': it is asked for {refused}"
+            self.remarks[op] = f"is assigned to target '{kept[0].target.name}': its rules ask for {refused}"
         return kept
 
     def _conflict(self, op: Quantizable, candidate: Candidate) -> str | None:
@@ -111,8 +111,8 @@ class Assignment:
             for name, (value, source) in self.recipe.asked(op, slot).items():
                 if name in _ACCEPTS and not _ACCEPTS[name][1](accepted, value):
                     has = ", ".join(getattr(accepted, _ACCEPTS[name][0]))
-                    text = f"{slot} {name} {_value_text(value)} by {source}"
-                    return f"{text}, target '{candidate.target.name}' has {has}"
+                    text = f"{slot} {name} {_value_text(value)} (by {source})"
+                    return f"{text}, but target '{candidate.target.name}' supports {has}"
         return None
 
     def support(self, op: Operation) -> Support | None:
@@ -132,7 +132,7 @@ class Assignment:
             return False
         left = candidates.pop(0).target
         if candidates[0].target is not left:
-            self.remarks.setdefault(op, f"is left to target '{candidates[0].target.name}': {reason}")
+            self.remarks.setdefault(op, f"is assigned to target '{candidates[0].target.name}': {reason}")
         return True
 
     def settled(self, op: Operation, slot: Slot, choice: Choice, others: Iterable[Accepted | None] = ()) -> Choice:

@@ -14,7 +14,9 @@ from qmlir.dialects.nn.ops.elementwise import ComparisonOp
 
 def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[tuple[Operation, str]]:
     """What is said of the comparisons that decide and are `quantized`, or compare what quantized operations give."""
-    remark = "decides on a branch or a loop by quantized values: near its bound it may decide otherwise than in float"
+    remark = (
+        "its condition depends on quantized values, so it may take another branch or number of iterations than in float"
+    )
     known = set(quantized)
     return [
         (op, remark)

@@ -19,7 +19,7 @@ GRANULARITIES = ("tensor", "channel", "block:N")
 def parse_scale(text: str) -> str:
     """`range` or `sum`. Raises `ValueError`."""
     if text not in SCALES:
-        raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
+        raise ValueError(f"bias scale must be one of {', '.join(SCALES)}, but got '{text}'")
     return text
 
 
@@ -35,7 +35,7 @@ def parse_repair(text: str) -> str:
         if not any(fnmatchcase(name, glob) for name in REPAIRS):
             near = nearest_name(glob, REPAIRS)
             known = ", ".join((*REPAIRS, NO_REPAIR))
-            raise ValueError(f"'{glob}' is not a repair{near}: {known} are accepted, and globs")
+            raise ValueError(f"unknown repair '{glob}'{near} (available: {known}, and globs)")
     return text
 
 
@@ -56,7 +56,7 @@ class GranularityChoice:
             return GranularityChoice(block=int(found[1]))
         if text not in ("tensor", "channel"):
             near = nearest_name(text, ("tensor", "channel"))
-            raise ValueError(f"'{text}' is not a granularity{near}: {', '.join(GRANULARITIES)} are accepted")
+            raise ValueError(f"unknown granularity '{text}'{near} (available: {', '.join(GRANULARITIES)})")
         return GranularityChoice(is_channel=text == "channel")
 
 

@@ -83,7 +83,7 @@ def _parameters_of(op: Operation, named: str) -> Generator[None]:
     try:
         yield
     except (ValueError, PackageError) as error:
-        raise op_error(op, f"finds no parameters for {named}: {error}") from error
+        raise op_error(op, f"cannot compute quantization parameters for {named}: {error}") from error
 
 
 def _known(array: Array) -> Observed:
@@ -288,7 +288,9 @@ class _Decider:
         """How the value in `slot` of `op` is quantized: by rules, by its target; `others` are accepted elsewhere."""
         choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
         if not choice.storage.has_zero and slot is not Slot.WEIGHT:
-            raise op_error(op, f"has the storage '{choice.storage}' for its {slot}: only weights may have it")
+            raise op_error(
+                op, f"storage '{choice.storage}' is only supported for weights, but it is set for slot '{slot}'"
+            )
         return choice
 
     def _accepted_around(self, members: Iterable[SSAValue], place: Operation) -> Iterator[Accepted | None]:
@@ -396,7 +398,7 @@ class _Decider:
         choice = self._choice(place, slot, self._accepted_around(members, place))
         for op in makers[1:]:
             if self.recipe.wish(op, slot) != self.recipe.wish(place, slot):
-                self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules decide"))
+                self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules apply"))
         movers = {op for op in makers if op.quantization_slots().shares_parameters}
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.handed_on] or sources
@@ -512,7 +514,7 @@ class _Decider:
                 self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS, choice))
                 return shared
             if "scale" in self.recipe.asked(op, Slot.BIAS):
-                raise op_error(op, f"has a bias that {choice.storage} does not hold with the scale of its sum, {type_}")
+                raise op_error(op, f"the bias does not fit {choice.storage} with the scale of its accumulator, {type_}")
         why = Reason(Basis.RANGE, op, Slot.BIAS, choice)
         return self._from_ranges((op, place), [("its bias", _known(array))], why)
 
@@ -555,7 +557,9 @@ class _Decider:
         """`type_` of weights, whose codes are noted as signs where they are binary."""
         if not choice.storage.has_zero:
             if type_.zero_points.any():
-                raise ValueError(f"binary weights have the zero point 0, and the scheme '{choice.scheme}' another one")
+                raise ValueError(
+                    f"binary weights must have zero point 0, but scheme '{choice.scheme}' gives another one"
+                )
             self.decisions.signed.add((op, place))
         return type_
 
@@ -595,16 +599,16 @@ class _Decider:
         most = float((fitted.weight_scales / scales).max())
         assert place is not None
         if most > 2 and (coarser := self._coarser(op, place, data)) is not None:
-            taken = f"reads its data in {coarser.bits} bits, not {data.bits}"
+            taken = f"reads its data in {coarser.bits} bits instead of {data.bits}"
             self.decisions.remarks.append(
-                (op, f"{taken}: otherwise its weights would be {most:.3g} times coarser, so that the bias fits 32 bits")
+                (op, f"{taken}, because a 32-bit bias would make its weight scale {most:.3g} times larger")
             )
             fitted = fit_bias(low, high, coarser.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
         if fitted.raised.any():
             count, most = int(np.count_nonzero(fitted.raised)), float((fitted.weight_scales / scales).max())
-            raised = "its weight scale" if scales.size == 1 else f"{count} of its {scales.size} weight scales"
+            raised = "weight scale" if scales.size == 1 else f"{count} of its {scales.size} weight scales"
             self.decisions.remarks.append(
-                (op, f"has {raised} raised, up to {most:.3g} times: the bias would not fit 32 bits")
+                (op, f"{raised} raised by up to {most:.3g} times, so that the bias fits 32 bits")
             )
         return fitted.weight_scales
 
@@ -639,7 +643,7 @@ class _Decider:
         (self.decisions.operands if array is None else self.decisions.constants)[op, place] = type_
         if self.recipe.wish(op, Slot.ACCUMULATOR).storage != sums.STORAGE:
             self.decisions.remarks.append(
-                (op, "keeps its sum in 32 bits: only an operation that was decomposed has an accumulator")
+                (op, "keeps its 32-bit accumulator: rules for accumulators apply only to decomposed operations")
             )
 
 
@@ -715,11 +719,13 @@ def decide(
     for op, bits in decisions.idle_tables.items():
         emit_warning(
             op,
-            f"reads a table whose rows go into {bits} bits, and has their type: what rules say of embedding = true has "
-            "no effect; help: a storage of fewer bits, or more for the result",
+            f"'embedding = true' has no effect: the rows of this table are read as {bits}-bit values, and the table "
+            "has their type; help: use fewer bits for the table, or more for the result",
         )
     for op, (size, block) in decisions.without_blocks.items():
-        emit_warning(op, f"has a weight scale for each channel: a block of {block} does not divide its sum of {size}")
+        emit_warning(
+            op, f"block size {block} does not divide its reduction size ({size}); using one weight scale per channel"
+        )
     for op, reason in decisions.left_in_float.items():
         if reason in (_INFINITE_WEIGHT, _NOT_A_NUMBER, undefined.get(op)):
             emit_warning(op, f"is left in float: it {reason}")

@@ -108,7 +108,10 @@ def undivided_sum(
 def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     """The range of each row, by the calibrator."""
     if not choice.storage.has_zero and choice.calibrator != BY_BITS:
-        raise ValueError(f"binary weights have the scale of the least error, and no calibrator '{choice.calibrator}'")
+        raise ValueError(
+            "binary weights do not support calibrators (their scale minimizes the error), but got "
+            f"'{choice.calibrator}'"
+        )
     if choice.has_best_scale:
         best = ternary_scales if choice.storage.has_zero else binary_scales
         reach = best(rows, is_power_of_two=choice.scheme.is_power_of_two)
@@ -117,7 +120,7 @@ def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
         low, high = rows.min(axis=1, initial=0.0), rows.max(axis=1, initial=0.0)
         return low.astype(np.float64), high.astype(np.float64)
     if not np.isfinite(rows).all():
-        raise RangeError("an element is not finite")
+        raise RangeError("weights must be finite")
     found = np.array([Observed.of_constant(row).range(choice) for row in rows], np.float64)
     return found[:, 0], found[:, 1]
 
@@ -148,7 +151,7 @@ def _block_type(
     sum_axis = _sum_axis(array, axis) if sum_axis is None else sum_axis
     size = array.shape[sum_axis]
     if size % block:
-        raise ValueError(f"a sum over {size} elements does not divide into blocks of {block}")
+        raise ValueError(f"block size {block} must divide the reduction size ({size})")
     split = array.reshape(*array.shape[:sum_axis], size // block, block, *array.shape[sum_axis + 1 :])
     kept = (axis if axis < sum_axis else axis + 1, sum_axis)
     others = [place for place in range(split.ndim) if place not in kept]

@@ -37,7 +37,7 @@ class QuantizeFloatBias(RewritePattern):
     def _stays(self, op: Operation, reason: str) -> None:
         if op not in self._remarked:
             self._remarked.add(op)
-            emit_remark(op, f"keeps its float bias, and stays in float with it: {reason}")
+            emit_remark(op, f"is not quantized, because its bias is not: {reason}")
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not may_be_quantized(op) or not isinstance(op, Quantizable):
@@ -61,15 +61,15 @@ class QuantizeFloatBias(RewritePattern):
             return
         type_ = addend_type(array, product, array.ndim)
         if type_ is None:
-            self._stays(op, "no i32 with the scale of its sums of products holds it")
+            self._stays(op, "the bias does not fit i32 with the scale of the accumulator")
             return
         stored = quantized_constant(bias, type_)
         error, step = np.abs(stored.array * type_.scales - array.astype(np.float64)).max(initial=0), result.scales.min()
         if error > step / 2:
             self._stays(
                 op,
-                f"with the scale of its sums of products, {type_.scales.max():g}, it would be off by {error:g}, "
-                f"which is more than half a quantization step of the result, {step:g}",
+                f"with the accumulator's scale {type_.scales.max():g} the bias would be off by {error:g}, more "
+                f"than half a quantization step of the result ({step:g})",
             )
             return
         real = DequantizeCastOp(stored.result, bias.type)

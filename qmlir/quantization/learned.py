@@ -91,7 +91,7 @@ def open_parts(function: FuncOp) -> None:
             assert results is not None
             if parts.is_excerpt:
                 parts.discard()
-                raise op_error(op, "has an open length, which is not trained: fix the shapes of the inputs")
+                raise op_error(op, "cannot be trained with a dynamic length; fix the input shapes with --shape")
             Rewriter.replace_op(op, parts.operations, results)
 
 
@@ -148,7 +148,9 @@ METHODS: Mapping[str, ScaleMethod | None] = {
 def check_method(scales: str) -> None:
     """Raise `DiagnosticError` if `scales` is no method of `METHODS`."""
     if scales not in METHODS:
-        raise text_error(f"scales are one of {', '.join(METHODS)}, found '{scales}'{nearest_name(scales, METHODS)}")
+        raise text_error(
+            f"scales must be one of {', '.join(METHODS)}, but got '{scales}'{nearest_name(scales, METHODS)}"
+        )
 
 
 def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:

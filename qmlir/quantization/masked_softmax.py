@@ -55,8 +55,10 @@ class MaskedSoftmax:
         """What masks it."""
         names = dict.fromkeys(_named(each.source) for each in self.masks)
         fill = self.composite.fill
-        what = "has the probability 0" if fill is None else f"gets {fill.value.data:g} in the softmax,"
-        return f"is masked by {' and '.join(names)}: what it masks {what} and no part in a range"
+        what = "have probability 0" if fill is None else f"get {fill.value.data:g} in the softmax"
+        return (
+            f"is masked by {' and '.join(names)}; the masked elements {what} and are excluded from calibration ranges"
+        )
 
 
 def _named(value: SSAValue) -> str:
@@ -93,9 +95,9 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
             return None
         if spread is not None and not _is_negligible(mask.fill + spread, LONGEST_ROW if row == DYNAMIC_INDEX else row):
             fill = mask.addend if len(found.masks) == 1 and op.mask is None else None
-            why = f"the scores differ by up to {spread:g}, and {mask.fill:g} does not make each of them 0"
+            why = f"scores differ by up to {spread:g}, so adding {mask.fill:g} does not make each probability 0"
             if fill is None:
-                return Refused(f"adds {_named(mask.source)} as a number: {why}")
+                return Refused(f"treats the mask {_named(mask.source)} as data: {why}")
     scores = reader.sum_of(found.terms)
     keep = found.masks[0].keep
     for mask in found.masks[1:]:

@@ -40,7 +40,7 @@ class Observed:
         """
         if self.statistics is None:
             if choice.needs_statistics:
-                raise ValueError(f"the calibrator '{choice.calibrator}' needs statistics, and only a range is known")
+                raise ValueError(f"calibrator '{choice.calibrator}' needs statistics, but the profile has only a range")
             return self.minimum, self.maximum
         grid = Grid(choice.storage, choice.scheme, choice.rule)
         low, high = calibrate(choice.data_calibrator, self.statistics, grid, choice.calibrator_options)

@@ -229,7 +229,7 @@ class NarrowLimited(RewritePattern):
                 assert isinstance(each, Operation)
                 each.verify_()
                 if not may_be_computed(op, each):
-                    raise VerifyException("no target computes it")
+                    raise VerifyException("no target supports it")
         except VerifyException:
             Rewriter.replace_value_with_new_type(changed, old)
             rewriter.has_done_action = False

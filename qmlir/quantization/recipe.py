@@ -254,7 +254,7 @@ class Recipe:
         unused = [rule for place, rule in enumerate(self.rules) if place not in self.used and rule.name]
         if unused:
             found = "; ".join(f"{rule.name}{self._nearest(rule)}" for rule in unused)
-            raise text_error(f"the recipe has rules that decide nothing: {found}")
+            raise text_error(f"these rules of the recipe have no effect: {found}")
 
     def _nearest(self, rule: Rule) -> str:
         for pattern in (rule.origin, rule.role, rule.op, rule.node):
@@ -274,17 +274,18 @@ def _rule_error(name: str, message: str) -> DiagnosticError:
 def _setting(name: str, key: str, value: Any) -> Any:
     if key == _QUANTIZE:
         if not isinstance(value, bool):
-            raise _rule_error(name, f"quantize is true or false, found {value!r}")
+            raise _rule_error(name, f"quantize must be true or false, but got {value!r}")
         return value
     if not isinstance(value, str):
-        raise _rule_error(name, f"{key} is a string, found {value!r}")
+        raise _rule_error(name, f"{key} must be a string, but got {value!r}")
     try:
         return _READERS[key](spelled(key, value))
     except ValueError as error:
         names = {"scheme": scheme_names(), "rule": tuple(Arithmetic)}.get(key)
-        accepted = f": {', '.join(names)} are accepted{nearest_name(value, names)}" if names else ""
-        reason = f"{value!r} is not a {key}{accepted}" if accepted else str(error)
-        raise _rule_error(name, reason) from error
+        if names is None:
+            raise _rule_error(name, str(error)) from error
+        near = nearest_name(value, names)
+        raise _rule_error(name, f"unknown {key} {value!r}{near} (available: {', '.join(names)})") from error
 
 
 def _calibrator(name: str, value: Any) -> dict[str, Any]:
@@ -292,11 +293,11 @@ def _calibrator(name: str, value: Any) -> dict[str, Any]:
     table = {"name": value} if isinstance(value, str) else _table(value)
     known = table.get("name") if table is not None else None
     if table is None or not isinstance(known, str):
-        raise _rule_error(name, f"calibrator is a name, or a table with a name and options, found {value!r}")
+        raise _rule_error(name, f"calibrator must be a name, or a table with a name and options, but got {value!r}")
     given = {key: each for key, each in table.items() if key != "name"}
     known = spelled(_CALIBRATOR, known)
     if known not in calibrator_names():
-        raise _rule_error(name, f"there is no calibrator '{known}'{nearest_name(known, calibrator_names())}")
+        raise _rule_error(name, f"unknown calibrator '{known}'{nearest_name(known, calibrator_names())}")
     for key in given:
         if key not in options(known):
             raise _rule_error(name, f"calibrator '{known}' has no option '{key}'{nearest_name(key, options(known))}")
@@ -311,11 +312,11 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     for key, value in table.items():
         if key in FACTS:
             if not isinstance(value, bool):
-                raise _rule_error(name, f"{key} is true or false, found {value!r}")
+                raise _rule_error(name, f"{key} must be true or false, but got {value!r}")
             facts[key] = value
         elif key in _MATCHERS:
             if not isinstance(value, str):
-                raise _rule_error(name, f"{key} is a string, found {value!r}")
+                raise _rule_error(name, f"{key} must be a string, but got {value!r}")
             matchers[key] = value
         elif key == _CALIBRATOR:
             settings |= _calibrator(name, value)
@@ -325,25 +326,25 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
             if key in RECIPE:
                 raise _rule_error(name, f"'{key}' is now '{RECIPE[key]}'")
-            raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
+            raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (available: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
     for fact, slots in ((each, FACTS[each].slots) for each in facts):
         if matchers.get("slot", slots[0].value) not in slots:
             known = "data, weights and results" if len(slots) > 1 else "weights" if Slot.WEIGHT in slots else "results"
-            raise _rule_error(name, f"{fact} is for {known}, slot '{matchers['slot']}' has none")
+            raise _rule_error(name, f"{fact} is only for {known}, but the rule is for slot '{matchers['slot']}'")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}
         if matchers["slot"] not in slots:
             near = nearest_name(matchers["slot"], slots)
-            raise _rule_error(name, f"no slot '{matchers['slot']}'{near} (accepted: {', '.join(slots)})")
+            raise _rule_error(name, f"unknown slot '{matchers['slot']}'{near} (available: {', '.join(slots)})")
         matchers["slot"] = slots[matchers["slot"]]
     if "granularity" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
-        raise _rule_error(name, f"granularity is for weights, slot '{matchers['slot']}' has one scale")
+        raise _rule_error(name, f"granularity is only for weights, but the rule is for slot '{matchers['slot']}'")
     if "repair" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
-        raise _rule_error(name, f"repair is for weights, slot '{matchers['slot']}' has none")
+        raise _rule_error(name, f"repair is only for weights, but the rule is for slot '{matchers['slot']}'")
     if "scale" in settings and matchers.get("slot", Slot.BIAS) is not Slot.BIAS:
-        raise _rule_error(name, f"scale is for a bias, the one of slot '{matchers['slot']}' follows from its range")
+        raise _rule_error(name, f"scale is only for the bias, but the rule is for slot '{matchers['slot']}'")
     return Rule(settings, facts=facts, name=name, **matchers)
 
 
@@ -360,7 +361,7 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     path, content = recipe.name, _content(recipe)
     tables: Any = content.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in _entries(tables)):
-        raise text_error(f"'{path}': rules are tables, [[rule]]")
+        raise text_error(f"'{path}': rule must be a list of tables, each written [[rule]]")
     return [
         make_rule(table, f"'{path}', {_described(table, place)}")
         for place, table in enumerate(_entries(tables), start=1)
@@ -383,7 +384,9 @@ def _content(recipe: RecipeText) -> dict[str, Any]:
     for key in content:
         if key not in _TOP:
             near = nearest_name(key, _TOP)
-            raise text_error(f"'{path}': unknown key '{key}'{near}: a recipe holds [[rule]] tables and {EFFORT} before")
+            raise text_error(
+                f"'{path}': unknown key '{key}'{near} (a recipe has {EFFORT} at the top and [[rule]] tables)"
+            )
     if content.get(VERSION_KEY, VERSION) != VERSION:
         raise text_error(f"'{path}': {VERSION_KEY} must be {VERSION}, but got {content[VERSION_KEY]!r}")
     return content

@@ -124,7 +124,7 @@ class Refit(RewritePattern):
                 operands[place] = casts[source, fitted].result
         try:
             if None in results:
-                raise VerifyException("no type is accepted")
+                raise VerifyException("no type is supported")
             made = [*casts.values(), on_types(op, operands, results)]
         except VerifyException:
             for cast in casts.values():

@@ -87,7 +87,7 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
 
 def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
     if not isinstance(op, InferResultTypes):
-        raise VerifyException("has no inference of result types")
+        raise VerifyException("does not support inference of result types")
     types = [
         TensorType(tensor(inferred).get_element_type(), shape_of(result)) if element is None else result.type
         for result, inferred, element in zip(op.results, op.infer_result_types(), elements, strict=True)

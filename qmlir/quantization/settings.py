@@ -159,7 +159,7 @@ def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> T
         return f"{of}={meant(setting_rows()[of].field, value, example)!r}"
 
     hint = setting_hint(name, value, known, written)
-    return TypeError(f"{function} has no setting '{name}'{hint} (it has: {', '.join(known)})")
+    return TypeError(f"{function} has no setting '{name}'{hint} (available: {', '.join(known)})")
 
 
 def _is_text(value: object) -> bool:

@@ -257,9 +257,12 @@ def _summed_axes(at: Site, op: ContractionOp, element: UniformQuantizedType) -> 
     blocked = [axis for axis in element.axes if axis != channels]
     if blocked != [axes[1]]:
         named = " and ".join(map(str, blocked))
-        raise at.error(f"has weights in blocks along the axes {named}: training takes those along the axis {axes[1]}")
+        raise at.error(
+            f"cannot be trained: weights must be quantized in blocks along axis {axes[1]} only, but have blocks "
+            f"along {named}"
+        )
     if isinstance(op, WindowedContractionOp) and op.group_count > 1:
-        raise at.error(f"has weights in blocks and {op.group_count} groups: training takes one group")
+        raise at.error(f"cannot be trained: block-wise weights require one group, but got {op.group_count}")
     return axes
 
 
@@ -319,10 +322,10 @@ class Simulation:
                 self._compute(at, op)
             case StorageCastOp():
                 raise at.error(
-                    "takes quantized values for plain integers, which have no gradient: a model in QDQ form is trained"
+                    "cannot be trained: it reads plain integers, which have no gradient; pass a model in QDQ form"
                 )
             case _:
-                raise at.error("has quantized values, and no form that computes on floats")
+                raise at.error("cannot be trained: it has no float counterpart")
         self.replaced.append(op)
 
     def finish(self) -> None:
@@ -356,7 +359,7 @@ class Simulation:
     def _constant(self, at: Site, op: ConstantOp) -> None:
         stored, element = constant_array(op.result), quantized_type(op.result)
         if stored is None or element is None:
-            raise at.error("its elements are not known")
+            raise at.error("cannot be trained: its elements must be constant")
         if is_bias(op.result):
             return
         _, zero_points = broadcast_parameters(element, stored.shape)
@@ -371,7 +374,7 @@ class Simulation:
         mode, ties = (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
         if mode not in (Mode.F32, Mode.SHIFT) or ties is Ties.AWAY:
             named = f"{mode}:{ties}" if mode is Mode.SHIFT else mode
-            raise at.error(f"requantizes by {named}, which is not trained: f32, shift:even and shift:up are")
+            raise at.error(f"cannot be trained: requantization must be f32, shift:even or shift:up, but got {named}")
         if op.quantization_slots().shares_parameters:
             self._move(at, op)
         elif isinstance(op, RowNormOp):
@@ -397,7 +400,7 @@ class Simulation:
         kept = [value for value in operands if value is not None]
         properties = {name: each for name, each in op.properties.items() if name != REQUANTIZE}
         if len(kept) < len(operands) and "operandSegmentSizes" in properties:
-            raise at.error("has optional operands that training does not part from it")
+            raise at.error("cannot be trained: its optional operands are not supported")
         types = [
             result.type if quantized_type(result) is None else TensorType(element, shape_of(result))
             for result in op.results
@@ -427,7 +430,7 @@ class Simulation:
             if kind is None:
                 continue
             if kind.granularity is not Granularity.TENSOR and shape_of(first.scale) != (len(kind.scales),):
-                raise at.error("moves slices that have parameters of their own, which training does not follow")
+                raise at.error("cannot be trained: it moves slices with separate quantization parameters")
             self._keep(old, Term(at, new), first.scale)
 
     def _by_scales(self, at: Site, op: NnOp) -> None:
@@ -484,7 +487,7 @@ class Simulation:
                 and not isinstance(op, BiasedContractionOp)
                 and shape_of(op.results[0]) != shape_of(op.operands[0])
             ):
-                raise at.error("sums values that have parameters of their own, which training does not follow")
+                raise at.error("cannot be trained: it adds values with separate quantization parameters")
             if isinstance(op, AveragePoolOp | GlobalAveragePoolOp | ReduceMeanOp):
                 return self._sums_of_mean(at, op, operand)
             if isinstance(op, ClipOp):  # its bounds are those of the result
@@ -494,7 +497,7 @@ class Simulation:
             made = self._cloned(at, op, self._integers(at, op, element), element)
             return _Sums(Term(at, made.results[0]), operand.beside(at))
         if isinstance(op, EinsumOp):
-            raise at.error("has no form on floats yet: exclude it")
+            raise at.error("cannot be trained in float; exclude it with --exclude")
         x, w = (each for each in known[:2] if each is not None)
         terms = 1
         if isinstance(op, ContractionOp):
@@ -588,7 +591,9 @@ class Simulation:
             sizes = shape_of(op.data)[2:]
             count = covered_elements(op.windows, op.counts(sizes), sizes, bool(op.count_include_pad.value.data))
         if count.size != 1 and not isinstance(op, AveragePoolOp):
-            raise at.error("takes a mean over sizes that are not known: fix the shapes of the inputs")
+            raise at.error(
+                "cannot be trained: its mean depends on dynamic dimensions; fix the input shapes with --shape"
+            )
         count = count.reshape(()) if count.size == 1 else count
         total = mean * Term(at, at.constant(count, mean.value))
         return _Sums(rounded(total), Term(at, operand.scale), np.asarray(count))

@@ -93,34 +93,33 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
     **dict.fromkeys(("target_device", "backend"), ("device", "cpu")),
     "reduce_range": ("weights", "i7"),
     **dict.fromkeys(
-        ("op_types_to_quantize", "nodes_to_quantize"), "all that can be is quantized: exclude what should not be"
+        ("op_types_to_quantize", "nodes_to_quantize"),
+        "everything supported is quantized; use exclude to keep operations in float",
     ),
     **dict.fromkeys(
         ("calibration_dataset", "calibration_data_reader", "calibration_data", "dataset", "representative_dataset"),
-        "samples are the second argument, data, and on the command line --data",
+        "pass samples as the second argument, data, or with --data",
     ),
-    **dict.fromkeys(("subset_size", "num_samples"), "all samples are taken: give fewer"),
-    "batch_size": "samples go through the model in the batches that it takes",
+    **dict.fromkeys(("subset_size", "num_samples"), "all samples are used; pass fewer"),
+    "batch_size": "samples are run in the batch size of the model",
     **dict.fromkeys(
         ("dtype", "bits", "num_bits", "quant_type", "precision", "mode"),
-        "the types are those of weights and activations: i8, i4, u8, i16, …",
+        "types are spelled as storages of weights and activations: i8, i4, u8, i16, …",
     ),
     **dict.fromkeys(
-        ("qconfig", "qconfig_mapping", "quantization_config"), "a recipe says it for each node, operation or slot"
+        ("qconfig", "qconfig_mapping", "quantization_config"), "use a recipe to choose it per node, operation or slot"
     ),
     **dict.fromkeys(
         ("extra_options", "advanced_parameters"),
-        "each of them is a setting: scheme, weight_scheme, calibrator, exclude, …",
+        "use the settings scheme, weight_scheme, calibrator, exclude, …",
     ),
-    **dict.fromkeys(
-        ("model_output", "output_model"), "a result is written by its save, and on the command line by --output"
-    ),
-    "inplace": "a model is never changed",
-    "use_external_data_format": "export_onnx has external_data, and on the command line --external-data",
-    "quant_format": "quantized modules have no format: export_onnx has, format=qdq, and on the command line --format",
+    **dict.fromkeys(("model_output", "output_model"), "use the save method of the result, or --output"),
+    "inplace": "the input model is never modified",
+    "use_external_data_format": "use external_data of export_onnx, or --external-data",
+    "quant_format": "quantized modules have no format; use format='qdq' of export_onnx, or --format",
     **dict.fromkeys(
         ("fast_bias_correction", "model_type", "optimize_model", "smooth_quant", "smooth_quant_alpha"),
-        "it is done where it helps, without a setting",
+        "it is applied automatically where it helps",
     ),
 }
 """Settings of ONNX Runtime, NNCF and others: the setting here and a value of it, or what to do."""
@@ -145,7 +144,7 @@ def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[
     """
     found = FOREIGN.get(name.replace("-", "_").lower())
     if isinstance(found, tuple):
-        return "" if value is False and found[1] not in _OPPOSITE else f": say {written(*found)}"
+        return "" if value is False and found[1] not in _OPPOSITE else f"; use {written(*found)}"
     if found is not None:
         return f": {found}"
     near = get_close_matches(name, known, 1, 0.6)

@@ -41,14 +41,14 @@ def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
         pairs = list(_pairs(entry, inputs))
         if not pairs:
             name = entry.partition("=")[0]
-            raise op_error(function, f"has no input '{name}' that is a state{nearest_name(name, inputs)}")
+            raise op_error(function, f"has no input '{name}' to use as a state{nearest_name(name, inputs)}")
         for enters, leaves in pairs:
             if leaves not in outputs:
                 raise op_error(
-                    function, f"has no output '{leaves}' for the state '{enters}'{nearest_name(leaves, outputs)}"
+                    function, f"has no output '{leaves}' for state '{enters}'{nearest_name(leaves, outputs)}"
                 )
             if enters in found or leaves in (each.leaves for each in found.values()):
-                raise op_error(function, f"has the state '{enters}={leaves}' and another one with one of these names")
+                raise op_error(function, f"state '{enters}={leaves}' reuses a name of another state")
             place = outputs.index(leaves)
             found[enters] = StatePair(enters, leaves, function.body.block.args[inputs.index(enters)], end, place)
     return list(found.values())
@@ -58,7 +58,7 @@ def _pairs(entry: str, inputs: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The pairs of names that an entry stands for."""
     enters, equals, leaves = entry.partition("=")
     if not enters or not equals or not leaves or enters.count("*") != leaves.count("*"):
-        raise text_error(f"'{entry}' does not name a state: input=output is accepted, or past_*=present_*")
+        raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{entry}'")
     pattern = re.compile(re.escape(enters).replace(r"\*", "(.*)"))
     for name in inputs:
         if (match := pattern.fullmatch(name)) is not None:

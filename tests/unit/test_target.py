@@ -30,8 +30,8 @@ def test_the_targets_of_the_tree_and_of_packages() -> None:
     [
         ("tyo", "no target 'tyo', did you mean 'toy'?, there are "),
         ("toy,cpu,toy", "target 'toy' is named twice"),
-        ("misnamed", "it calls itself 'named_otherwise'"),
-        ("wrong", "support of 'nn.add': storage has 1 to 32 bits, found 99"),
+        ("misnamed", "is registered under another name than its own, 'named_otherwise'"),
+        ("wrong", "support of 'nn.add': storage must have 1 to 32 bits, but got 99"),
         ("absent", "'absent'"),
         ("odd", "is of type function, not Target"),
         ("", "no target ''"),

@@ -50,6 +50,6 @@ def reciprocal_roots(x: npt.ArrayLike) -> npt.NDArray[np.float32]:
     integers = np.atleast_1d(np.asarray(x, np.int64))
     if integers.size and not (integers.min() > 0 and integers.max() < 1 << ROOT_BITS):
         wrong = integers[(integers <= 0) | (integers >= 1 << ROOT_BITS)][0]
-        raise ValueError(f"has a reciprocal root of 0 < x < 2^{ROOT_BITS} only, found {wrong}")
+        raise ValueError(f"reciprocal square root requires 0 < x < 2^{ROOT_BITS}, but got {wrong}")
     with np.errstate(over="ignore"):  # differences of 64 bits, wrapped
         return reciprocal_root(NUMPY, integers).reshape(np.shape(x))

@@ -21,13 +21,13 @@ def _fake_quant(at: Site, op: FakeQuantOp) -> Sequence[SSAValue]:
     known = [each for each in parameters if each is not None]
     if len(known) < len(parameters):
         name = METHODS[op.method.data][[each is None for each in parameters].index(True)]
-        raise at.error(f"still learns its {name}, which is no constant: put what training found in its place")
+        raise at.error(f"cannot be converted for inference: {name} must be constant; insert the trained values first")
     element = element_of(op.input)
     if not isinstance(element, Float32Type | Float64Type):
-        raise at.error(f"has a profiled range already, {element}: strip a model before it is profiled")
+        raise at.error(f"already has a profiled range ({element}); run strip-training before profiling")
     scales, zero_points = scale_and_zero_point(op, *known)
     if not (scales > 0).all():
-        raise at.error(f"has scales above 0, found {scales.min():g}")
+        raise at.error(f"scales must be positive, but got {scales.min():g}")
     storage = IntegerType(op.bits.value.data, Signedness.SIGNLESS if op.is_signed else Signedness.UNSIGNED)
     if op.axis is None:
         type_ = UniformQuantizedType.per_tensor(storage, element, float(scales), int(zero_points))

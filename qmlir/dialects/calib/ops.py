@@ -73,7 +73,7 @@ class ObserveOp(IRDLOperation, InferResultTypes):
 
     def verify_(self) -> None:
         if not self.key.data:
-            raise VerifyException("the key must not be empty")
+            raise VerifyException("key must not be empty")
         rank = len(tensor(self.input.type).get_shape())
         if self.axis is not None and not 0 <= self.axis.value.data < rank:
             raise VerifyException(f"axis {self.axis.value.data} is out of range for rank {rank}")
@@ -156,11 +156,13 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
     def verify_(self) -> None:
         shape, element = tensor(self.input.type).get_shape(), expressed_type(element_type(self.input.type))
         if element not in (f32, f64):
-            raise VerifyException(f"works on f32 or f64 values, found {self.input.type}")
+            raise VerifyException(f"input must be f32 or f64, but got '{self.input.type}'")
         if tensor(self.result.type).get_shape() != shape or expressed_type(element_type(self.result.type)) != element:
-            raise VerifyException(f"the result is {element} of the operand's shape, found {self.result.type}")
+            raise VerifyException(
+                f"result must have type {element} and the shape of the input, but got '{self.result.type}'"
+            )
         if not 1 <= self.bits.value.data <= 32:
-            raise VerifyException(f"bits must be 1 to 32, found {self.bits.value.data}")
+            raise VerifyException(f"bits must be in [1, 32], but got {self.bits.value.data}")
         axis = None if self.axis is None else self.axis.value.data
         if axis is not None and not 0 <= axis < len(shape):
             raise VerifyException(f"axis {axis} is out of range for rank {len(shape)}")
@@ -170,18 +172,18 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
         method = self.method.data
         names = METHODS.get(method)
         if names is None:
-            raise VerifyException(f"method must be one of {', '.join(METHODS)}, found '{method}'")
+            raise VerifyException(f"method must be one of {', '.join(METHODS)}, but got '{method}'")
         if len(names) != len(self.parameters):
             raise VerifyException(
-                f"the method '{method}' learns {' and '.join(names)}, found {len(self.parameters)} parameters"
+                f"method '{method}' expects parameters {' and '.join(names)}, but got {len(self.parameters)}"
             )
         for name, value in zip(names, self.parameters, strict=True):
             if value.type != expected:
-                raise VerifyException(f"the parameter '{name}' has type {expected}, found {value.type}")
+                raise VerifyException(f"parameter '{name}' must have type '{expected}', but got '{value.type}'")
         if method == "pact" and self.is_signed:
-            raise VerifyException("the method 'pact' is for integers without a sign: signed = false")
+            raise VerifyException("method 'pact' requires signed = false")
         if method.startswith("lsq") and self.limits[1] < 1:
-            raise VerifyException(f"the method '{method}' is for integers above 0: signed = false")
+            raise VerifyException(f"method '{method}' requires signed = false")
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         return [reshaped_like(tensor(self.result.type), self.input.type)]
@@ -252,7 +254,7 @@ class RowNormOp(IRDLOperation, InferResultTypes):
         """What is known of the rows. Raises `ValueError` where no norm of integers is exact."""
         sizes = tensor(self.input.type).get_shape()[self.axis.value.data :]
         if DYNAMIC_INDEX in sizes:
-            raise ValueError("rows of no known length")
+            raise ValueError("the row length is dynamic")
         epsilon = float(np.float32(self.epsilon.value.data))
         return RowBounds(math.prod(sizes), self.bits.value.data, epsilon, self.is_centred)
 
@@ -260,17 +262,17 @@ class RowNormOp(IRDLOperation, InferResultTypes):
         type_ = tensor(self.input.type)
         if type_.get_element_type() != f32 or self.scale.type != TensorType(f32, ()):
             raise VerifyException(
-                f"takes integers held in f32 and one scale, found {self.input.type} and {self.scale.type}"
+                f"expected integers held in f32 and one scale, but got '{self.input.type}' and '{self.scale.type}'"
             )
         axis, rank = self.axis.value.data, len(type_.get_shape())
         if not 0 <= axis < rank:
             raise VerifyException(f"axis {axis} is out of range for rank {rank}")
         if not 1 <= self.bits.value.data <= 16:
-            raise VerifyException(f"bits must be 1 to 16, found {self.bits.value.data}")
+            raise VerifyException(f"bits must be in [1, 16], but got {self.bits.value.data}")
         try:
             self.bounds()
         except ValueError as error:
-            raise VerifyException(f"is not computed on integers: {error}") from error
+            raise VerifyException(f"has no integer arithmetic: {error}") from error
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         return [reshaped_like(tensor(self.result.type), self.input.type)]

@@ -100,7 +100,7 @@ class _Reader:
     def fraction(self) -> Fraction:
         numerator, exponent = self.signed(), self.whole()
         if exponent > _LARGEST_EXPONENT:
-            raise ValueError(f"a sum has the denominator 2^{exponent}")
+            raise ValueError(f"invalid denominator of a sum: 2^{exponent}")
         return dyadic_from_list([numerator, exponent])
 
 
@@ -146,7 +146,7 @@ def pack(
 def _counts(reader: _Reader) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     size = reader.whole()
     if size > 1 << 16:
-        raise ValueError(f"a histogram has {size} bins")
+        raise ValueError(f"invalid number of histogram bins: {size}")
     counts = np.zeros(size, np.int64)
     place = 0
     while place < size:
@@ -168,7 +168,7 @@ def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | N
     """
     try:
         if not data or data[0] != FORMAT:
-            raise ValueError(f"they start with {data[:1].hex() or 'nothing'}, not {FORMAT:02x}")
+            raise ValueError(f"expected format {FORMAT:02x}, but got {data[:1].hex() or 'nothing'}")
         reader = _Reader(data, 1)
         zeros = reader.whole()
         moments = Moments(count, zeros, reader.fraction(), reader.fraction(), reader.fraction())
@@ -183,9 +183,9 @@ def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | N
         if has & _HAS_INFINITIES:
             infinities = reader.whole(), reader.whole()
         if reader.place != len(data):
-            raise ValueError(f"{len(data) - reader.place} bytes are left over")
+            raise ValueError(f"{len(data) - reader.place} trailing bytes")
     except (IndexError, struct.error, OverflowError) as error:
-        raise ValueError("they are cut off") from error
+        raise ValueError("unexpected end of data") from error
     return moments, histogram, batches, infinities
 
 
@@ -233,7 +233,7 @@ class StatsAttr(ParametrizedAttribute):
     def statistics(self) -> Statistics:
         """What `of_statistics` was given. Raises `ValueError` where the attribute holds a summary alone."""
         if not self.exact.data:
-            raise ValueError("only a summary is known of the values, not their statistics")
+            raise ValueError("the statistics of these values were not stored, only their summary")
         moments, histogram, batches, infinities = unpack(self.count.data, self.exact.data)
         axis = None if self.axis.data < 0 else self.axis.data
         low, high, *_ = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
@@ -242,7 +242,7 @@ class StatsAttr(ParametrizedAttribute):
 
     def _kept(self) -> dict[str, Any]:
         try:
-            kept = parse_data(self.kept.data or "{}", "what observers keep", allow_nonfinite=True)
+            kept = parse_data(self.kept.data or "{}", "data of observers", allow_nonfinite=True)
             return {name: each.value for name, each in kept.entries().items()}
         except DiagnosticError as error:
             raise ValueError(error.diagnostic.message) from error
@@ -266,38 +266,41 @@ class StatsAttr(ParametrizedAttribute):
     def verify(self) -> None:
         summary = self.summary
         if self.count.data < 1:
-            raise VerifyException(f"count must be at least 1, found {self.count.data}")
+            raise VerifyException(f"count must be >= 1, but got {self.count.data}")
         everything = np.concatenate([np.frombuffer(self.numbers.data, "<f8"), self.axis_minima, self.axis_maxima])
         if not np.isfinite(everything).all():
             raise VerifyException("statistics must be finite")
         if not summary.minimum <= summary.mean <= summary.maximum:
             raise VerifyException(
-                f"min, mean and max must ascend, found {summary.minimum}, {summary.mean}, {summary.maximum}"
+                f"expected min <= mean <= max, but got {summary.minimum}, {summary.mean}, {summary.maximum}"
             )
         if summary.deviation < 0:
-            raise VerifyException(f"std must not be negative, found {summary.deviation}")
+            raise VerifyException(f"std must be >= 0, but got {summary.deviation}")
         if self.axis_minima.size != self.axis_maxima.size:
             raise VerifyException(
-                f"{self.axis_minima.size} minima and {self.axis_maxima.size} maxima: they must be as many"
+                f"expected the same number of minima and maxima, but got {self.axis_minima.size} and "
+                f"{self.axis_maxima.size}"
             )
         if (self.axis.data < 0) != (self.axis_minima.size == 0):
-            raise VerifyException("per-axis ranges need an axis, and an axis needs ranges")
+            raise VerifyException("axis and per-axis ranges must be given together")
         if (self.axis_minima > self.axis_maxima).any():
-            raise VerifyException("each minimum must be at most its maximum")
+            raise VerifyException("each per-axis minimum must be at most its maximum")
         if self.exact.data:
             self._verify_exact()
         elif self.kept.data:
-            raise VerifyException("what observers keep stands beside the exact statistics, which are missing")
+            raise VerifyException("data kept by observers requires exact statistics")
 
     def _verify_exact(self) -> None:
         try:
             statistics = self.statistics
         except ValueError as error:
-            raise VerifyException(f"the exact bytes are no statistics: {error}") from error
+            raise VerifyException(f"cannot decode the exact statistics: {error}") from error
         if statistics.summary != self.summary:
-            raise VerifyException(f"the exact bytes are of other values: they give {statistics.summary}")
+            raise VerifyException(f"the exact statistics contradict the summary: they give {statistics.summary}")
         if statistics.histogram.total != self.count.data:
-            raise VerifyException(f"the histogram holds {statistics.histogram.total} of {self.count.data} values")
+            raise VerifyException(
+                f"the histogram must count all {self.count.data} values, but counts {statistics.histogram.total}"
+            )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -369,4 +372,4 @@ def _parse_exact(parser: AttrParser) -> bytes:
             raise ValueError
         return bytes.fromhex(text[2:])
     except ValueError:
-        parser.raise_error("expected a string of hexadecimal digits that starts with 0x", position)
+        parser.raise_error("expected a string of hexadecimal digits starting with 0x", position)

@@ -16,8 +16,8 @@ def _fail_where(op: Operation, wrong: Array, actual: Array, expected: Array) -> 
     index = tuple(int(place) for place in np.argwhere(wrong)[0])
     raise op_error(
         op,
-        f"failed at {list(index)}: found {actual[index]}, expected {expected[index]} "
-        f"({int(wrong.sum())} of {wrong.size} elements differ)",
+        f"failed at {list(index)}: expected {expected[index]}, but got {actual[index]} ({int(wrong.sum())} of "
+        f"{wrong.size} elements differ)",
     )
 
 
@@ -29,7 +29,7 @@ def _both_nan(actual: Array, expected: Array) -> Array:
 
 def _check_shape(op: Operation, actual: Array, expected: Array) -> None:
     if actual.shape != expected.shape:
-        raise op_error(op, f"failed: found shape {list(actual.shape)}, expected {list(expected.shape)}")
+        raise op_error(op, f"failed: expected shape {list(expected.shape)}, but got {list(actual.shape)}")
 
 
 def _expect_eq(op: ExpectEqOp, actual: Array, expected: Array) -> tuple[()]:

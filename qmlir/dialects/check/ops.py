@@ -59,8 +59,8 @@ class ExpectCloseOp(ExpectationOp):
     def verify_(self) -> None:
         if not isinstance(element_type(self.actual.type), AnyFloat):
             raise VerifyException(
-                f"is for floats, integers are compared with check.expect_eq: found {self.actual.type}"
+                f"operands must be floats, but got '{self.actual.type}'; use check.expect_eq for integers"
             )
         for name, bound in (("relative", self.relative), ("absolute", self.absolute)):
             if not bound.value.data >= 0:
-                raise VerifyException(f"the {name} bound must not be negative, found {bound.value.data}")
+                raise VerifyException(f"{name} must be >= 0, but got {bound.value.data}")

@@ -26,7 +26,7 @@ def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
     place = parser.pos
     found = parser.parse_identifier(f", {what}")
     if found not in accepted:
-        parser.raise_error(f"no {what} '{found}', there are {', '.join(accepted)}", place)
+        parser.raise_error(f"unknown {what} '{found}' (available: {', '.join(accepted)})", place)
     return found
 
 
@@ -35,7 +35,7 @@ def _parsed(parser: AttrParser, what: str, fields: Mapping[str, str | int | bool
     found: dict[str, Any] = dict(fields)
 
     def parse_field() -> None:
-        field = _one_of(parser, f"field of a {what}", tuple(fields))
+        field = _one_of(parser, f"{what} field", tuple(fields))
         parser.parse_punctuation("=")
         parse = {str: parser.parse_str_literal, bool: parser.parse_boolean, int: parser.parse_integer}
         found[field] = parse[type(fields[field])]()
@@ -94,16 +94,16 @@ class RequantizeAttr(ParametrizedAttribute):
     def verify(self) -> None:
         if (self.mode is Mode.SHIFT) != isinstance(self.ties_name, StringAttr):
             raise VerifyException(
-                "a shift, and nothing else, names its ties: <shift, even>, <shift, up>, <shift, away>"
+                "ties must be given for shifts, and only for those: <shift, even>, <shift, up>, <shift, away>"
             )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            mode = Mode(_one_of(parser, "mode of requantization", [mode.value for mode in Mode]))
+            mode = Mode(_one_of(parser, "requantization mode", [mode.value for mode in Mode]))
             if parser.parse_optional_punctuation(",") is None:
                 return (StringAttr(mode.value), NoneAttr())
-            return (StringAttr(mode.value), StringAttr(_one_of(parser, "rule for ties", [ties.value for ties in Ties])))
+            return (StringAttr(mode.value), StringAttr(_one_of(parser, "tie rounding", [ties.value for ties in Ties])))
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -187,7 +187,7 @@ class ScheduleAttr(ParametrizedAttribute):
     def verify(self) -> None:
         for name, least in self.FIELDS.items():
             if getattr(self, name) < least:
-                raise VerifyException(f"{name} must be {least} or more, found {getattr(self, name)}")
+                raise VerifyException(f"{name} must be >= {least}, but got {getattr(self, name)}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -234,9 +234,11 @@ class LayoutAttr(ParametrizedAttribute):
 
     def verify(self) -> None:
         if self.variant_name.data not in variant_names():
-            raise VerifyException(f"no variant '{self.variant_name.data}', there are {', '.join(variant_names())}")
+            raise VerifyException(
+                f"unknown variant '{self.variant_name.data}' (available: {', '.join(variant_names())})"
+            )
         if min(self.vectors, self.lanes) < 1:
-            raise VerifyException(f"vectors and lanes must be 1 or more, found {self.vectors} and {self.lanes}")
+            raise VerifyException(f"vectors and lanes must be >= 1, but got {self.vectors} and {self.lanes}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -276,9 +278,9 @@ class TargetAttr(ParametrizedAttribute):
 
     def verify(self) -> None:
         if self.isa not in isa_names():
-            raise VerifyException(f"no instruction set '{self.isa}', there are {', '.join(isa_names())}")
+            raise VerifyException(f"unknown instruction set '{self.isa}' (available: {', '.join(isa_names())})")
         if self.threads < 1:
-            raise VerifyException(f"threads must be 1 or more, found {self.threads}")
+            raise VerifyException(f"threads must be >= 1, but got {self.threads}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

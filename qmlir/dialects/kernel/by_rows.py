@@ -126,16 +126,16 @@ class RowStep:
         """Why it can't go row by row together with what writes some tensors; `None` where it can."""
         for value, map_ in self.operands:
             if None in self.row_axes(map_):
-                return f"reads {value.type} at places that are computed from the number of a row"
+                return f"reads '{value.type}' at an index computed from the row index"
             if value in written and not self.is_by_rows(value, map_):
-                return f"reads other rows than its own of {value.type}, which is written inside"
+                return f"reads another row of '{value.type}', which is written in the same region"
         for op in (inner for region in self.op.regions for inner in region.walk()):
             if isinstance(op, ExtractOp) and op.tensor in written and not self._is_at_row(op):
-                return f"looks up other rows than its own in {op.tensor.type}, which is written inside"
+                return f"looks up another row of '{op.tensor.type}', which is written in the same region"
             if isinstance(op, IndexOp) and op.dim.value.data in self.dims:
                 users = [use.operation for use in op.result.uses]
                 if not all(isinstance(user, ExtractOp) and user.tensor in written for user in users):
-                    return "asks for the number of its row beyond what is written inside for that row"
+                    return "uses the row index beyond values written for that row"
         return None
 
     def _is_at_row(self, op: ExtractOp) -> bool:
@@ -170,9 +170,9 @@ def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[S
     written = set(given)
     for op in ops:
         step = RowStep.of(op, rows)
-        fault = f"does not write {list(rows)} rows, element by element" if step is None else step.fault(written)
+        fault = f"does not write {list(rows)} rows elementwise" if step is None else step.fault(written)
         if fault is not None:
-            return f"has a {op.name} inside that {fault}"
+            return f"contains a {op.name} that {fault}"
         written.update(op.results)
     return None
 
@@ -276,14 +276,16 @@ class ByRowsOp(IRDLOperation):
         block, rows = self.body.block, self.sizes
         types = [value.type for value in self.outs]
         if [value.type for value in self.res] != types or [argument.type for argument in block.args] != types:
-            raise VerifyException("its results, and the arguments of its region, have the types of 'outs'")
+            raise VerifyException("results and block arguments must have the types of 'outs'")
         if not rows or min(rows) < 2:
-            raise VerifyException(f"goes along axes of 2 rows or more, found rows = {list(rows)}")
+            raise VerifyException(f"rows must be at least 2 along each axis, but got {list(rows)}")
         for value in self.outs:
             if not has_rows_first(value, rows):
-                raise VerifyException(f"writes {value.type}, whose first axes are not {list(rows)} rows")
+                raise VerifyException(f"the first axes of '{value.type}' must be the rows {list(rows)}")
         if not isinstance(block.last_op, YieldOp) or [value.type for value in block.last_op.arguments] != types:
-            raise VerifyException(f"its region ends in kernel.yield of {len(types)} values with the types of 'outs'")
+            raise VerifyException(
+                f"the region must end in a kernel.yield of {len(types)} values with the types of 'outs'"
+            )
         inside = [op for op in block.ops if op is not block.last_op and not takes_no_time(op)]
         if (fault := fault_among(inside, rows, block.args)) is not None:
             raise VerifyException(fault)

@@ -147,11 +147,13 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     def verify_(self) -> None:
         if (self.result is None) == (self.outs is None):
-            raise VerifyException("has a result on tensors, or writes the memory of 'outs', one of them")
+            raise VerifyException("must either return a tensor or write to 'outs'")
         holders = TensorType if self.outs is None else MemRefType
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, holders):
-                raise VerifyException(f"works on tensors only or on memory only, found {value.type}")
+                raise VerifyException(
+                    f"operands and results must be all tensors or all memrefs, but got '{value.type}'"
+                )
         self._verify_properties()
         self._verify_operands()
         self._verify_elements()
@@ -163,7 +165,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
     def _verify_operands(self) -> None:
         shape, _ = shaped(self.target)
         if self.sum_shape() != shape:
-            raise VerifyException(f"computes a result of the shape {list(self.sum_shape())}, found {list(shape)}")
+            raise VerifyException(f"expected a result of shape {list(self.sum_shape())}, but got {list(shape)}")
 
     def _verify_elements(self) -> None:
         elements = [shaped(value)[1] for value in (self.x, self.w)]
@@ -171,39 +173,49 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         is_float = [isinstance(element, AnyFloat) for element in elements]
         if is_float[0] != is_float[1] or is_float[0] != isinstance(accumulator, AnyFloat):
             raise VerifyException(
-                f"sums products of integers in integers and of floats in floats, found {elements[0]} by {elements[1]} "
-                f"in {accumulator}"
+                f"operands and accumulator must be all integers or all floats, but got {elements[0]}, "
+                f"{elements[1]} and {accumulator}"
             )
         accumulators = (i32, i64)
         if not is_float[0] and accumulator not in accumulators:
-            raise VerifyException(f"sums in i32 or i64, found {accumulator}")
+            raise VerifyException(f"accumulator must be i32 or i64, but got {accumulator}")
 
     def _verify_epilogue(self) -> None:
         shape, element = shaped(self.target)
         if len(self.epilogue_maps) != len(self.epilogue):
-            raise VerifyException(f"has {len(self.epilogue)} epilogue operands and {len(self.epilogue_maps)} maps")
+            raise VerifyException(
+                f"expected one map per epilogue operand, but got {len(self.epilogue)} operands and "
+                f"{len(self.epilogue_maps)} maps"
+            )
         for argument, value, attribute in zip(
             self.body.block.args[1:], self.epilogue, self.epilogue_maps, strict=False
         ):
             sizes, own = shaped(value)
             if argument.type != own:
-                raise VerifyException(f"an epilogue operand of {value.type} comes as {argument.type}")
+                raise VerifyException(
+                    f"block argument for epilogue operand '{value.type}' must have its element type, but got "
+                    f"'{argument.type}'"
+                )
             map_ = attribute.data
             if map_.num_symbols:
-                raise VerifyException(f"the map {map_} has symbols, and nothing says what they are")
+                raise VerifyException(f"map {map_} must not have symbols")
             if map_.num_dims != len(shape) or len(map_.results) != len(sizes):
-                raise VerifyException(f"the map {map_} does not take {len(shape)} dimensions to those of {value.type}")
+                raise VerifyException(f"map {map_} must take {len(shape)} dimensions to those of '{value.type}'")
             for expression, size in zip(map_.results, sizes, strict=True):
                 if isinstance(expression, AffineDimExpr) and size < shape[expression.position]:
-                    raise VerifyException(f"the map {map_} reads beyond {value.type} for a result of {list(shape)}")
+                    raise VerifyException(
+                        f"map {map_} reads out of bounds of '{value.type}' for a result of shape {list(shape)}"
+                    )
         if len(self.body.block.args) != 1 + len(self.epilogue):
-            raise VerifyException(f"its region takes the sum and {len(self.epilogue)} elements of epilogue operands")
+            raise VerifyException(
+                f"the region must take the sum and {len(self.epilogue)} elements of epilogue operands"
+            )
         last = self.body.block.last_op
         if not isinstance(last, YieldOp):
-            raise VerifyException("its region ends in kernel.yield")
+            raise VerifyException("the region must end in kernel.yield")
         if [value.type for value in last.arguments] != [element]:
             found = ", ".join(str(value.type) for value in last.arguments)
-            raise VerifyException(f"its region yields {found}, the result has {element}")
+            raise VerifyException(f"the region must yield {element}, but yields {found}")
 
 
 def zero_point_type(zero_points: Iterable[int]) -> IntegerType:
@@ -301,11 +313,11 @@ class MatMulOp(ContractionOp):
     def sum_shape(self) -> tuple[int, ...]:
         x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
         if not 2 <= len(w) <= len(x):
-            raise VerifyException(f"takes x of two dimensions or more and w of two to as many, found {x} and {w}")
+            raise VerifyException(f"expected x of rank >= 2 and w of rank 2 up to that of x, but got {x} and {w}")
         if w[:-2] != x[: len(w) - 2]:
-            raise VerifyException(f"has batches {x[:-2]} of x and {w[:-2]} of w, accepted are the first ones of x")
+            raise VerifyException(f"the batch dimensions of w ({w[:-2]}) must be the first ones of x ({x[:-2]})")
         if x[-1] != w[-1]:
-            raise VerifyException(f"sums {x[-1]} terms of x and {w[-1]} of w")
+            raise VerifyException(f"x and w must have the same number of terms, but got {x[-1]} and {w[-1]}")
         return (*x[:-1], w[-2])
 
 
@@ -352,9 +364,9 @@ class WindowedOp(EpilogueOp):
         strides, dilations = list(self._strides), list(self._dilations)
         spatial = len(shaped(self.x)[0]) - 2
         if len(strides) != len(dilations):
-            raise VerifyException(f"takes {spatial} strides and dilations, found {strides} and {dilations}")
+            raise VerifyException(f"expected {spatial} strides and dilations, but got {strides} and {dilations}")
         if min(*strides, *dilations, self.group_count) < 1:
-            raise VerifyException("strides, dilations and groups must be 1 or more")
+            raise VerifyException("strides, dilations and groups must be >= 1")
 
 
 @irdl_op_definition
@@ -373,11 +385,12 @@ class ConvOp(WindowedOp, ContractionOp):
         x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
         strides, dilations = list(self._strides), list(self._dilations)
         if len(x) < 3 or len(w) != len(x):
-            raise VerifyException(f"takes x and w of three dimensions or more, as many each, found {x} and {w}")
+            raise VerifyException(f"x and w must have the same rank, at least 3, but got {x} and {w}")
         if {len(strides), len(dilations)} != {len(x) - 2}:
-            raise VerifyException(f"takes {len(x) - 2} strides and dilations, found {strides} and {dilations}")
+            raise VerifyException(f"expected {len(x) - 2} strides and dilations, but got {strides} and {dilations}")
         if x[-1] != w[-1] * self.group_count or w[0] % self.group_count:
             raise VerifyException(
-                f"has {x[-1]} input and {w[0]} output channels for {self.group_count} groups of {w[-1]}"
+                f"expected {self.group_count * w[-1]} input channels, and output channels divisible by "
+                f"{self.group_count} groups, but got {x[-1]} and {w[0]}"
             )
         return (x[0], *self.positions(), w[0])

@@ -108,7 +108,7 @@ def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Seque
             continue
         outermost = kernel.function.partition(":")[0].partition(".")[0]
         if outermost not in row.package.modules:  # compiled programs are kept under the source of the package
-            row.package.warn(f"kernel '{row.name}'", f"'{kernel.function}' lies outside of the package")
+            row.package.warn(f"kernel '{row.name}'", f"'{kernel.function}' is defined outside the package")
             continue
         found.setdefault(kernel.operation, []).append(kernel)
     return found
@@ -163,10 +163,10 @@ def _fits(kernel: CustomKernel, op: Operation) -> bool:
     try:
         found = cast(object, kernel.fits(op))
     except Exception as error:  # whatever a function of another package raises, it is named
-        what = f"is asked whether '{kernel.function}' fits, which failed: {one_line(error)}{registry.in_package(error)}"
+        what = f"the check of whether '{kernel.function}' applies failed: {one_line(error)}{registry.in_package(error)}"
         raise op_error(op, what) from error
     if not isinstance(found, bool | np.bool_):
-        what = f"is asked whether '{kernel.function}' fits, which is True or False, but it is {found!r}"
+        what = f"the check of whether '{kernel.function}' applies must return True or False, but returned {found!r}"
         raise op_error(op, f"{what}{registry.at_code(kernel.fits)}")
     return found is True or bool(cast(object, found))
 
@@ -198,12 +198,12 @@ def _operation_in(text: str, name: str, types: Sequence[Attribute]) -> Operation
         verify(module)
     except DiagnosticError as error:
         raise InterpretationError(
-            f"stands in for '{name}', whose text cannot be read: {error.diagnostic.message}"
+            f"implements '{name}', whose text cannot be parsed: {error.diagnostic.message}"
         ) from error
     function = module.body.block.first_op
     op = function.body.block.first_op if isinstance(function, FuncOp) and not function.is_declaration else None
     if op is None or op.name != name or [*op.operand_types, *op.result_types] != list(types):
-        raise InterpretationError(f"stands in for '{name}' by a text that has another operation")
+        raise InterpretationError(f"implements '{name}', but its text contains a different operation")
     return op
 
 
@@ -282,7 +282,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
         kinds = registry.evaluators(words.partition(".")[0])
         kind = next((each for each in kinds if getattr(each, "name", "") == words), None)
         if kind is None or not issubclass(kind, Operation):
-            raise InterpretationError(f"stands in for '{words}', which nobody says the meaning of")
+            raise InterpretationError(f"implements '{words}', which the interpreter cannot evaluate")
         block = Block(arg_types=self._types("operands"))
         op = kind.create(
             operands=list(block.args),
@@ -311,25 +311,25 @@ class CustomOp(IRDLOperation, DestinationStyle):
     def verify_(self) -> None:
         module, _, function = self.function.data.partition(":")
         if not all(map(_is_name, (*module.split("."), function))):
-            raise VerifyException(f"calls {self.function}: a function is module:function, both of Python's names")
+            raise VerifyException(f"function must be spelled module:function, but got {self.function}")
         if bool(self.res) == bool(self.outs):
-            raise VerifyException("has results on tensors, or writes the memory of 'outs', one of them")
+            raise VerifyException("must either return tensors or write to 'outs'")
         holders = TensorType if self.res else MemRefType
         values = [*self.operands, *self.results]
         if any(not isinstance(value.type, holders) for value in values):
-            raise VerifyException("works on tensors only or on memory only")
+            raise VerifyException("operands and results must be all tensors or all memrefs")
         if len(values) != len(self.own_types):
             raise VerifyException(
-                f"has {len(values)} operands and results, and 'computes' the types of {len(self.own_types)}"
+                f"has {len(values)} operands and results, but 'computes' lists {len(self.own_types)} types"
             )
         for value, own in zip(values, self.own_types, strict=True):
             given = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
             wanted = ranked_tensor(own)
             if wanted is None or stored_dtype(wanted.element_type) is None:
-                raise VerifyException(f"'computes' names the type {own}: no array of it can be handed over")
+                raise VerifyException(f"type '{own}' in 'computes' has no array representation")
             expected = plain_element(wanted.element_type), wanted.get_shape()
             if (given.get_element_type(), given.get_shape()) != expected:
-                raise VerifyException(f"has a value of type {given} for one of type {own}")
+                raise VerifyException(f"expected a value of type '{own}', but got '{given}'")
 
 
 def _is_name(text: str) -> bool:
@@ -349,11 +349,11 @@ def called_kernel(op: CustomOp) -> tuple[CustomKernel, Operation]:
         raise op_error(op, str(error)) from error
     called = [each for each in custom_kernels().get(type(original), ()) if each.function == op.function.data]
     if not called:
-        message = f"calls '{op.function.data}' for '{original.name}', and no package says so in `Contribution.kernels`"
+        message = f"calls '{op.function.data}' for '{original.name}', but no package lists it in `Contribution.kernels`"
         raise op_error(op, message)
     fitting = next((each for each in called if _fits(each, original)), None)
     if fitting is None:
-        raise op_error(op, f"calls '{op.function.data}' for a '{original.name}' that it does not fit")
+        raise op_error(op, f"calls '{op.function.data}' for a '{original.name}' that the kernel does not support")
     return fitting, original
 
 
@@ -374,7 +374,7 @@ def _choose(op: CustomOp) -> Evaluator | RunsRegions:
     original = op.operation()
     evaluator = evaluator_of(original)
     if evaluator is None:
-        raise InterpretationError(f"stands in for '{original.name}', which has no meaning on arrays")
+        raise InterpretationError(f"implements '{original.name}', which the interpreter cannot evaluate")
     if isinstance(evaluator, RunsRegions):
         function = evaluator.function
 
@@ -409,7 +409,9 @@ def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
     if values.dtype == dtype:
         return values
     if values.dtype.kind not in "iu" or dtype.kind != "i" or values.dtype.itemsize != dtype.itemsize:
-        raise InterpretationError(f"the meaning of '{op.name}' gives an array of {values.dtype} for one of {dtype}")
+        raise InterpretationError(
+            f"the interpreter's result of '{op.name}' must have dtype {dtype}, but has {values.dtype}"
+        )
     return values.view(dtype)
 
 

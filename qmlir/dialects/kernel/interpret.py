@@ -107,7 +107,7 @@ def _accumulated(op: ContractionOp, sums: Array) -> Array:
     if magnitude(sums) >= 1 << (bits - 1):
         extremes = int(sums.min()), int(sums.max())
         raise InterpretationError(
-            f"a sum of {op.name} runs from {extremes[0]} to {extremes[1]}, {element} is too small"
+            f"a sum of {op.name} ranges over [{extremes[0]}, {extremes[1]}], which overflows {element}"
         )
     return sums.astype(integer_dtype(bits, signed=True))
 
@@ -256,7 +256,7 @@ def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
     try:
         return (array.reshape(shape, copy=False),)  # a copy would not be written through
     except ValueError as error:
-        raise InterpretationError(f"memory with gaps can't be seen in the shape {list(shape)}") from error
+        raise InterpretationError(f"cannot reshape non-contiguous memory to {list(shape)}") from error
 
 
 def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...]) -> tuple[Any]:

@@ -80,14 +80,18 @@ class ReshapeOp(IRDLOperation):
         if not all(isinstance(type_, TensorType) for type_ in types) and not all(
             isinstance(type_, MemRefType) for type_ in types
         ):
-            raise VerifyException(f"takes a tensor to a tensor or memory to memory, found {types[0]} and {types[1]}")
+            raise VerifyException(
+                f"operand and result must be both tensors or both memrefs, but got '{types[0]}' and '{types[1]}'"
+            )
         (shape, element), (new_shape, new_element) = shaped(self.source), shaped(self.result)
         if element != new_element:
-            raise VerifyException(f"keeps the element type, found {element} and {new_element}")
+            raise VerifyException(f"element type must not change, but got {element} and {new_element}")
         if any(size < 0 for size in (*shape, *new_shape)):
-            raise VerifyException("takes known sizes only")
+            raise VerifyException("shapes must be static")
         if math.prod(shape) != math.prod(new_shape):
-            raise VerifyException(f"keeps the number of elements, found {math.prod(shape)} and {math.prod(new_shape)}")
+            raise VerifyException(
+                f"number of elements must not change, but got {math.prod(shape)} and {math.prod(new_shape)}"
+            )
 
 
 @irdl_op_definition
@@ -153,22 +157,22 @@ class RequantizeOp(IRDLOperation):
         found = tuple(str(scalar_of(value.type)) for value in self.parameters)
         if found != wanted:
             raise VerifyException(
-                f"mode {self.mode.mode} takes {', '.join(wanted)}, found {', '.join(found) or 'none'}"
+                f"mode {self.mode.mode} expects parameters {', '.join(wanted)}, but got {', '.join(found) or 'none'}"
             )
         for value in (self.accumulator, self.result):
             integer = as_integer(scalar_of(value.type))
             if integer is None or integer.signedness.data is not Signedness.SIGNLESS:
-                raise VerifyException(f"rescales signless integers to such integers, found {value.type}")
+                raise VerifyException(f"operands and results must be signless integers, but got '{value.type}'")
         (low, high), zero_point = self.limits, self.zero_point.value.data
         bits = cast(IntegerType, scalar_of(self.result.type)).width.data
         lowest, highest = integer_limits(bits)[0], integer_limits(bits, is_signed=False)[1]  # either sign, not both
         least, most = min(low, zero_point), max(high, zero_point)  # narrow limits may exclude the zero point
         if low > high or low < lowest or high > highest or high - low > highest:
-            raise VerifyException(f"limits [{low}, {high}] do not fit {self.result.type}")
+            raise VerifyException(f"limits [{low}, {high}] do not fit '{self.result.type}'")
         if least < lowest or most > highest or most - least > highest:
             raise VerifyException(
-                f"the zero point must be in the range of {self.result.type} that has the limits [{low}, {high}], but "
-                f"got {zero_point}"
+                f"zero point must be in the range of '{self.result.type}' that has the limits [{low}, {high}], "
+                f"but got {zero_point}"
             )
 
 
@@ -212,5 +216,6 @@ class JoinOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.parts) != self.COUNT or self.result.type not in (i32, f32):
             raise VerifyException(
-                f"makes an i32 or f32 of {self.COUNT} bytes, found {len(self.parts)} for {self.result.type}"
+                f"expected {self.COUNT} bytes per i32 or f32 element, but got {len(self.parts)} for "
+                f"'{self.result.type}'"
             )

@@ -77,8 +77,7 @@ class PackedOp(EpilogueOp):
         hint = self.schedule
         if hint is not None and hint != (hint.of_packed() or ScheduleAttr.of()):
             raise VerifyException(
-                f"has the schedule {hint}: its layout says the variant, vectors and lanes, accepted are rows, block, "
-                "prefetch and threads"
+                f"schedule may only set rows, block, prefetch and threads (the layout sets the rest), but got {hint}"
             )
 
     def _verify_operands(self) -> None:
@@ -89,14 +88,17 @@ class PackedOp(EpilogueOp):
         wanted = weights.shape, variant.element or self.product_type
         if shaped(self.w) != wanted:
             raise VerifyException(
-                f"takes weights of {list(wanted[0])} in {wanted[1]} by the layout {self.layout}, found {self.w.type}"
+                f"layout {self.layout} expects weights of shape {list(wanted[0])} and type {wanted[1]}, but got "
+                f"'{self.w.type}'"
             )
         element = shaped(self.x)[1]
         if variant.input_element not in (None, element):
-            raise VerifyException(f"takes x of {variant.input_element} by '{variant.name}', found {element}")
+            raise VerifyException(
+                f"variant '{variant.name}' expects x of type {variant.input_element}, but got {element}"
+            )
         sum_type = f32 if variant.widens_weights else i32
         if variant.element is not None and self.product_type != sum_type:
-            raise VerifyException(f"sums in {sum_type} by '{variant.name}', found {self.product_type}")
+            raise VerifyException(f"variant '{variant.name}' accumulates in {sum_type}, but got {self.product_type}")
 
 
 @irdl_op_definition
@@ -115,7 +117,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
     def sum_shape(self) -> tuple[int, ...]:
         x = shaped(self.x)[0]
         if len(x) < 2:
-            raise VerifyException(f"takes x of two dimensions or more, found {list(x)}")
+            raise VerifyException(f"x must have rank >= 2, but got shape {list(x)}")
         return (*x[:-1], self.channels())
 
     @property
@@ -146,7 +148,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
     def _verify_operands(self) -> None:
         super()._verify_operands()
         if self.layout.variant.is_lanewise:
-            raise VerifyException(f"is not a depthwise convolution, which '{self.layout.variant.name}' loops are for")
+            raise VerifyException(f"variant '{self.layout.variant.name}' requires a depthwise convolution")
 
 
 @irdl_op_definition
@@ -192,7 +194,7 @@ class PackedBlocksOp(PackedOp):
     def sum_shape(self) -> tuple[int, ...]:
         x = shaped(self.x)[0]
         if len(x) != 3:
-            raise VerifyException(f"takes x of blocks, rows and terms, found {list(x)}")
+            raise VerifyException(f"x must have shape [blocks, rows, terms], but got {list(x)}")
         return (x[1], self.channels())
 
     def weights(self) -> WeightLayout:
@@ -202,12 +204,14 @@ class PackedBlocksOp(PackedOp):
         super()._verify_operands()
         variant, weights = self.layout.variant, self.weights()
         if not variant.sums_blocks:
-            raise VerifyException(f"sums each block by itself, which '{variant.name}' loops don't")
+            raise VerifyException(f"variant '{variant.name}' does not support sums per block")
         wanted = (weights.blocks, self._blocks, weights.width), f32
         if shaped(self.scales) != wanted:
-            raise VerifyException(f"takes scales of {list(wanted[0])} in f32, found {self.scales.type}")
+            raise VerifyException(
+                f"expected scales of shape {list(wanted[0])} and type f32, but got '{self.scales.type}'"
+            )
         if self.accumulator_type != f32:
-            raise VerifyException(f"hands on sums in f32, found {self.accumulator_type}")
+            raise VerifyException(f"accumulator must be f32, but got {self.accumulator_type}")
 
 
 @irdl_op_definition
@@ -232,11 +236,14 @@ class PackedConvOp(WindowedOp, PackedOp):
         x, given = shaped(self.x)[0], (self.kernel_shape, self.strides, self.dilations)
         axes = [list(integer_list(each)) for each in given]
         if len(x) < 3 or {len(each) for each in axes} != {len(x) - 2} or min(axes[0]) < 1:
-            found = f"found {axes[0]}, {axes[1]} and {axes[2]}"
-            raise VerifyException(f"takes {len(x) - 2} taps, strides and dilations for x {list(x)}, {found}")
+            found = f"got {axes[0]}, {axes[1]} and {axes[2]}"
+            raise VerifyException(
+                f"expected {len(x) - 2} taps, strides and dilations for x of shape {list(x)}, but {found}"
+            )
         if x[-1] % self.group_count or self.channels() % self.group_count:
             raise VerifyException(
-                f"has {x[-1]} input and {self.channels()} output channels for {self.group_count} groups"
+                f"groups ({self.group_count}) must divide the input channels ({x[-1]}) and output channels "
+                f"({self.channels()})"
             )
         return (x[0], *self.positions(), self.channels())
 
@@ -247,7 +254,7 @@ class PackedConvOp(WindowedOp, PackedOp):
         super()._verify_operands()
         channels = self.group_count, shaped(self.x)[0][-1]
         if self.layout.variant.is_lanewise and channels != (self.channels(),) * 2:
-            raise VerifyException(f"is not a depthwise convolution, which '{self.layout.variant.name}' loops are for")
+            raise VerifyException(f"variant '{self.layout.variant.name}' requires a depthwise convolution")
 
 
 @irdl_op_definition
@@ -266,8 +273,8 @@ class PackedWinogradOp(ByAlgorithmOp, PackedOp):
     def _verify_operands(self) -> None:
         if self.layout.variant.name != self.form.variant:
             raise VerifyException(
-                f"is packed for '{self.layout.variant.name}' loops, accepted are '{self.form.variant}' ones for "
-                f"'{self.form.name}'"
+                f"algorithm '{self.form.name}' requires weights packed for variant '{self.form.variant}', but "
+                f"got '{self.layout.variant.name}'"
             )
         super()._verify_operands()
 

@@ -97,25 +97,25 @@ class RecordOp(IRDLOperation, DestinationStyle):
     def verify_(self) -> None:
         holder = MemRefType if self.result is None else TensorType
         if not all(isinstance(value.type, holder) for value in self.operands):
-            raise VerifyException("has a result and works on tensors, or has none and works on memory")
+            raise VerifyException("must either return a tensor or write to a memref")
         shape, element = shaped(self.input)
         if element != f32:
-            raise VerifyException(f"takes f32, found {self.input.type}")
+            raise VerifyException(f"input must be f32, but got '{self.input.type}'")
         if shaped(self.place) != ((1,), i64):
-            raise VerifyException(f"the place is one i64, found {self.place.type}")
+            raise VerifyException(f"offset must be one i64, but got '{self.place.type}'")
         words, element = shaped(self.records)
         if element != i64 or len(words) != 1:
-            raise VerifyException(f"records are words of i64 along one axis, found {self.records.type}")
+            raise VerifyException(f"records must be a 1-D tensor of i64, but got '{self.records.type}'")
         if self.result is not None and self.result.type != self.records.type:
-            raise VerifyException(f"keeps the type of the records, found {self.result.type}")
+            raise VerifyException(f"result must have the type of the records, but got '{self.result.type}'")
         if self.axis is not None:
             axis = self.axis.value.data
             if not 0 <= axis < len(shape):
                 raise VerifyException(f"axis {axis} is out of range for rank {len(shape)}")
             if shape[axis] < 0:
-                raise VerifyException(f"keeps a range for each index of axis {axis}, whose size is not known")
+                raise VerifyException(f"per-axis ranges require a static size along axis {axis}")
         if self.layout.words > words[0]:
-            raise VerifyException(f"takes a record of {self.layout.words} words, the records have {words[0]}")
+            raise VerifyException(f"expected records of at least {self.layout.words} words, but got {words[0]}")
 
 
 def _record(op: RecordOp, x: Array, place: Array, records: Array) -> tuple[Array, ...]:

@@ -85,17 +85,19 @@ class RowReduceOp(IRDLOperation, ABC):
     def verify_(self) -> None:
         parent = self.parent_op()
         if not isinstance(parent, GenericOp):
-            raise VerifyException("stands in the body of a linalg.generic, whose iterators are its row")
+            raise VerifyException("must be in the body of a linalg.generic")
         kinds = [attribute.data for attribute in parent.iterator_types]
         if any(kind is not IteratorType.PARALLEL for kind in kinds) or not all(
             isinstance(value.type, TensorType) for value in parent.outputs
         ):
-            raise VerifyException("stands in an operation on tensors whose iterators are all parallel")
+            raise VerifyException("requires a parent on tensors with parallel iterators only")
         if not self.row or len(set(self.row)) != len(self.row) or not all(0 <= dim < len(kinds) for dim in self.row):
-            raise VerifyException(f"has a row of some of {len(kinds)} iterators, each once, found {list(self.row)}")
+            raise VerifyException(f"row must list distinct iterators out of {len(kinds)}, but got {list(self.row)}")
         first = next(each for each in parent.body.block.ops if isinstance(each, RowReduceOp))
         if first.row != self.row:
-            raise VerifyException(f"has the row of the others of its body, {list(first.row)}, found {list(self.row)}")
+            raise VerifyException(
+                f"row must be {list(first.row)}, as for the other reductions in this body, but got {list(self.row)}"
+            )
 
 
 @irdl_op_definition
@@ -140,7 +142,7 @@ class RowSumOp(RowReduceOp):
     def verify_(self) -> None:
         super().verify_()
         if self.reassoc is not None and not isinstance(self.value.type, AnyFloat):
-            raise VerifyException(f"of {self.value.type} has no order that 'reassoc' could say is free")
+            raise VerifyException(f"'reassoc' requires a float, but got '{self.value.type}'")
 
 
 def row_reductions(op: Operation) -> list[RowReduceOp]:
@@ -152,7 +154,7 @@ def _reduced(frame: Any, op: RowReduceOp, value: Any) -> tuple[Any]:
     """The number of each row, the iterators of the row being axes of one element. Raises for anything but arrays."""
     steps: tuple[int, ...] = frame.steps
     if not steps:
-        raise InterpretationError("takes a whole row: it computes on arrays of all elements only")
+        raise InterpretationError("reduces a whole row, so it can only be evaluated on whole arrays")
     whole: Array = np.broadcast_to(value, steps)
     rest = [axis for axis in range(len(steps)) if axis not in op.row]
     length = math.prod(steps[axis] for axis in op.row)

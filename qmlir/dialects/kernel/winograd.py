@@ -181,27 +181,27 @@ class ByAlgorithmOp(EpilogueOp):
     def sum_shape(self) -> tuple[int, ...]:
         x, tile = list(shaped(self.x)[0]), self.form.tile
         if len(x) != 4 or min(x[1:-1]) < tile:
-            raise VerifyException(f"takes images of {tile} elements or more along each axis, found {x[1:-1]}")
+            raise VerifyException(f"images must have at least {tile} elements along each axis, but got {x[1:-1]}")
         return (x[0], *(size - KERNEL_SIZE + 1 for size in x[1:-1]), self.channels())
 
     def _verify_properties(self) -> None:
         super()._verify_properties()
         if self.algorithm.data not in ALGORITHMS:
-            raise VerifyException(f"computes by '{self.algorithm.data}', there are {', '.join(ALGORITHMS)}")
+            raise VerifyException(f"unknown algorithm '{self.algorithm.data}' (available: {', '.join(ALGORITHMS)})")
 
     def verify_(self) -> None:
         super().verify_()
         elements, accepted = [shaped(value)[1] for value in (self.x, self.w)], self.form.weight_element
         if elements[0] not in (i8, i16) or elements[1] != accepted or self.accumulator_type != i32:
             raise VerifyException(
-                f"multiplies i8 or i16 by {accepted} and sums in i32, found {elements[0]} by {elements[1]} in "
-                f"{self.accumulator_type}"
+                f"expected x of i8 or i16, w of {accepted} and accumulator i32, but got {elements[0]}, "
+                f"{elements[1]} and {self.accumulator_type}"
             )
         parts, channels = self.part_count, shaped(self.x)[0][-1]
         if parts not in part_counts(channels, self.form):
             raise VerifyException(
-                f"adds parts of one even number of channels, {1 << self.form.shift_of_sums} of them at most: "
-                f"found {parts} of {channels} channels"
+                f"expected an even number of channels per part and at most {1 << self.form.shift_of_sums} "
+                f"parts, but got {parts} parts of {channels} channels"
             )
 
 
@@ -224,15 +224,17 @@ class WinogradOp(ByAlgorithmOp, ContractionOp):
     def sum_shape(self) -> tuple[int, ...]:
         x, w, size = list(shaped(self.x)[0]), list(shaped(self.w)[0]), self.form.weight_size
         if len(x) != 4 or len(w) != 4 or w[1:-1] != [size, size]:
-            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, {size}, {size}, C], found {x} and {w}")
+            raise VerifyException(
+                f"expected x of shape [N, H + 2, W + 2, C] and w of shape [O, {size}, {size}, C], but got {x} and {w}"
+            )
         if x[-1] != w[-1]:
-            raise VerifyException(f"has {x[-1]} input channels of x and {w[-1]} of w")
+            raise VerifyException(f"x and w must have the same number of input channels, but got {x[-1]} and {w[-1]}")
         return (*super().sum_shape()[:-1], w[0])
 
     def _verify_operands(self) -> None:
         super()._verify_operands()
         if self.weight_zero_points is not None or self.weight_zero_point.value.data or self.weight_unsigned is not None:
-            raise VerifyException("takes weights that are signed, and without zero points")
+            raise VerifyException("weights must be signed, without zero points")
 
 
 # Parts add up without overflow: each is a true sum of at most 2^31 / 2^(2 * shift), and there are at most 2^(2 *

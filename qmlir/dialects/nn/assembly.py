@@ -101,7 +101,7 @@ def _list_attribute(entries: Sequence[str | int | float], parser: Parser) -> Att
     texts = [entry for entry in entries if isinstance(entry, str)]
     numbers = [entry for entry in entries if not isinstance(entry, str)]
     if texts and numbers:
-        parser.raise_error("a list holds strings or numbers, not both")
+        parser.raise_error("expected a list of strings or a list of numbers, but got both")
     if texts:
         return ArrayAttr([StringAttr(text) for text in texts])
     if any(isinstance(number, float) for number in numbers):
@@ -189,7 +189,9 @@ def _parse_properties(parser: Parser, definition: OpDef) -> dict[str, Attribute]
         name = parser.parse_identifier()
         if name not in definition.properties or name == SEGMENT_SIZES:
             accepted = [key for key in definition.properties if key != SEGMENT_SIZES]
-            parser.raise_error(f"{definition.name} has no property '{name}'; it has {accepted}", position)
+            parser.raise_error(
+                f"{definition.name} has no property '{name}' (available: {', '.join(accepted)})", position
+            )
         if parser.parse_optional_punctuation("=") is None:
             return name, UnitAttr()
         return name, parse_value(parser)
@@ -224,11 +226,11 @@ def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None],
             index += count
         else:
             if index >= len(slots) or slots[index] is None:
-                parser.raise_error(f"{definition.name} is short of an operand", position)
+                parser.raise_error(f"{definition.name} expects more operands", position)
             sizes.append(1)
             index += 1
     if index < len(slots):
-        parser.raise_error(f"{definition.name} has {len(slots)} operands, at most {index} are accepted", position)
+        parser.raise_error(f"{definition.name} expects at most {index} operands, but got {len(slots)}", position)
     return sizes
 
 

@@ -63,7 +63,7 @@ PLAIN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 def verify_precision(precision: Attribute) -> None:
     """Check that a property which names the type of an intermediate result names one that is computed with."""
     if not isinstance(precision, PLAIN_FLOATS):
-        raise VerifyException(f"the precision is f16, bf16, f32 or f64, found {precision}")
+        raise VerifyException(f"precision must be f16, bf16, f32 or f64, but got '{precision}'")
 
 
 def computing_type(element: Attribute) -> Attribute:
@@ -259,7 +259,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             return DenseArrayBase.from_list(f32, numbers)
         if name in self.SCALARS:
             if len(numbers) != 1:
-                raise VerifyException(f"'{name}_value' is one integer, found {numbers}")
+                raise VerifyException(f"'{name}_value' must be one integer, but got {numbers}")
             return IntegerAttr(numbers[0], i64)
         return DenseArrayBase.from_list(i64, numbers)
 
@@ -269,9 +269,9 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             if operand is None:
                 continue
             if name in self.properties:
-                raise VerifyException(f"has both the property '{name}' and the operand '{name}_value'")
+                raise VerifyException(f"expected either property '{name}' or operand '{name}_value', but got both")
             if element_of(operand) != i64 or len(shape_of(operand)) > 1:
-                raise VerifyException(f"'{name}_value' is a list of i64, found {operand.type}")
+                raise VerifyException(f"'{name}_value' must be a 1-D tensor of i64, but got '{operand.type}'")
 
     def _verify_components(self) -> None:
         """Check that `components` has types for parts that the composite has, and that the parts can have them."""
@@ -279,10 +279,10 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             return
         decomposition = registry.decompositions().get(type(self))
         if decomposition is None:
-            raise VerifyException("has no parts whose types 'components' could give")
+            raise VerifyException("'components' requires a composite, but this operation has no parts")
         for role, type_ in self.components.data.items():
             if not isinstance(type_, TypeAttribute):
-                raise VerifyException(f"components are element types, found {type_} for '{role}'")
+                raise VerifyException(f"'components' must map parts to element types, but got '{type_}' for '{role}'")
         parts = Parts(self, may_be_excerpt=True)
         try:
             if decomposition(self, parts) is None:
@@ -290,7 +290,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             for role in self.components.data:
                 if not any(role == own or role.startswith(f"{own}/") for own in parts.roles):
                     known = ", ".join(dict.fromkeys(parts.roles))
-                    raise VerifyException(f"has no part '{role}', its parts are {known}")
+                    raise VerifyException(f"has no part '{role}' (available: {known})")
             for role, part in zip(parts.roles, parts.operations, strict=True):
                 self._verify_part(role, part)
         finally:
@@ -301,7 +301,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         try:
             part.verify_()
         except VerifyException as error:
-            raise VerifyException(f"its part '{role}' {error}") from error
+            raise VerifyException(f"part '{role}' {error}") from error
 
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         slots = self.quantization_slots().operands
@@ -325,7 +325,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
             if ranked_tensor(value.type) is None:
-                raise VerifyException(f"takes and gives tensors, found {value.type}")
+                raise VerifyException(f"operands and results must be ranked tensors, but got '{value.type}'")
             verify_quantized_tensor(value.type)
         self._verify_parameters()
         self._verify_components()
@@ -349,28 +349,28 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             kind = kind_of(element_of(value))
             if kind is None or kind not in self.ACCEPTS:
                 raise UnsupportedFormError(
-                    f"operand of type {value.type} is not accepted; its elements may be {self.ACCEPTS}"
+                    f"does not support operand type '{value.type}'; its elements may be {self.ACCEPTS}"
                 )
             kinds.setdefault(kind, value)
         if len(kinds) > 1:
             found = " and ".join(str(value.type) for value in kinds.values())
-            raise VerifyException(f"operands mix element kinds, cast one explicitly: {found}")
+            raise VerifyException(f"operands must have one kind of element type, but got {found}; insert a cast")
         plain = {plain_type(element_of(value)) for value in self.data_operands()}
         if len(plain) > 1:
-            raise VerifyException(f"operands have different element types: {', '.join(map(str, plain))}")
+            raise VerifyException(f"operands must have one element type, but got {', '.join(map(str, plain))}")
         return next(iter(kinds), None)
 
     def _verify_result(self, result: SSAValue, expected: AnyTensor) -> None:
         if not shapes_agree(shape_of(result), expected.get_shape()):
-            raise VerifyException(f"result has type {result.type}, the operands give the shape of {expected}")
+            raise VerifyException(f"expected a result with the shape of '{expected}', but got '{result.type}'")
         found, wanted = plain_type(element_of(result)), plain_type(expected.get_element_type())
         if found != wanted:
-            raise VerifyException(f"result has elements of type {found}, the operands give {wanted}")
+            raise VerifyException(f"expected a result with elements of type '{wanted}', but got '{found}'")
         is_quantized = any(kind_of(element_of(value)) is Kind.QUANTIZED for value in self.data_operands())
         from_quantized = is_quantized and kind_of(wanted) is Kind.FLOAT
         if from_quantized != (kind_of(element_of(result)) is Kind.QUANTIZED):
             raise VerifyException(
-                f"operands and result must both be quantized or both not, found result {result.type}: "
+                f"operands and result must all be quantized or all be plain, but got result '{result.type}'; "
                 "use quant.qcast or quant.dcast"
             )
 
@@ -382,7 +382,9 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         for result, expected in zip(self.results, inferred, strict=True):
             wanted = expected.get_element_type()
             if kind_of(element_of(result)) is Kind.QUANTIZED and element_of(result) != wanted:
-                raise VerifyException(f"moves values without a rescale: result elements must be {wanted}")
+                raise VerifyException(
+                    f"cannot requantize the elements it moves: expected result elements of type '{wanted}'"
+                )
 
 
 class KeptOp(NnOp, abc.ABC):
@@ -398,7 +400,7 @@ class KeptOp(NnOp, abc.ABC):
 
     def verify_quantization(self) -> None:
         if self.components is None:
-            raise VerifyException("takes quantized values only where 'components' has the types of its parts")
+            raise VerifyException("quantized operands require 'components' with the types of the parts")
 
 
 class OneOperandOp(NnOp, abc.ABC):

@@ -190,7 +190,7 @@ def verify_requantization(op: Requantizing) -> None:
         _verify_qlinear(op)
         return
     if not may_requantize(op):
-        raise VerifyException("names a requantization, and has no exact integers of one scale to rescale")
+        raise VerifyException("'requantize' requires integers with one scale to rescale")
     if op.components is not None:
         _verify_parts(op)
     elif attribute.mode is not Mode.F32:
@@ -207,8 +207,8 @@ def scales_fault(op: Operation, mode: Mode) -> str | None:
     if mode is not Mode.SHIFT or not any(ANY_SCALE in each.attributes for each in giving):
         return None
     return (
-        f"cannot requantize by {mode}: training learns its scales, which need not stay powers of two; "
-        'pass scales="tqt", or requantize="f32"'
+        f"requantization mode '{mode}' needs scales that stay powers of two, but training learns them; pass "
+        'scales="tqt" or requantize="f32"'
     )
 
 
@@ -257,12 +257,14 @@ def _verify_qlinear(op: Requantizing) -> None:
     try:
         bound = op.qlinear_bound(values)
     except ValueError as error:
-        raise VerifyException(f"cannot requantize by {Mode.QLINEAR}: {error}") from error
+        raise VerifyException(f"cannot requantize in mode '{Mode.QLINEAR}': {error}") from error
     if bound is None:
         others = ", ".join(mode for mode in Mode if mode is not Mode.QLINEAR)
-        raise VerifyException(f"has no arithmetic of mode {Mode.QLINEAR}; accepted: {others}")
+        raise VerifyException(f"does not support requantization mode '{Mode.QLINEAR}' (available: {others})")
     if not bound < MOST:
-        raise VerifyException(f"has scales whose ratio takes results of mode {Mode.QLINEAR} beyond 32 bits")
+        raise VerifyException(
+            f"the ratio of its scales takes results beyond 32 bits in requantization mode '{Mode.QLINEAR}'"
+        )
 
 
 def _single(value: SSAValue) -> UniformQuantizedType:
@@ -274,7 +276,8 @@ def _single(value: SSAValue) -> UniformQuantizedType:
         or element.bits != 8
     ):
         raise VerifyException(
-            f"takes values of 8 bits, of f32 and with one scale, in mode {Mode.QLINEAR}, found {value.type}"
+            f"requantization mode '{Mode.QLINEAR}' requires f32 values quantized to 8 bits with one scale, but "
+            f"got '{value.type}'"
         )
     return element
 
@@ -288,7 +291,7 @@ def _verify_parts(op: Requantizing) -> None:
                 if isinstance(part, Requantizing):
                     verify_requantization(part)
             except VerifyException as error:
-                raise VerifyException(f"its part '{role}' {error}") from error
+                raise VerifyException(f"part '{role}' {error}") from error
     finally:
         parts.discard()
 
@@ -299,7 +302,7 @@ def _verify_mode(op: Requantizing, mode: Mode) -> None:
             element = quantized_type(value)
             if element is not None and element.bits > 31 and np.any(element.zero_points):
                 raise VerifyException(
-                    f"takes operands of different scales with less than 32 bits or without zero point, found {element}"
+                    f"operands of different scales must have fewer than 32 bits or zero point 0, but got '{element}'"
                 )
     try:
         for found in (ratios(op), *_operand_ratios(op)):
@@ -308,7 +311,7 @@ def _verify_mode(op: Requantizing, mode: Mode) -> None:
             else:
                 fixed_point(found)
     except ValueError as error:
-        raise VerifyException(f"cannot requantize by {mode}: {error}") from error
+        raise VerifyException(f"cannot requantize in mode '{mode}': {error}") from error
 
 
 def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:

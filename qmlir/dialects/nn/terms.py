@@ -57,7 +57,9 @@ class Site:
         try:
             return self.append(build(operation, operands, properties, result_types=result_types, results=results))
         except VerifyException as error:
-            raise self.error(f"needs '{operation.name}', which {' '.join(str(error).split())}") from error
+            raise self.error(
+                f"cannot build the '{operation.name}' that it needs: {' '.join(str(error).split())}"
+            ) from error
 
     # Constants
 
@@ -77,7 +79,7 @@ class Site:
         """The shape of `value`. Raises `DiagnosticError` where a size is open."""
         sizes = shape_of(value)
         if DYNAMIC_INDEX in sizes:
-            raise self.error(f"the sizes of {value.type} must be known: fix the shapes of the inputs")
+            raise self.error(f"'{value.type}' has dynamic dimensions; fix the input shapes with --shape")
         return sizes
 
     def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:

@@ -32,7 +32,7 @@ class SequenceType(ParametrizedAttribute, Container):
 
     def verify(self) -> None:
         if not isinstance(self.element_type, TensorType | UnrankedTensorType):
-            raise VerifyException(f"a sequence is one of tensors, found {self.element_type}")
+            raise VerifyException(f"sequences must contain tensors, but got '{self.element_type}'")
 
     @property
     def tensors(self) -> AnyTensor | AnyUnrankedTensorType:

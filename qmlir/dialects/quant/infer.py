@@ -97,8 +97,8 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
             )
         if count != size // block:
             raise VerifyException(
-                f"dimension size {count} of scales at axis {axis} should be {size // block}: "
-                f"{size} elements in blocks of {block}"
+                f"number of scales along axis {axis} should be {size // block} ({size} elements in blocks of "
+                f"{block}), but got {count}"
             )
 
 

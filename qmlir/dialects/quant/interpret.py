@@ -35,13 +35,13 @@ def _float_dtypes(quantized: UniformQuantizedType | UniformFloatType) -> tuple[n
     try:
         return _FLOAT_DTYPES[type(quantized.expressed)]
     except KeyError:
-        raise InterpretationError(f"no arithmetic for expressed type {quantized.expressed}") from None
+        raise InterpretationError(f"cannot compute with expressed type '{quantized.expressed}'") from None
 
 
 def _uniform(type_: Attribute) -> UniformQuantizedType | UniformFloatType:
     quantized = element_type(type_)
     if not isinstance(quantized, UniformQuantizedType | UniformFloatType):
-        raise InterpretationError(f"{quantized} has no scale: only uniform types can be computed with")
+        raise InterpretationError(f"cannot compute with '{quantized}': expected a uniform quantized type")
     return quantized
 
 
@@ -53,7 +53,7 @@ def quantize(values: Array, quantized: UniformQuantizedType | UniformFloatType) 
     _, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, values.shape)
     if not holds_nan(quantized) and np.isnan(values).any():
-        raise InterpretationError("a value to quantize is NaN")
+        raise InterpretationError("the input contains NaN, which cannot be quantized")
     if isinstance(quantized, UniformFloatType):
         with np.errstate(all="ignore"):
             quotients = values.astype(arithmetic) / scales.astype(arithmetic)

@@ -27,8 +27,8 @@ def _verify_shapes(source: Attribute, result: Attribute) -> None:
     shapes = [None if each is None else each.get_shape() for each in ranked]
     if is_unranked[0] != is_unranked[1] or shapes[0] != shapes[1]:
         raise VerifyException(
-            "operand and result must both be scalars or both tensors of one shape: "
-            f"{brief_text(source)} and {brief_text(result)}"
+            "operand and result must both be scalars or both tensors of one shape, but got "
+            f"'{brief_text(source)}' and '{brief_text(result)}'"
         )
 
 
@@ -61,9 +61,9 @@ class CastOperation(IRDLOperation, InferResultTypes, ABC):
 
 def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[str, str]) -> None:
     if not isinstance(quantized, QuantizedType):
-        raise VerifyException(f"{roles[1]} must be a quantized type, found {brief_text(quantized)}")
+        raise VerifyException(f"{roles[1]} must be a quantized type, but got '{brief_text(quantized)}'")
     if quantized.expressed_type is None:
-        raise VerifyException(f"{roles[1]} must have an expressed type, {expressed}: found {quantized}")
+        raise VerifyException(f"{roles[1]} must have expressed type {expressed}, but got '{quantized}'")
     if quantized.expressed_type != expressed:
         raise VerifyException(
             f"expressed type in quantized type expected to match {roles[0]} type: "
@@ -101,14 +101,17 @@ class StorageCastOp(CastOperation):
         integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
         if isinstance(quantized, UniformFloatType):
             if integer != quantized.storage:
-                raise VerifyException(f"one side must be the storage of the other: {integer} and {quantized}")
+                raise VerifyException(
+                    f"expected a quantized type and its storage type, but got '{integer}' and '{quantized}'"
+                )
             return
         stored = as_integer(integer)
         if stored is None or not isinstance(quantized, QuantizedType):
             raise VerifyException(
-                f"one side must be quantized, the other its storage: {brief_text(source)} and {brief_text(result)}"
+                f"expected one quantized type and its storage type, but got '{brief_text(source)}' and "
+                f"'{brief_text(result)}'"
             )
         if stored != IntegerType(stored.width.data):
-            raise VerifyException(f"the storage must be a signless integer, found {stored}")
+            raise VerifyException(f"storage must be a signless integer, but got '{stored}'")
         if not isinstance(quantized, StoredType) or stored != IntegerType(quantized.bits):
             raise VerifyException(f"storage type in quantized type expected to match {stored}: {brief_text(quantized)}")

@@ -53,15 +53,15 @@ def _parse_storage_type(parser: AttrParser) -> IntegerType:
         # No keyword: the alias of a builtin integer type.
         storage = as_integer(parser.parse_type())
         if storage is None:
-            parser.raise_error("an integer type is expected as storage", position)
+            parser.raise_error("expected an integer storage type", position)
         width = storage.width.data
     else:
         if (found := _STORAGE.fullmatch(name)) is None:
-            parser.raise_error(f"illegal storage type '{name}', iN, siN, uN or uiN is accepted", position)
+            parser.raise_error(f"illegal storage type '{name}' (must be iN, siN, uN or uiN)", position)
         width = int(found[2])
         storage = IntegerType(width, Signedness.UNSIGNED if found[1].startswith("u") else Signedness.SIGNLESS)
     if not 1 <= width <= MAX_STORAGE_BITS:
-        parser.raise_error(f"illegal storage type size: {width}, 1 to {MAX_STORAGE_BITS} bits are accepted", position)
+        parser.raise_error(f"illegal storage type size: {width} (must be 1 to {MAX_STORAGE_BITS} bits)", position)
     return storage
 
 
@@ -71,9 +71,9 @@ def parse_optional_small_float(parser: AttrParser) -> SmallFloat | None:
     found = _SMALL_FLOAT.match(content, position)
     storage = as_small_float(parser.parse_type()) if found else None
     if found and storage is None:
-        parser.raise_error(f"illegal storage type '{found[0]}': floats of 8 bits and fewer are accepted", position)
+        parser.raise_error(f"illegal storage type '{found[0]}' (floats must have at most 8 bits)", position)
     if storage is not None and content.startswith("<", parser.pos):
-        parser.raise_error(f"values stored as {storage} have no storage range of their own")
+        parser.raise_error(f"storage type {storage} does not support a storage range")
     return storage
 
 
@@ -88,12 +88,12 @@ def parse_storage(
     position = parser.pos
     low = parser.parse_integer(False)
     if low < lowest:
-        parser.raise_error(f"illegal storage type minimum: {low}, at least {lowest} is accepted", position)
+        parser.raise_error(f"illegal storage type minimum: {low} (must be at least {lowest})", position)
     parser.parse_punctuation(":")
     position = parser.pos
     high = parser.parse_integer(False)
     if high > highest:
-        parser.raise_error(f"illegal storage type maximum: {high}, at most {highest} is accepted", position)
+        parser.raise_error(f"illegal storage type maximum: {high} (must be at most {highest})", position)
     parser.parse_punctuation(">")
     return storage, (low, high)
 
@@ -103,7 +103,7 @@ def parse_expressed(parser: AttrParser) -> AnyFloat:
     position = parser.pos
     expressed = parser.parse_type()
     if not isinstance(expressed, AnyFloat):
-        parser.raise_error(f"expressed type must be floating point, found {expressed}", position)
+        parser.raise_error(f"expressed type must be floating point, but got '{expressed}'", position)
     return expressed
 
 
@@ -195,7 +195,7 @@ def read_unsigned(zero_points: npt.NDArray[np.int64], bits: int) -> npt.NDArray[
 
 def _parse_list(parser: AttrParser, depth: int) -> list[Any]:
     if depth > MAX_PARAMETER_RANK:
-        parser.raise_error(f"lists of parameters nest more than {MAX_PARAMETER_RANK} deep")
+        parser.raise_error(f"quantization parameters must be nested at most {MAX_PARAMETER_RANK} deep")
     parser.parse_punctuation("{")
     elements = [_parse_element(parser, depth)]
     while parser.parse_optional_punctuation(",") is not None:

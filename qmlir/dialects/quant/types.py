@@ -88,12 +88,12 @@ class StoredType(QuantizedType):
 
     def verify_storage(self) -> None:
         if not 1 <= self.bits <= MAX_STORAGE_BITS:
-            raise VerifyException(f"illegal storage type size: {self.bits}, 1 to {MAX_STORAGE_BITS} bits are accepted")
+            raise VerifyException(f"illegal storage type size: {self.bits} (must be 1 to {MAX_STORAGE_BITS} bits)")
         lowest, highest = storage_limits(self.storage)
         if self.storage_min < lowest:
-            raise VerifyException(f"illegal storage type minimum: {self.storage_min}, at least {lowest} is accepted")
+            raise VerifyException(f"illegal storage type minimum: {self.storage_min} (must be at least {lowest})")
         if self.storage_max > highest:
-            raise VerifyException(f"illegal storage type maximum: {self.storage_max}, at most {highest} is accepted")
+            raise VerifyException(f"illegal storage type maximum: {self.storage_max} (must be at most {highest})")
         if self.storage_min >= self.storage_max:
             raise VerifyException(f"illegal storage min and storage max: ({self.storage_min}:{self.storage_max})")
 
@@ -319,7 +319,7 @@ class UniformQuantizedType(UniformType, StoredType):
         if storage is None:
             assert floating is not None
             if zero_points.any():
-                parser.raise_error(f"values stored as {floating} have no zero point", position)
+                parser.raise_error(f"storage type {floating} does not support a zero point", position)
             return uniform_parameters([floating], expressed, granularity, axes, block_sizes, scales, 0)[:-1]
         if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
             zero_points = syntax.read_unsigned(zero_points, storage.width.data)
@@ -393,7 +393,7 @@ class UniformFloatType(UniformType):
 
     def verify(self) -> None:
         if not self.storage.SEMANTICS.has_sign:
-            raise VerifyException(f"illegal storage type: {self.storage} has no sign and no zero")
+            raise VerifyException(f"illegal storage type: {self.storage} has neither sign nor zero")
         self.verify_layout()
 
     def print_parameters(self, printer: Printer) -> None:

@@ -54,7 +54,7 @@ _ANY_POSITIVE = (5e-324, 1.7976931348623157e308)
 def verify_expressed(expressed: Attribute) -> None:
     """Check that the values expressed are floats."""
     if not isinstance(expressed, AnyFloat):
-        raise VerifyException(f"expressed type must be floating point, found {expressed}")
+        raise VerifyException(f"expressed type must be floating point, but got '{expressed}'")
 
 
 class QuantizedType(ParametrizedAttribute, TypeAttribute):
@@ -188,7 +188,7 @@ class UniformType(QuantizedType):
     def axis(self) -> int:
         """The axis of a per-axis type."""
         if self.granularity is not Granularity.AXIS:
-            raise ValueError(f"a {self.granularity} type has no one axis")
+            raise ValueError(f"a {self.granularity} type has no single axis")
         return self.axes[0]
 
     @property

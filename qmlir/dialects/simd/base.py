@@ -35,7 +35,7 @@ def vector_of(value: SSAValue) -> AnyVector:
     """The type of a value that is a vector of one axis. Raises `VerifyException` for any other."""
     found = as_vector(value.type)
     if found is None or found.get_num_dims() != 1 or found.get_num_scalable_dims():
-        raise VerifyException(f"takes vectors of one axis, found {value.type}")
+        raise VerifyException(f"expected a 1-D vector, but got '{value.type}'")
     return found
 
 
@@ -63,7 +63,7 @@ def bits_of(element: Attribute) -> int:
         return element.bitwidth
     integer = as_integer(element)
     if integer is None:
-        raise VerifyException(f"takes integers and floats, found {element}")
+        raise VerifyException(f"elements must be integers or floats, but got {element}")
     return integer.width.data
 
 
@@ -82,9 +82,9 @@ def check_place(memory: SSAValue, indices: Sequence[SSAValue], element: Attribut
     """
     type_ = cast(AnyMemory, memory.type)
     if len(indices) != type_.get_num_dims() or not indices:
-        raise VerifyException(f"takes an index for each axis of {type_}, found {len(indices)}")
+        raise VerifyException(f"expected one index per axis of '{type_}', but got {len(indices)}")
     strides = type_.get_strides()
     if strides is None or strides[-1] != 1:
-        raise VerifyException(f"takes memory whose innermost axis has the stride 1, found {type_}")
+        raise VerifyException(f"innermost stride of the memref must be 1, but got '{type_}'")
     if element is not None and type_.get_element_type() != element:
-        raise VerifyException(f"takes memory of {element}, found {type_}")
+        raise VerifyException(f"expected a memref of {element}, but got '{type_}'")

@@ -52,7 +52,7 @@ Place = Sequence[int]
 def _dtype_of(element: Attribute) -> np.dtype[Any]:
     dtype = dense_dtype(element)
     if dtype is None:
-        raise InterpretationError(f"no NumPy type holds values of {element}")
+        raise InterpretationError(f"values of type {element} have no NumPy equivalent")
     return dtype
 
 
@@ -76,7 +76,8 @@ def _run(array: Array, place: Place, count: int) -> Array:
     size = count * array.itemsize
     if not root.flags.c_contiguous or start < 0 or start + size > root.nbytes:
         raise InterpretationError(
-            f"{count} elements from {list(place)} on leave the memory of shape {list(array.shape)}"
+            f"reading or writing {count} elements at {list(place)} is out of bounds of memory of shape "
+            f"{list(array.shape)}"
         )
     return root.reshape(-1).view(np.uint8)[start : start + size].view(array.dtype)
 
@@ -100,7 +101,7 @@ def _load_group_splat(op: LoadGroupSplatOp, array: Array, place: Place) -> tuple
 
 def _store_lanes(value: Array, array: Array, place: Place) -> None:
     if not array.flags.writeable:
-        raise InterpretationError("writes into constant memory")
+        raise InterpretationError("cannot write to constant memory")
     _run(array, place, value.size)[...] = value
 
 
@@ -123,7 +124,7 @@ def _prefetch(op: PrefetchOp, array: Array, index: int) -> tuple[()]:
 def _gather(op: GatherOp, table: Array, places: Array) -> tuple[Array]:
     wrong = (places < 0) | (places >= table.size)
     if wrong.any():
-        raise InterpretationError(f"place {places[wrong][0]} lies outside the table of {table.size} elements")
+        raise InterpretationError(f"index {places[wrong][0]} is out of range for a table of {table.size} elements")
     return (table[places],)
 
 
@@ -158,7 +159,7 @@ def _round_to_int(op: RoundToIntOp, value: Array) -> tuple[Array]:
     rounded = np.rint(value.astype(np.float64))
     wrong = ~((rounded >= -(2.0**31)) & (rounded < 2.0**31))
     if wrong.any():
-        raise InterpretationError(f"{value[wrong][0]} lies outside the integers of 32 bits")
+        raise InterpretationError(f"{value[wrong][0]} does not fit 32 bits")
     return (rounded.astype(np.int32),)
 
 

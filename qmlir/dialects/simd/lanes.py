@@ -78,15 +78,21 @@ class DotAccumulateOp(SimdOp):
 
     def verify_(self) -> None:
         if self.result.type != self.accumulator.type or element_of(self.accumulator) != i32:
-            raise VerifyException(f"adds to a vector of i32 of one type, found {self.accumulator.type}")
+            raise VerifyException(
+                "accumulator and result must have the same i32 vector type, but got accumulator "
+                f"'{self.accumulator.type}'"
+            )
         if self.x.type != self.w.type or not is_signless(element_of(self.x), 8, 16):
-            raise VerifyException(f"multiplies vectors of i8 or of i16, found {self.x.type} and {self.w.type}")
+            raise VerifyException(f"operands must be vectors of i8 or i16, but got '{self.x.type}' and '{self.w.type}'")
         if lanes_of(self.x) * bits_of(element_of(self.x)) != lanes_of(self.accumulator) * 32:
-            raise VerifyException(f"sums groups of 32 bits, found {self.x.type} for {self.accumulator.type}")
+            raise VerifyException(
+                f"operands must have 32 bits per lane of the accumulator, but got '{self.x.type}' for "
+                f"'{self.accumulator.type}'"
+            )
         if self.signs.data not in tuple(Signs):
-            raise VerifyException(f"signs are {', '.join(Signs)}, found {self.signs.data}")
+            raise VerifyException(f"signs must be one of {', '.join(Signs)}, but got {self.signs.data}")
         if self.signs.data != Signs.SS and bits_of(element_of(self.x)) != 8:
-            raise VerifyException(f"integers of 16 bits are signed: found signs {self.signs.data}")
+            raise VerifyException(f"16-bit operands must be signed, but got signs {self.signs.data}")
 
 
 @irdl_op_definition
@@ -107,9 +113,13 @@ class MultiplyPairsOp(SimdOp):
 
     def verify_(self) -> None:
         if self.x.type != self.w.type or element_of(self.x) != i8 or lanes_of(self.x) % 2:
-            raise VerifyException(f"multiplies two vectors of pairs of i8, found {self.x.type} and {self.w.type}")
+            raise VerifyException(
+                f"operands must be vectors of an even number of i8, but got '{self.x.type}' and '{self.w.type}'"
+            )
         if self.result.type != vector(lanes_of(self.x) // 2, i16):
-            raise VerifyException(f"gives {vector(lanes_of(self.x) // 2, i16)}, found {self.result.type}")
+            raise VerifyException(
+                f"result must be '{vector(lanes_of(self.x) // 2, i16)}', but got '{self.result.type}'"
+            )
 
 
 class Conversion(StrEnum):
@@ -159,21 +169,21 @@ class ConvertOp(SimdOp):
     def verify_(self) -> None:
         kind = self.kind.data
         if kind not in tuple(Conversion):
-            raise VerifyException(f"kinds are {', '.join(Conversion)}, found {kind}")
+            raise VerifyException(f"kind must be one of {', '.join(Conversion)}, but got {kind}")
         source, target = vector_of(self.value), vector_of(self.result)
         widths = bits_of(source.get_element_type()), bits_of(target.get_element_type())
         if kind == Conversion.BITCAST:
             if widths[0] * source.get_shape()[0] != widths[1] * target.get_shape()[0]:
-                raise VerifyException(f"keeps the bits of the vector, found {source} and {target}")
+                raise VerifyException(f"total number of bits must not change, but got '{source}' and '{target}'")
             return
         if source.get_shape() != target.get_shape():
-            raise VerifyException(f"keeps the lanes, found {source} and {target}")
+            raise VerifyException(f"number of lanes must not change, but got '{source}' and '{target}'")
         is_float = tuple(isinstance(each.get_element_type(), AnyFloat) for each in (source, target))
         # For each kind: whether it takes and gives floats, and how the width changes.
         takes, gives, change = _CONVERTED[Conversion(kind)]
         growth = (widths[1] > widths[0]) - (widths[1] < widths[0])
         if is_float != (takes, gives) or (change and growth != change):
-            raise VerifyException(f"{kind} does not take {source} to {target}")
+            raise VerifyException(f"{kind} cannot convert {source} to {target}")
 
 
 _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
@@ -207,7 +217,7 @@ class RoundToIntOp(SimdOp):
 
     def verify_(self) -> None:
         if element_of(self.value) != f32 or self.result.type != vector(lanes_of(self.value), i32):
-            raise VerifyException(f"takes f32 to i32, found {self.value.type} and {self.result.type}")
+            raise VerifyException(f"expected f32 and i32 vectors, but got '{self.value.type}' and '{self.result.type}'")
 
 
 @irdl_op_definition
@@ -237,10 +247,10 @@ class NarrowOp(SimdOp):
     def verify_(self) -> None:
         source, target = element_of(self.values[0]), element_of(self.result)
         if not is_signless(source) or not is_signless(target) or bits_of(target) >= bits_of(source):
-            raise VerifyException(f"takes integers to narrower ones, found {source} and {target}")
+            raise VerifyException(f"expected a conversion to narrower integers, but got '{source}' and '{target}'")
         if sum(map(lanes_of, self.values)) != lanes_of(self.result):
             found = " and ".join(str(type_) for type_ in (*self.values.types, self.result.type))
-            raise VerifyException(f"keeps the lanes, found {found}")
+            raise VerifyException(f"number of lanes must not change, but got {found}")
 
 
 @irdl_op_definition
@@ -267,12 +277,13 @@ class CompareOp(SimdOp):
 
     def verify_(self) -> None:
         if self.result.type != vector(lanes_of(self.lhs), i1):
-            raise VerifyException(f"gives i1 for each lane, found {self.result.type}")
+            raise VerifyException(f"result must have one i1 per lane, but got '{self.result.type}'")
         is_float = isinstance(element_of(self.lhs), AnyFloat)
         accepted = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
         if self.predicate.data not in accepted:
             raise VerifyException(
-                f"predicates on {element_of(self.lhs)} are {', '.join(accepted)}, found {self.predicate.data}"
+                f"predicate on {element_of(self.lhs)} must be one of {', '.join(accepted)}, but got "
+                f"{self.predicate.data}"
             )
 
 
@@ -295,7 +306,7 @@ class SelectOp(SimdOp):
 
     def verify_(self) -> None:
         if self.condition.type != vector(lanes_of(self.lhs), i1):
-            raise VerifyException(f"takes a condition of i1 for each lane, found {self.condition.type}")
+            raise VerifyException(f"condition must have one i1 per lane, but got '{self.condition.type}'")
 
 
 class InterleaveOp(SimdOp):
@@ -325,7 +336,7 @@ class InterleaveOp(SimdOp):
     def verify_(self) -> None:
         block, lanes = self.block_lanes, lanes_of(self.lhs)
         if block < 2 or block % 2 or lanes % block:
-            raise VerifyException(f"takes blocks of an even number of lanes that divides {lanes}, found {block}")
+            raise VerifyException(f"block must be even and divide the number of lanes ({lanes}), but got {block}")
 
 
 @irdl_op_definition
@@ -359,7 +370,7 @@ class ReduceAddOp(SimdOp):
 
     def verify_(self) -> None:
         if self.result.type != element_of(self.value):
-            raise VerifyException(f"gives a value of {element_of(self.value)}, found {self.result.type}")
+            raise VerifyException(f"result must be {element_of(self.value)}, but got '{self.result.type}'")
         lanes = lanes_of(self.value)
         if lanes & (lanes - 1):
-            raise VerifyException(f"takes a number of lanes that is a power of two, found {lanes}")
+            raise VerifyException(f"number of lanes must be a power of two, but got {lanes}")

@@ -86,9 +86,9 @@ class LoadGroupSplatOp(PlaceLoadOp):
         super().verify_()
         element = element_of(self.result)
         if not is_signless(element, 8, 16, 32):
-            raise VerifyException(f"takes elements of i8, i16 or i32, found {element}")
+            raise VerifyException(f"elements must be i8, i16 or i32, but got {element}")
         if bits_of(element) * lanes_of(self.result) % GROUP_BITS:
-            raise VerifyException(f"makes vectors of whole groups of {GROUP_BITS} bits, found {self.result.type}")
+            raise VerifyException(f"result must be a multiple of {GROUP_BITS} bits, but got '{self.result.type}'")
 
 
 @irdl_op_definition
@@ -156,7 +156,7 @@ class PrefetchOp(SimdOp):
     def verify_(self) -> None:
         check_place(self.memory, [self.index], None)
         if self.level.value.data not in (1, 2, 3):
-            raise VerifyException(f"levels of caches are 1, 2 and 3, found {self.level.value.data}")
+            raise VerifyException(f"cache level must be 1, 2 or 3, but got {self.level.value.data}")
 
 
 @irdl_op_definition
@@ -182,9 +182,11 @@ class GatherOp(SimdOp):
         check_place(self.table, [self.places], element_of(self.result))
         element = element_of(self.places)
         if not isinstance(element, IndexType) and not is_signless(element, 32, 64):
-            raise VerifyException(f"takes places of i32, i64 or index, found {element}")
+            raise VerifyException(f"indices must be i32, i64 or index, but got {element}")
         if lanes_of(self.places) != lanes_of(self.result):
-            raise VerifyException(f"gives a lane for each place, found {self.places.type} and {self.result.type}")
+            raise VerifyException(
+                f"result must have one lane per index, but got '{self.places.type}' and '{self.result.type}'"
+            )
 
 
 BYTE_VALUES = 256
@@ -214,9 +216,11 @@ class LookUpOp(SimdOp):
     def verify_(self) -> None:
         check_place(self.table, [self.places], element_of(self.result))
         if self.result.type != self.places.type or not is_signless(element_of(self.places), 8):
-            raise VerifyException(f"gives a byte for each byte, found {self.places.type} and {self.result.type}")
+            raise VerifyException(
+                f"result must have one byte per index, but got '{self.places.type}' and '{self.result.type}'"
+            )
         if not is_byte_table(self.table):
-            raise VerifyException(f"takes a table of {BYTE_VALUES} bytes, found {self.table.type}")
+            raise VerifyException(f"table must have {BYTE_VALUES} bytes, but got '{self.table.type}'")
 
 
 def is_byte_table(table: SSAValue) -> bool:

@@ -84,7 +84,7 @@ def _entries(parser: AttrParser, parse: Callable[[AttrParser], Value]) -> dict[s
         place = parser.pos
         name = parser.parse_identifier()
         if name in found:
-            parser.raise_error(f"'{name}' is there twice", place)
+            parser.raise_error(f"duplicate field '{name}'", place)
         parser.parse_punctuation("=")
         found[name] = parse(parser)
 
@@ -98,9 +98,9 @@ def _field(parser: AttrParser, readers: _Readers, found: dict[str, Any], what: s
     name = parser.parse_identifier()
     if name not in readers:
         near = nearest_name(name, readers)
-        parser.raise_error(f"{what} has no field '{name}'{near}, there are {', '.join(readers)}", place)
+        parser.raise_error(f"{what} has no field '{name}'{near} (available: {', '.join(readers)})", place)
     if name in found:
-        parser.raise_error(f"'{name}' is there twice", place)
+        parser.raise_error(f"duplicate field '{name}'", place)
     parser.parse_punctuation("=")
     found[name] = readers[name](parser)
 
@@ -229,10 +229,10 @@ def targets_of(module: Operation) -> tuple[Description, ...]:
     listed = cast(ArrayAttr[Attribute], attribute).data if isinstance(attribute, ArrayAttr) else ()
     found = tuple(each.data for each in listed if isinstance(each, TargetSpecAttr))
     if not found or len(found) != len(listed):
-        raise op_error(module, f"has {TARGETS} = {attribute}, a list of #target.spec<…> is accepted")
+        raise op_error(module, f"{TARGETS} must be a list of #target.spec<…>, but got {attribute}")
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise op_error(module, f"names the target '{twice}' twice in {TARGETS}")
+        raise op_error(module, f"target '{twice}' is listed twice in {TARGETS}")
     return found
 
 

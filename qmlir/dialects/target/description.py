@@ -52,12 +52,12 @@ def check_storage(text: str) -> None:
 def _check_scheme(text: str) -> None:
     if text not in scheme_names():
         known = scheme_names()
-        raise ValueError(f"no scheme '{text}'{nearest_name(text, known)}, there are {', '.join(known)}")
+        raise ValueError(f"unknown scheme '{text}'{nearest_name(text, known)} (available: {', '.join(known)})")
 
 
 def _check_granularity(text: str) -> None:
     if text not in ("tensor", "channel") and not _BLOCK.fullmatch(text):
-        raise ValueError(f"'{text}' is not a granularity: tensor, channel, block and block:N are accepted")
+        raise ValueError(f"granularity must be tensor, channel, block or block:N, but got '{text}'")
 
 
 @cache
@@ -65,12 +65,14 @@ def parse_requantization(text: str) -> tuple[Mode, Ties | None]:
     """`f32`, or `shift:even`, which names its ties. Raises `ValueError`."""
     name, _, ties = text.partition(":")
     if name not in list(Mode):
-        raise ValueError(f"no mode of requantization '{name}'{nearest_name(name, list(Mode))}, "
-                         f"there are {', '.join(Mode)}")  # fmt: skip
+        near = nearest_name(name, list(Mode))
+        raise ValueError(f"unknown requantization mode '{name}'{near} (available: {', '.join(Mode)})")
     if (Mode(name) is Mode.SHIFT) != bool(ties):
-        raise ValueError(f"'{text}': a shift, and nothing else, names its ties: shift:even, shift:up, shift:away")
+        raise ValueError(
+            f"ties must be given for shifts, and only for those (shift:even, shift:up, shift:away), but got '{text}'"
+        )
     if ties and ties not in list(Ties):
-        raise ValueError(f"no rule for ties '{ties}', there are {', '.join(Ties)}")
+        raise ValueError(f"unknown tie rounding '{ties}' (available: {', '.join(Ties)})")
     return Mode(name), Ties(ties) if ties else None
 
 
@@ -97,12 +99,12 @@ class Accepted:
         for text in self.granularities:
             _check_granularity(text)
         if self.granularities and slot is not Slot.WEIGHT:
-            raise ValueError(f"granularities are for weights, slot '{slot}' has one scale")
+            raise ValueError(f"'granularities' is only for weights, but slot '{slot}' has one scale")
         if self.scales and slot is not Slot.BIAS:
-            raise ValueError(f"scales are for a bias, slot '{slot}' has that of its range")
+            raise ValueError(f"'scales' is only for the bias slot, not for slot '{slot}'")
         for text in self.scales:
             if text not in SCALES:
-                raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
+                raise ValueError(f"bias scale must be one of {', '.join(SCALES)}, but got '{text}'")
 
     @property
     def floats(self) -> tuple[str, ...]:
@@ -192,7 +194,7 @@ class Support:
         """Why a property of `op` is not supported; `None` where all are."""
         for name, accepted in self.properties.items():
             if isinstance(op, IRDLOperation) and name not in (known := op.get_irdl_definition().properties):
-                return f"the property '{name}', which '{op.name}' has not{nearest_name(name, known)}"
+                return f"property '{name}', which {op.name} does not have{nearest_name(name, known)}"
             found = property_value(op, name)
             if found not in accepted:
                 return f"{name} = {plain_text(found)}, which has {', '.join(map(plain_text, accepted))}"
@@ -201,7 +203,7 @@ class Support:
     def check(self) -> None:
         """Raise `ValueError` for a value that is not accepted."""
         if not self.op:
-            raise ValueError('a support names an operation, as op = "nn.conv" or op = "nn.*"')
+            raise ValueError('a support must name an operation (op = "nn.conv" or op = "nn.*")')
         try:
             for slot in Slot:
                 if (accepted := self.slot(slot)) is not None:
@@ -212,9 +214,9 @@ class Support:
                 Storage.parse(self.adder)
             for name, values in self.properties.items():
                 if not values:
-                    raise ValueError(f"property '{name}' has no value that is accepted")
+                    raise ValueError(f"property '{name}' must accept at least one value")
         except ValueError as error:
-            raise ValueError(f"support of '{self.op}': {error}") from error
+            raise ValueError(f"in the support of '{self.op}': {error}") from error
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,7 @@ class Description:
     def check(self) -> None:
         """Raise `ValueError` for a value that is not accepted."""
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"'{self.name}' is not a name of a target: letters, digits, '_', '.' and '-' are accepted")
+            raise ValueError(f"target name must consist of letters, digits, '_', '.' and '-', but got '{self.name}'")
         for support in self.supports:
             support.check()
         for text in self.requantize:

@@ -32,7 +32,9 @@ class TeamOperation(IRDLOperation):
         parent: Operation | None = self.parent_op()
         while parent is not None:
             if isinstance(parent, TeamOperation):
-                raise VerifyException(f"is inside of '{parent.name}': a thread alone cannot divide work among a team")
+                raise VerifyException(
+                    f"cannot be nested in '{parent.name}': a single thread cannot divide work among a team"
+                )
             parent = parent.parent_op()
 
 
@@ -74,11 +76,9 @@ class ChunksOp(TeamOperation):
         super().verify_()
         if [argument.type for argument in self.body.block.args] != [IndexType()] * 2:
             found = ", ".join(str(argument.type) for argument in self.body.block.args) or "none"
-            raise VerifyException(
-                f"has block arguments of the types {found}: accepted are two of type index, the bounds"
-            )
+            raise VerifyException(f"expected two block arguments of type index (the bounds), but got {found}")
         if self.chunks.value.data > MOST_CHUNKS:
-            raise VerifyException(f"has {self.chunks.value.data} chunks for each thread: at most {MOST_CHUNKS}")
+            raise VerifyException(f"chunks per thread must be at most {MOST_CHUNKS}, but got {self.chunks.value.data}")
 
     @classmethod
     def parse(cls, parser: Parser) -> "ChunksOp":

@@ -74,7 +74,7 @@ class ApplyPdl(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.keeps not in _KEEPS:
-            raise text_error(f"{self.name}: keeps='{self.keeps}' is none of {', '.join(_KEEPS)}")
+            raise text_error(f"{self.name}: keeps must be one of {', '.join(_KEEPS)}, but got '{self.keeps}'")
         paths = [*((Path(each), "") for each in self.file), *map(_file_named, self.named)]
         patterns = [each for path, package in paths for each in load_patterns(ctx, path, package)]
         if not self.file and not self.named:
@@ -89,21 +89,21 @@ def _file_named(name: str) -> tuple[Path, str]:
     """The file of a package that has this name, and how a message names the package."""
     there = registry.named("pdl")
     if name not in there:
-        every = ", ".join(sorted(there)) or "none: no installed package has patterns"
-        raise text_error(f"there are no patterns named '{name}'{nearest_name(name, there)}; there are {every}")
+        every = ", ".join(sorted(there)) or "none; no installed package provides patterns"
+        raise text_error(f"no patterns named '{name}'{nearest_name(name, there)} (available: {every})")
     row = there[name]
     package, _, path = row.row.partition(":")
     try:
         return Path(str(files(package))) / path, f" (in package '{row.package.title}')"
     except ImportError as error:
-        raise text_error(f"the patterns '{name}' of package '{row.package.title}': {error}") from error
+        raise text_error(f"cannot load patterns '{name}' of package '{row.package.title}': {error}") from error
 
 
 def _taken_out(ctx: Context, module: ModuleOp) -> list[PdlPattern]:
     """The patterns that stand in the module, which stay there no longer."""
     found = patterns_in(ctx, module)
     if not found:
-        raise text_error("apply-pdl: give `file` or `named`, or patterns in the module itself")
+        raise text_error("apply-pdl: pass `file` or `named`, or put patterns into the module")
     for pattern in found:
         pattern.pattern.detach()
     return found

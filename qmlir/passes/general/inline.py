@@ -57,10 +57,10 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
     """Put the body of `function` in the place of `call`; how many operations that made."""
     block = call.parent
     if block is None:
-        raise op_error(call, "is in no block")
+        raise op_error(call, "must be in a block")
     arguments = function.body.block.args
     if tuple(argument.type for argument in arguments) != tuple(call.operand_types):
-        raise op_error(call, f"has other operand types than function '@{function.sym_name.data}'")
+        raise op_error(call, f"operand types must match function '@{function.sym_name.data}'")
     values: dict[SSAValue, SSAValue] = dict(zip(arguments, call.operands, strict=True))
     returned: list[SSAValue] = []
     made = 0
@@ -131,7 +131,7 @@ class Inline(ModulePass):
             elif name in recursive:
                 emit_remark(call, f"is not inlined: function '@{name}' is recursive")
             elif len(function.body.blocks) != 1:
-                emit_remark(call, f"is not inlined: function '@{name}' has several blocks")
+                emit_remark(call, f"is not inlined: function '@{name}' has more than one block")
             else:
                 before = call.prev_op
                 following = call.next_op
@@ -139,7 +139,9 @@ class Inline(ModulePass):
                 made += _inline_call(call, function)
                 if made > budget(_BUDGET):
                     # Functions that call another twice, and so on, double with each of them.
-                    raise op_error(function, f"is inlined once too often: operations made are {over(_BUDGET)}")
+                    raise op_error(
+                        function, f"cannot be inlined again: the number of new operations is {over(_BUDGET)}"
+                    )
                 first = before.next_op if before else (block.first_op if block else None)
                 while first is not None and first is not following:
                     pending.extend(nested for nested in operations_in(first) if isinstance(nested, CallOp))

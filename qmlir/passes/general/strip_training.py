@@ -69,6 +69,6 @@ def _strip(op: Operation, rule: AtInference) -> None:
 
     values = rule(Site(op, insert), op)
     names = " and ".join(dict.fromkeys(new.name for new in added))
-    emit_remark(op, f"is for training: {f'{names} in its place' if names else 'it is removed'}")
+    emit_remark(op, f"is only for training: {f'{names} in its place' if names else 'it is removed'}")
     count("operations replaced" if names else "operations removed")
     Rewriter.replace_op(op, [], values)

@@ -59,7 +59,10 @@ def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
     if kernel is None:
         return None
     if evaluator_of(op) is None:
-        raise at.error(f"has the kernel '{kernel.function}', and no meaning on arrays that it is held to")
+        raise at.error(
+            f"cannot use kernel '{kernel.function}': it would be checked against the interpreter, which cannot "
+            "evaluate this operation"
+        )
     call = CustomOp.of(op, kernel, [at.value(operand) for operand in op.operands])
     at.insert(call)
     return call.results
@@ -73,7 +76,7 @@ def _check_size(at: Lowering, result: SSAValue) -> None:
         return
     size = math.prod(type_.get_shape()) * dtype.itemsize
     if size > budget("arena-bytes"):
-        raise at.error(f"has a result of type {result.type}, whose bytes are {over('arena-bytes', size)}")
+        raise at.error(f"result '{result.type}' is too large: its size in bytes is {over('arena-bytes', size)}")
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ def _write_index(builder: Builder, expression: AffineExpr) -> SSAValue:
             op = kind.create(operands=operands, result_types=[IndexType()])
             return builder.insert(op).results[0]
         case _:
-            raise NotImplementedError(f"{expression} has symbols")
+            raise NotImplementedError(f"symbols are not supported in {expression}")
 
 
 # --- Constants --------------------------------------------------------------------------------------------------------

@@ -60,15 +60,15 @@ class ContractionBounds:
         return 2 * largest[0] * largest[1] < 1 << 31
 
     def __str__(self) -> str:
-        parts = [f"sums lie in {self.sums}"]
+        parts = [f"sums are in {self.sums}"]
         if str(self.added) != str(self.sums):
-            parts.append(f"with what is added in {self.added}")
+            parts.append(f"with addends in {self.added}")
         if self.wraps:
             parts.append("the epilogue may wrap")
         if not self.requantized.is_empty:
-            parts.append("f32 holds what it takes" if self.is_f32_exact else "f32 rounds what it takes")
+            parts.append("the epilogue is exact in f32" if self.is_f32_exact else "the epilogue rounds in f32")
         pairs = "fit" if self.fits_pairs else "don't fit"
-        parts.append(f"operands in {self.input} by {self.weights} {pairs} pairs of i16")
+        parts.append(f"operands in {self.input} and {self.weights} {pairs} pairs of i16")
         if self.winograd is not None:
             fits = "fit" if self.winograd.fits else "don't fit"
             parts.append(f"{self.winograd} {fits}")
@@ -123,7 +123,7 @@ class KernelAnalyzeRanges(ModulePass):
     ```mlir
     func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
       %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
-      // remark: sums lie in [-892, 893]; operands in [-128, 127] by [-4, 3] fit pairs of i16
+      // remark: sums are in [-892, 893]; operands in [-128, 127] and [-4, 3] fit pairs of i16
       %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) -> tensor<1x2xi32> {
       ^bb0(%acc: i32):
         kernel.yield %acc : i32
@@ -169,8 +169,8 @@ def _analyze(function: FuncOp) -> None:
         if not bounds.sums.within(own.low, own.high):
             raise op_error(
                 op,
-                f"has sums in {bounds.sums}, which {op.accumulator_type} does not hold: "
-                f"operands in {bounds.input} by {bounds.weights}, {op.terms()} terms; accepted are sums that fit",
+                f"sums in {bounds.sums} overflow {op.accumulator_type}: operands are in {bounds.input} and "
+                f"{bounds.weights}, with {op.terms()} terms",
             )
         emit_remark(op, str(bounds))
         count("accumulators proven")

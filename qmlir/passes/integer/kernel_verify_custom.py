@@ -71,7 +71,7 @@ def _inputs(op: CustomOp, kernel: CustomKernel, original: Operation, random: np.
     types = op.own_types[: len(op.inputs)]
     made = [_random(random, type_) for type_ in types] if kernel.inputs is None else [*kernel.inputs(original, random)]
     if len(made) != len(types):
-        raise ValueError(f"{len(types)} operands are expected, but there are {len(made)}")
+        raise ValueError(f"expected inputs for {len(types)} operands, but got {len(made)}")
     for place, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
         constant = constant_array(value)
         if constant is not None:
@@ -86,10 +86,11 @@ def _function(op: CustomOp) -> Callable[..., None]:
     try:
         found: Any = getattr(import_module(module), name)
     except Exception as error:  # whatever a module of another package does at import
-        raise op_error(op, f"calls '{op.function.data}', which cannot be imported: {error}") from error
+        raise op_error(op, f"cannot import '{op.function.data}': {error}") from error
     if not hasattr(found, "py_func"):
         raise op_error(
-            op, f"calls '{op.function.data}', which numba does not compile: decorate it with numba.njit{at_code(found)}"
+            op,
+            f"calls '{op.function.data}', which is not a numba function; decorate it with numba.njit{at_code(found)}",
         )
     return found
 
@@ -114,7 +115,7 @@ def _at(inputs: Sequence[Array], place: tuple[int, ...], shape: Sequence[int]) -
     """The operands at the same place, where they have the same shape."""
     if not inputs or any(tuple(each.shape) != tuple(shape) for each in inputs):
         return ""
-    return f" of {', '.join(str(each[place]) for each in inputs)}"
+    return f" for {', '.join(str(each[place]) for each in inputs)}"
 
 
 def _rounds(op: CustomOp) -> int:
@@ -126,7 +127,7 @@ def _evaluated(op: CustomOp, original: Operation, inputs: Sequence[Array]) -> Se
     """What `original` computes; its regions see nothing of a module."""
     evaluator = evaluator_of(original)
     if evaluator is None:
-        raise op_error(op, f"stands in for '{original.name}', which has no meaning on arrays")
+        raise op_error(op, f"implements '{original.name}', which the interpreter cannot evaluate")
     arguments = arguments_by(operand_layout(original), inputs)
     if isinstance(evaluator, RunsRegions):
         return evaluator.function(Frame(Interpreter(ModuleOp([])), {}), original, *arguments)
@@ -142,7 +143,7 @@ def compare(op: CustomOp) -> None:
             inputs = _inputs(op, kernel, original, random)
         except RAISED as error:  # whatever a function of another package raises, it is named
             where = at_code(kernel.inputs, error)
-            what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}{where}"
+            what = f"cannot make inputs for '{op.function.data}': {one_line(error)}{where}"
             raise op_error(op, what) from error
         meant = _evaluated(op, original, inputs)
         expected = [np.asarray(each, order="C") for each in meant]
@@ -154,15 +155,15 @@ def compare(op: CustomOp) -> None:
         except Exception as error:
             first = str(error).strip().partition("\n")[0]
             raise op_error(
-                op, f"calls '{op.function.data}', which failed: {type(error).__name__}: {first}{at_code(function)}"
+                op, f"'{op.function.data}' raised {type(error).__name__}: {first}{at_code(function)}"
             ) from error
         for number, (result, wanted) in enumerate(zip(found, expected, strict=True)):
             place = _differing(result, wanted, kernel.relative)
             if place is not None:
                 which = f"result {number} at " if len(found) > 1 else "at "
                 message = (
-                    f"calls '{op.function.data}', which does not compute '{original.name}': {which}{list(place)} it "
-                    f"gives {result[place]}, the meaning{_at(inputs, place, result.shape)} is {wanted[place]}"
+                    f"'{op.function.data}' does not compute '{original.name}': {which}{list(place)} expected "
+                    f"{wanted[place]}{_at(inputs, place, result.shape)}, but got {result[place]}"
                 )
                 raise op_error(op, f"{message}{at_code(function)}")
 

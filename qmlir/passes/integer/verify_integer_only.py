@@ -38,4 +38,4 @@ class VerifyIntegerOnly(ModulePass):
         found = float_operation_between(op)
         if found is not None:
             operation, reason = found
-            raise op_error(operation, f"{reason}, between the casts of inputs and outputs to integers")
+            raise op_error(operation, f"{reason}; between the casts at inputs and outputs, all values must be integers")

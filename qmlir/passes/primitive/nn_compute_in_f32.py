@@ -136,7 +136,7 @@ class NnComputeInF32(ModulePass):
         if declared:
             names = sorted({str(type_.get_element_type()) for type_ in declared.values()})
             count("functions computed in f32")
-            emit_remark(function, f"computes in f32 what the model has in {' and '.join(names)}")
+            emit_remark(function, f"computes in f32 what the model computes in {' and '.join(names)}")
 
 
 def _blocks(function: FuncOp) -> list[Block]:

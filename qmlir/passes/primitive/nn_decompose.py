@@ -127,5 +127,5 @@ class NnDecompose(TakesValues):
         known = dict.fromkeys((*(kind.partition(".")[2] for kind in kinds), *kinds, *nodes))
         for pattern in dict.fromkeys(self.keep):
             if not any(fnmatchcase(name, pattern) for name in known):
-                message = f"nn-decompose keep: '{pattern}' is not a kind of composite and no node of the model"
+                message = f"nn-decompose keep: '{pattern}' matches no kind of composite and no node"
                 emit(Diagnostic(Severity.WARNING, message + nearest_name(pattern, known)))

@@ -27,7 +27,7 @@ def _found(function: FuncOp, kind: str, name: str, ports: Sequence[Port]) -> int
     names = [port.name for port in ports]
     if name not in names:
         known = ", ".join(names) or "none"
-        raise op_error(function, f"has no {kind} '{name}'{nearest_name(name, names)} (it has: {known})")
+        raise op_error(function, f"has no {kind} '{name}'{nearest_name(name, names)} (available: {known})")
     return names.index(name)
 
 
@@ -37,10 +37,13 @@ def _variables(function: FuncOp, wrt: Sequence[str]) -> list[BlockArgument]:
     chosen = [arguments[_found(function, "input", name, ports)] for name in wrt]
     for name, argument in zip(wrt, chosen, strict=True):
         if not is_differentiable(argument):
-            raise op_error(function, f"is differentiated by inputs of floats, '{name}' is a {argument.type}")
+            raise op_error(
+                function,
+                f"input '{name}' must be a float to differentiate with respect to it, but got '{argument.type}'",
+            )
     chosen = chosen or [argument for argument in arguments if is_differentiable(argument)]
     if not chosen:
-        raise op_error(function, "has no input of floats to differentiate by")
+        raise op_error(function, "has no float input to differentiate with respect to")
     return list(dict.fromkeys(chosen))
 
 
@@ -51,7 +54,7 @@ def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[i
     place = _found(function, "output", loss, outputs_of(function))
     value = results[place]
     if not is_differentiable(value) or any(size != 1 for size in shape_of(value)):
-        raise op_error(function, f"its loss '{loss}' is not one number: it is a {value.type}")
+        raise op_error(function, f"loss '{loss}' must be a scalar float, but got '{value.type}'")
     return [place]
 
 
@@ -116,15 +119,15 @@ class NnGradient(ModulePass):
         function = function_of(op, self.function)
         last = function.get_return_op()
         if last is None or len(function.body.blocks) > 1:
-            raise op_error(function, "is differentiated where it has one block")
+            raise op_error(function, "must have one block to be differentiated")
         for other in op.walk():
             if isinstance(other, FuncOp) and other.sym_name.data in {FORWARD, BACKWARD} - {self.function}:
-                raise op_error(other, f"has the name of what @{self.function} becomes")
+                raise op_error(other, f"has the name of a function that differentiating @{self.function} creates")
             if isinstance(other, CallOp) and other.callee.root_reference.data == self.function:
-                raise op_error(other, f"calls @{self.function}, which becomes two functions: inline it first")
+                raise op_error(other, f"calls @{self.function}, which differentiation splits in two; run inline first")
         for other in function.walk():
             if isinstance(other, CONTROL):
-                raise op_error(other, "is a choice or a loop, which cannot be differentiated: there is no rule for it")
+                raise op_error(other, "cannot be differentiated: control flow has no gradient rule")
         variables = _variables(function, self.wrt)
         targets = _targets(function, last.operands, self.loss)
         backward, kept = differentiated(

@@ -81,4 +81,4 @@ class NnRecognize(ModulePass):
                     found.discard()
         for norm in op.walk():
             if isinstance(norm, BatchNormOp) and (reason := unfolded_reason(norm)) is not None:
-                emit_remark(norm, f"does not go into the weights before it: {reason}")
+                emit_remark(norm, f"is not folded into the layer before it: {reason}")

@@ -79,7 +79,7 @@ class QuantExpandFloats(ModulePass):
                     self._expand(cast, type_, floats)
             for format_, number in sorted(floats.items()):
                 are = "constants that are" if number > 1 else "constant that is"
-                emit_remark(function, f"has {number} {are} stored as {format_}: to be quantized anew as f32")
+                emit_remark(function, f"has {number} {are} stored as {format_}; requantizing as f32")
 
     def _expand(self, cast: DequantizeCastOp, type_: UniformFloatType, floats: Counter[str]) -> None:
         """Put integers or floats in the place of `cast`; `floats` counts these by what was stored."""

@@ -140,13 +140,13 @@ class CalibApplyProfile(TakesValues):
         listed = "; ".join(problem.message for problem in problems[:SHOWN])
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         name = f" '{self.profile}'" if self.taken is None else ""
-        message = f"the profile{name} does not fit: {listed}{more}"
+        message = f"profile{name} does not match the model: {listed}{more}"
         notes = tuple(problems) if more else ()
         if severity is Severity.ERROR:
             helps = (
-                "calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit"
+                "use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match"
                 if self.taken is None
-                else "'qmlir profile MODEL --data PATH -o FILE', or qmlir.profile with passes=None, makes one that fits"
+                else "make a new one with 'qmlir profile MODEL --data PATH -o FILE', or qmlir.profile with passes=None"
             )
             message += f"; help: {helps}"
             raise DiagnosticError(Diagnostic(severity, message, notes=notes))
@@ -183,15 +183,15 @@ def _other_model(module: ModuleOp, profile: Profile) -> Iterator[Diagnostic]:
     found, made = model_digest(module), profile.model
     if found.structure != made.structure:
         passes = f"'{profile.passes}'" if profile.passes else "none"
-        yield _problem(f"it is of another model, or of one that went through other passes (then: {passes})")
+        yield _problem(f"it was made for a different model, or after different passes ({passes})")
     elif found.weights and made.weights and found.weights != made.weights:
-        yield _problem("it is of a model with other weights")
+        yield _problem("it was made for a model with different weights")
 
 
 def _near(key: str, others: Iterable[str]) -> str:
     """The end of a message: the nearest name, or one of a part where `key` is the whole, and the other way round."""
     parts = (each for each in others if each.startswith(f"{key}/") or key.startswith(f"{each}/"))
-    return nearest_name(key, others) or next((f", there is '{part}'" for part in parts), "")
+    return nearest_name(key, others) or next((f"; did you mean '{part}'?" for part in parts), "")
 
 
 def _unmatched(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
@@ -199,7 +199,7 @@ def _unmatched(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
     known = {each.key for each in wanted}
     missing = [each.key for each in wanted if _is_missing(profile, each)]
     for key in sorted(key for key in profile.values if key not in known):
-        yield _problem(f"the entry '{key}' matches no value{_near(key, missing or known)}")
+        yield _problem(f"entry '{key}' matches no value{_near(key, missing or known)}")
 
 
 def _is_missing(profile: Profile, each: _Wanted) -> bool:
@@ -216,4 +216,4 @@ def _missing(profile: Profile, wanted: Iterable[_Wanted]) -> Iterator[Diagnostic
     known = {each.key for each in wanted}
     unmatched = [key for key in profile.values if key not in known]
     for key, each in {each.key: each for each in wanted if _is_missing(profile, each)}.items():
-        yield note(each.owner, f"has no entry for its value '{key}'{_near(key, unmatched)}")
+        yield note(each.owner, f"has no profile entry for value '{key}'{_near(key, unmatched)}")

@@ -33,14 +33,14 @@ def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
     size = 0
     for op in observers:
         if op.names:
-            raise op_error(op, f"has the observer '{op.names[0]}', which is a function in Python")
+            raise op_error(op, f"observer '{op.names[0]}' is a Python function and cannot be compiled")
         if element_of(op.input) != f32:
-            raise op_error(op, f"observes {op.input.type}: records are of f32")
+            raise op_error(op, f"can only record f32, but got '{op.input.type}'")
         axis = None if op.axis is None else op.axis.value.data
         layout = RecordLayout(bins, axis, 0 if axis is None else sizes_of(op.input)[axis])
         known = places.setdefault(op.key.data, (size, layout))
         if known[1] != layout:
-            raise op_error(op, f"and another observer of '{op.key.data}' keep ranges of different axes")
+            raise op_error(op, f"observers of '{op.key.data}' must have the same axis")
         size += layout.words if known[0] == size else 0
     return Records(places)
 
@@ -54,7 +54,7 @@ def attach_records(function: FuncOp, bins: int) -> Records:
     block = function.body.block
     for op in observers:
         if op.parent is not block:
-            raise op_error(op, "observes in a region, which may run any number of times")
+            raise op_error(op, "cannot record in a region, which may run any number of times")
     records = _laid_out(observers, bins)
     type_ = TensorType(i64, [records.words])
     state: SSAValue = block.insert_arg(type_, len(block.args))

@@ -101,7 +101,7 @@ class CalibInsertObservers(ModulePass):
         for name in self.observers:
             if name not in known:
                 there = ", ".join(known) or "none"
-                raise text_error(f"no observer '{name}'{nearest_name(name, known)}, packages have {there}")
+                raise text_error(f"unknown observer '{name}'{nearest_name(name, known)} (available: {there})")
         by_column = {value for function in functions_of(op) for value in recorded_by_column(function)}
         observers: defaultdict[str, list[ObserveOp]] = defaultdict(list)
         for keyed in keyed_values(op):

@@ -172,7 +172,7 @@ def _smooth(norm: Norm, recipe: Recipe, may_add: bool) -> None:
     reading = _reading(norm, products, data, weights)
     if reading is None:
         if stats_of(norm.result) is not None:
-            emit_remark(norm, "is not smoothed: the profile has no ranges of its columns")
+            emit_remark(norm, "is not smoothed: the profile has no per-column ranges for it")
         return
     factors = reading.factors()
     if (factors == 1.0).all():
@@ -185,7 +185,7 @@ def _smooth(norm: Norm, recipe: Recipe, may_add: bool) -> None:
         found = weights_of(product)
         assert found is not None
         exchange(product, 1, with_weights(product, found / factors[:, None]))
-    emit_remark(norm, f"is smoothed for {named(products)}: its columns get factors from {factors.min():.3g} to 1")
+    emit_remark(norm, f"is smoothed for {named(products)}: its columns are scaled by {factors.min():.3g} to 1")
     count("norms smoothed")
 
 

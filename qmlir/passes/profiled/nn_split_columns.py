@@ -125,8 +125,8 @@ class NnSplitColumns(TakesRecipe):
             for hidden in list(hidden_of(function)):
                 number = _whole_blocks(hidden, recipe, self.columns)
                 if _may_be_split(hidden, recipe) and (large := _large_columns(hidden, number)) is not None:
-                    text = f"the {large.size} largest of its {shape_of(hidden.last.lhs)[-1]} columns are summed apart"
-                    emit_remark(hidden.last, f"becomes the sum of two products: {text}")
+                    text = f"one for the {large.size} largest of its {shape_of(hidden.last.lhs)[-1]} columns"
+                    emit_remark(hidden.last, f"is split into the sum of two matmuls: {text}")
                     _split(hidden, large)
                     count("products split")
 

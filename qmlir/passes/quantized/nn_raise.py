@@ -33,7 +33,7 @@ from qmlir.quantization.composites import is_wanted_whole, raising_fault
 
 def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:
     """The composite whose result `number` is `root`, or the refusal that came closest to it."""
-    refusal = Refusal("no operands around it have types that go together", is_computed=False)
+    refusal = Refusal("no combination of its surrounding types is supported", is_computed=False)
     for template in candidates:
         try:
             found = raise_group(template, root, number)
@@ -133,7 +133,7 @@ class _Raising:
             if turned is not None:
                 turned.settle(is_raised=is_raised)
             if is_layer and not is_raised and (fault := layer_fault(root)) is not None:
-                self.remarks.setdefault(root, f"looks like {FullyConnectedOp.name} and is not raised: {fault}")
+                self.remarks.setdefault(root, f"looks like {FullyConnectedOp.name}, but is not raised: {fault}")
 
     def _raise_cell(self, root: Operation) -> bool:
         """Raise the quantized cell of a recurrent layer that `root` is the last part of; whether it is one."""
@@ -142,7 +142,7 @@ class _Raising:
         kind = GruOp if looks_like_gru(root) else LstmOp
         try:
             if kind is GruOp:
-                raise DiffersError("only cells of nn.lstm are put together")
+                raise DiffersError("only nn.lstm cells can be raised")
             cell = LstmCell.of(root)
             if cell is None or not self._wants(kind, root):
                 return False
@@ -152,7 +152,7 @@ class _Raising:
                 raise DiffersError(fault)
         except DiffersError as error:
             if self._wants(kind, root):
-                self.remarks.setdefault(root, f"looks like the cell of {kind.name} and is not raised: {error}")
+                self.remarks.setdefault(root, f"looks like a cell of {kind.name}, but is not raised: {error}")
             return False
         self._replace(found)
         return True
@@ -169,7 +169,7 @@ class _Raising:
                 self._replace(found)
                 return True
             if found.is_computed:
-                self.remarks.setdefault(root, f"looks like {operation.name} and is not raised: {found.reason}")
+                self.remarks.setdefault(root, f"looks like {operation.name}, but is not raised: {found.reason}")
         return False
 
     def _replace(self, found: Raised) -> None:
@@ -183,7 +183,7 @@ def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Conte
         for name in target.patterns:
             patterns = registry.patterns(name)
             if not patterns:
-                raise op_error(module, f"target '{target.name}' wants the patterns '{name}', which no package has")
+                raise op_error(module, f"target '{target.name}' requires patterns '{name}', which no package provides")
             for pattern, number in apply_patterns_greedily(module, patterns, ctx).counts.items():
                 count(pattern, number)
 

@@ -226,5 +226,5 @@ class QuantGptq(SeesMoments):
             return settled_bias(weight, seen.means, self.gained)
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
-        self.tell(weight, "codes of its weights are chosen by the error of its sums", before, after, signal)
+        self.tell(weight, "weights are rounded to minimize the error of its accumulator", before, after, signal)
         return [weight.op, *correct_bias(weight, seen.means.mean, seen.means.exact_mean)]

@@ -78,6 +78,6 @@ class QuantRestoreWeights(ModulePass):
             found = [weight for name, weight in weights if fnmatchcase(name, glob)]
             if not found:
                 near = nearest_name(glob, [name for name, _ in weights])
-                raise op_error(function, f"has no layer '{glob}' with weights of floats{near}")
+                raise op_error(function, f"no layer with float weights matches '{glob}'{near}")
             for weight in found:
                 yield from (each.op for each in (weight, weight.bias) if each is not None)

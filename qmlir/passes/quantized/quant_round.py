@@ -199,13 +199,13 @@ class QuantRound(RepairsWeights[EvenRows]):
         """Choose the codes of `weights`."""
         if self.blocks < 0:
             function = function_of(module, self.function)
-            raise op_error(function, f"blocks have at least 0 layers, which is none, found {self.blocks}")
+            raise op_error(function, f"blocks must be >= 0 (0 rounds layer by layer), but got {self.blocks}")
         if self.weighted and not self.blocks:
             function = function_of(module, self.function)
-            raise op_error(function, "'weighted' is for errors of blocks, which have at least 2 layers, found blocks=0")
+            raise op_error(function, "'weighted' requires blocks >= 2, but got blocks=0")
         if self.weighted and self.floats is None:
             function = function_of(module, self.function)
-            raise op_error(function, "'weighted' takes gradients of the float program, which the caller has not given")
+            raise op_error(function, "'weighted' requires the float program, whose gradients it uses")
         narrow = [each for each in weights if each.element.bits <= self.bits]
         if self.blocks:
             self.blocks_in_turn(module, self._blocks(module, narrow), runs, partial(self._settle_block, runs))
@@ -226,18 +226,18 @@ class QuantRound(RepairsWeights[EvenRows]):
     def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
         is_known = data.exact is not None
         if self.weighted and not is_known:
-            _unweighted(block, "the float program does not have what the block gives")
+            _unweighted(block, "the float program does not have the output of the block")
         weighted = partial(self._error_weights, runs, block, data) if self.weighted and is_known else None
         try:
             error = BlockError.of(block, data, _unrounded, weighted)
         except DiagnosticError as failed:
             return _left(block, failed.diagnostic.message)
         if error is None:
-            return _left(block, "the runs have several shapes")
+            return _left(block, "the runs have different shapes")
         weights, work = error.simulated.weights, error.simulated.multiply_adds
         steps = min(self.steps, int(_MULTIPLY_ADDS / max(work, 1)))
         if steps < min(self.steps, _FEWEST):
-            return _left(block, f"one of this size gets {steps} steps, fewer than {_FEWEST}")
+            return _left(block, f"a block of this size would get only {steps} steps (minimum {_FEWEST})")
         grids = [stacked(each.grid()) for each in weights]
         floats = _unrounded(weights)
         known = [grid.nearest(each.rows.of_weights(each.array)) for each, grid in zip(weights, grids, strict=True)]
@@ -253,7 +253,11 @@ class QuantRound(RepairsWeights[EvenRows]):
             weight.set(weight.rows.to_weights(codes * grid.steps))
             count("weights")
             self.tell(
-                weight, "codes of its block are learned from the error of what that gives", before, after, error.signal
+                weight,
+                "weights of its block are rounded to minimize the error of the block's output",
+                before,
+                after,
+                error.signal,
             )
         return [each.op for each in weights]
 
@@ -273,13 +277,13 @@ class QuantRound(RepairsWeights[EvenRows]):
         if groups.size > 1 and any(
             axis is None or len({each.shape for each in column}) > 1 for axis, column in columns
         ):
-            return _unweighted(block, "the runs cannot stand beside each other in the float program")
+            return _unweighted(block, "the runs cannot be batched in the float program")
         batches = list(zip(*(groups.joined(column, axis) for axis, column in columns), strict=True))
         try:
             found = error_weights(self.floats, self.function, value, batches, shape)
         except DiagnosticError as failed:
             return _unweighted(block, failed.diagnostic.message)
-        return _unweighted(block, "the gradients of outputs by it are 0, or not finite") if found is None else found
+        return _unweighted(block, "the gradients of the outputs are 0 or not finite") if found is None else found
 
     def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
@@ -294,7 +298,8 @@ class QuantRound(RepairsWeights[EvenRows]):
         steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
         if steps < min(self.steps, _FEWEST):
             text = (
-                f"codes of its weights are not learned: a layer of this size gets {steps} steps, fewer than {_FEWEST}"
+                f"weights are not rounded by learning: a layer of this size would get only {steps} steps "
+                f"(minimum {_FEWEST})"
             )
             emit_remark(weight.readers[0][0], text)
             return settled_bias(weight, seen.moments.means, self.gained)
@@ -312,8 +317,8 @@ class QuantRound(RepairsWeights[EvenRows]):
             return settled_bias(weight, seen.moments.means, self.gained)
         weight.set(weight.rows.to_weights(found * grid.steps))
         count("weights")
-        what = "of its sums" if activation is None else "behind its activation"
-        self.tell(weight, f"codes of its weights are learned from the error {what}", before, after, signal)
+        what = "of its accumulator" if activation is None else "after its activation"
+        self.tell(weight, f"weights are rounded to minimize the error {what}", before, after, signal)
         return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
 
     def _by_rows(self, weight: RoundedWeight, seen: EvenRows, activation: PiecewiseLinear) -> ByRows:
@@ -335,13 +340,13 @@ class QuantRound(RepairsWeights[EvenRows]):
 
 def _left(block: WeightBlock, why: str) -> Sequence[Operation]:
     """Nothing is changed: say so."""
-    emit_remark(block.weights[0].readers[0][0], f"codes of its block are not learned together: {why}")
+    emit_remark(block.weights[0].readers[0][0], f"weights of its block are not rounded together: {why}")
     return ()
 
 
 def _unweighted(block: WeightBlock, why: str) -> None:
     """All elements of what the block gives count alike: say so."""
-    emit_remark(block.weights[0].readers[0][0], f"the error of its block has no weights: {why}")
+    emit_remark(block.weights[0].readers[0][0], f"errors of its block are not weighted: {why}")
 
 
 def _unrounded(weights: Sequence[RoundedWeight]) -> list[F64]:

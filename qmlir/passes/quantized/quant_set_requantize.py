@@ -74,8 +74,8 @@ class QuantSetRequantize(ModulePass):
     def __post_init__(self) -> None:
         if self.mode != Mode.SHIFT and self.ties is not None:
             if self.mode is None:
-                raise ValueError("ties are those of mode shift, and no mode is given")
-            raise ValueError(f"mode {self.mode} has no choice of ties, a shift has")
+                raise ValueError("ties require mode shift, but no mode is given")
+            raise ValueError(f"ties require mode shift, but got mode {self.mode}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         targets = targets_of(op)
@@ -124,7 +124,7 @@ def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
                 continue
             if (found := set_requantization(op, mode, ties or Ties.EVEN)) is None:
                 return True
-            fault = fault or f"{found}; target '{target.name}' has {', '.join(modes)}"
+            fault = fault or f"{found}; target '{target.name}' supports {', '.join(modes)}"
             op.requantize = before
     if fault:
         raise op_error(op, fault)

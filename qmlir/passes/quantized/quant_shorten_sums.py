@@ -84,7 +84,7 @@ class QuantShortenSums(SeesMoments):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.steps not in STEPS:
             known = ", ".join(map(str, STEPS))
-            raise op_error(function_of(op, self.function), f"has sums of {self.steps} steps: 'steps' is one of {known}")
+            raise op_error(function_of(op, self.function), f"steps must be one of {known}, but got {self.steps}")
         if self.samples is not None or self.data:
             super().apply(ctx, op)
             return
@@ -156,7 +156,7 @@ class QuantShortenSums(SeesMoments):
         count("weights")
         fit = "fitted before" if is_short else "fit now"
         change = f"changes by {10 * math.log10(after / before):+.1f} dB" if before and after else "was 0"
-        emit_remark(weight.readers[0][0], f"the sums of its weights {fit}: the error of its products {change}")
+        emit_remark(weight.readers[0][0], f"the sums of its weights {fit}: the error of its result {change}")
         return [weight.op]
 
 

@@ -121,7 +121,7 @@ class QuantSimulate(ModulePass):
         check_method(self.scales)
         for argument in function.body.block.args:
             if quantized_type(argument) is not None:
-                raise op_error(function, f"takes {argument.type}: training begins at inputs of floats")
+                raise op_error(function, f"inputs must be floats to be trained, but got '{argument.type}'")
         open_parts(function)
         arguments = _Arguments(function, self.only)
         simulation = Simulation(self._scales(function, arguments))
@@ -131,7 +131,7 @@ class QuantSimulate(ModulePass):
         arguments.finish()
         if arguments.unused:
             unused = ", ".join(f"'{pattern}'" for pattern in sorted(arguments.unused))
-            raise op_error(function, f"has nothing to train that is called {unused}")
+            raise op_error(function, f"has nothing to train named {unused}")
         count("values", len(simulation.found))
 
     def _scales(self, function: FuncOp, arguments: _Arguments) -> dict[SSAValue, SSAValue]:

@@ -32,7 +32,7 @@ def _fault(state: StatePair) -> str | None:
     if (taken or {state.argument.type}) == {given}:
         return None
     found = " and ".join(sorted(str(each) for each in taken)) or str(state.argument.type)
-    return f"takes the state '{state.enters}' as {found} and gives '{state.leaves}' as {given}: one type is accepted"
+    return f"state must have one type, but input '{state.enters}' is '{found}' and output '{state.leaves}' is '{given}'"
 
 
 def _store(state: StatePair) -> None:

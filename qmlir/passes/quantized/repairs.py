@@ -166,7 +166,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
     def tell(self, weight: RoundedWeight, what: str, before: float, after: float, signal: float) -> None:
         """Say what was done to `weight`, and how far its error went down; `signal` is that of a layer without it."""
-        text = f"{_decibels(before, after):.1f} dB less" if after > 0 else "none is left"
+        text = f"error reduced by {_decibels(before, after):.1f} dB" if after > 0 else "no error left"
         emit_remark(weight.readers[0][0], f"{what}: {text}")
         if self.gained is not None:
             figures = (_decibels(signal, before), _decibels(signal, after)) if signal > 0 else (None, None)
@@ -200,7 +200,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         function = function_of(op, self.function)
         data = self.data if self.samples is None else self.samples
         if isinstance(data, str) and not data:
-            raise op_error(function, f"has no samples: {self.name} takes 'data', a file or a folder of arrays")
+            raise op_error(function, f"{self.name} requires samples; pass data, a file or a folder of arrays")
         weights = self.weights(function)
         if not weights:
             return

@@ -63,7 +63,7 @@ def _place(value: SSAValue) -> tuple[Operation | FuncOp, int]:
         return value.op, value.index
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
     if not isinstance(function, FuncOp) or not isinstance(value, BlockArgument):
-        raise ValueError("statistics stand on results and on arguments of functions")
+        raise ValueError("statistics can only be attached to results and function arguments")
     return function, value.index
 
 

@@ -79,7 +79,7 @@ class Profile(Readable):
                 keep_sources(found, run)
             return found
         except ProfileError as error:
-            raise text_error(f"'{path}' is not a profile: {error}") from error
+            raise text_error(f"cannot read profile '{path}': {error}") from error
 
     def text(self) -> str:
         """A row for each value, in the order in which they were recorded."""
@@ -119,17 +119,17 @@ class Profile(Readable):
         """What `to_text` gave. Raises `ProfileError`."""
         found = _parsed(text)
         if not isinstance(found, dict) or "format" not in found:
-            raise ProfileError(f'it has no "format": "{FORMAT}"')
+            raise ProfileError(f'missing "format": "{FORMAT}"')
         head = cast(dict[str, Any], found)
         if head["format"] != FORMAT:
-            raise ProfileError(f"its format is {head['format']!r}, not '{FORMAT}'")
+            raise ProfileError(f"format must be '{FORMAT}', but got {head['format']!r}")
         if head.get("version") != VERSION:
-            raise ProfileError(f"its version is {head.get('version')!r}, this qmlir reads {VERSION}")
+            raise ProfileError(f"unsupported version {head.get('version')!r} (this qmlir reads version {VERSION})")
         model, values = _of_type(head, "model", dict), _of_type(head, "values", dict)
         digest = ModelDigest(_of_type(model, "structure", str), _of_type(model, "weights", str))
         samples = _of_type(head, "samples", int)
         if samples < 0:
-            raise ProfileError(f"it is of {samples} samples, at least 0 is accepted")
+            raise ProfileError(f"samples must be >= 0, but got {samples}")
         extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry))}
         statistics = {key: _statistics(key, entry) for key, entry in values.items()}
         passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
@@ -170,10 +170,10 @@ def _parsed(text: str) -> Any:
 
 def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:
     if name not in fields:
-        raise ProfileError(f'it has no "{name}"')
+        raise ProfileError(f'missing field "{name}"')
     if type(fields[name]) is not type_:
         wanted = {dict: "an object", list: "a list", str: "a string", int: "a whole number"}[type_]
-        raise ProfileError(f'its "{name}" is {wanted}, found {type(fields[name]).__name__}')
+        raise ProfileError(f'field "{name}" must be {wanted}, but got {type(fields[name]).__name__}')
     return fields[name]
 
 
@@ -184,14 +184,16 @@ def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
         return None
     numbers = cast(list[Any], found) if isinstance(found, list) else []
     if len(numbers) != 2 or not all(type(each) is int and each >= 0 for each in numbers):
-        raise ProfileError(f"value '{key}': its \"{_EXTREME_SAMPLES}\" are two numbers from 0 on, found {_json(found)}")
+        raise ProfileError(
+            f"value '{key}': field \"{_EXTREME_SAMPLES}\" must be two numbers >= 0, but got {_json(found)}"
+        )
     return numbers[0], numbers[1]
 
 
 def _statistics(key: str, entry: Any) -> Statistics:
     try:
         if not isinstance(entry, dict):
-            raise ProfileError(f"it is an object, found {type(entry).__name__}")
+            raise ProfileError(f"expected an object, but got {type(entry).__name__}")
         given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
         _check_sums(given)
         missing: dict[str, Any] = {
@@ -204,7 +206,7 @@ def _statistics(key: str, entry: Any) -> Statistics:
         raise ProfileError(f"value '{key}': {' '.join(str(error).split())}") from error
     for name in sorted({*given, *expected}):
         if given.get(name) != expected.get(name):
-            raise ProfileError(f"value '{key}': its \"{name}\" does not agree with what else it says")
+            raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
     return statistics
 
 
@@ -217,46 +219,46 @@ def _check_sums(entry: dict[str, Any]) -> None:
     for each in sums:
         parts = cast(list[Any], each) if isinstance(each, list) else []
         if len(parts) != 2 or not all(type(part) is int for part in parts) or not 0 <= parts[1] < _LARGEST_EXPONENT:
-            raise ProfileError(f"a sum is a whole number and an exponent, found {_json(each)[:40]}")
+            raise ProfileError(f"a sum must be a whole number and an exponent, but got {_json(each)[:40]}")
 
 
 def _check(statistics: Statistics) -> None:
     """Raise `ValueError` where no values have such statistics."""
     moments, histogram = statistics.moments, statistics.histogram
     if min(statistics.infinities) < 0:
-        raise ValueError(f"its infinities are two counts, found {list(statistics.infinities)}")
+        raise ValueError(f"infinities must be two counts >= 0, but got {list(statistics.infinities)}")
     if statistics == Statistics(infinities=statistics.infinities):
         return  # infinities alone, or no elements in any sample
     if moments.count < 1:
-        raise ValueError(f"its count is {moments.count}, at least 1 is accepted")
+        raise ValueError(f"count must be >= 1, but got {moments.count}")
     if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):
-        raise ValueError("its range is not finite")
+        raise ValueError("range must be finite")
     if not statistics.minimum <= statistics.mean <= statistics.maximum:
         raise ValueError(
-            f"its range {statistics.minimum} to {statistics.maximum} is without the mean {statistics.mean}"
+            f"mean must lie in the range [{statistics.minimum}, {statistics.maximum}], but got {statistics.mean}"
         )
     if (histogram.counts < 0).any():
-        raise ValueError(f"a count of its histogram is {int(histogram.counts.min())}, negative counts are not accepted")
+        raise ValueError(f"histogram counts must be >= 0, but got {int(histogram.counts.min())}")
     if histogram.counts.ndim != 1 or not histogram.counts.size or histogram.total != moments.count:
-        raise ValueError(f"its histogram holds {histogram.total} of {moments.count} values")
+        raise ValueError(f"the histogram must count all {moments.count} values, but counts {histogram.total}")
     edges = histogram.edges
     if not (edges[0] <= statistics.minimum <= edges[1] and edges[-2] <= statistics.maximum <= edges[-1]):
         raise ValueError(
-            f"its range {statistics.minimum} to {statistics.maximum} is not that of its histogram, "
-            f"{edges[0]} to {edges[-1]}"
+            f"the range [{statistics.minimum}, {statistics.maximum}] does not match that of the histogram, "
+            f"[{edges[0]}, {edges[-1]}]"
         )
     batches = statistics.batches
     if batches is not None:
         if batches.count < 1:
-            raise ValueError(f"its batches are {batches.count}, but must be 1 or more")
+            raise ValueError(f"number of batches must be >= 1, but got {batches.count}")
         for low, high in (batches.mean, batches.first, batches.moving):
             if not -inf < low <= high < inf:
-                raise ValueError(f"its batches range from {low} to {high} on average, which no batches do")
+                raise ValueError(f"invalid average range of batches: [{low}, {high}]")
     if (statistics.axis is None) != (statistics.axis_minima.size == 0):
-        raise ValueError("ranges along an axis need an axis, and an axis needs ranges")
+        raise ValueError("axis and per-axis ranges must be given together")
     if statistics.axis is not None:
         low, high = statistics.axis_minima, statistics.axis_maxima
         if low.shape != high.shape or (low > high).any():
-            raise ValueError("of its ranges along the axis, each minimum must be at most its maximum")
+            raise ValueError("each per-axis minimum must be at most its maximum")
         if low.min() != statistics.minimum or high.max() != statistics.maximum:
-            raise ValueError("its ranges along the axis do not make up its range")
+            raise ValueError("the per-axis ranges do not add up to the range")

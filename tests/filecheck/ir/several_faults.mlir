@@ -4,11 +4,11 @@
 // All faults of a text that follow from no other are told, each at its place, with its notes.
 
 func.func @one(%x: tensor<2xf32>, %y: tensor<3xf32>) {
-  // expected-error @+1 {{sizes 2 and 3 do not broadcast}}
+  // expected-error @+1 {{sizes 2 and 3 cannot be broadcast}}
   %0 = nn.add %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32> {origin = "first"}
   // Its operand has a type that may be wrong: what is said of it could follow.
   %1 = nn.add %0, %x : (tensor<3xf32>, tensor<2xf32>) -> tensor<3xf32>
-  // expected-error @+1 {{sizes 3 and 2 do not broadcast}}
+  // expected-error @+1 {{sizes 3 and 2 cannot be broadcast}}
   %2 = nn.add %y, %x : (tensor<3xf32>, tensor<2xf32>) -> tensor<3xf32> {origin = "third"}
   func.return
 }
@@ -86,7 +86,7 @@ func.func @nest(%n: index, %x: tensor<2xf32>, %y: tensor<3xf32>) {
     %1 = nn.add %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
     "scf.yield"(%x) : (tensor<2xf32>) -> ()
   }) : (index, index, index, tensor<2xf32>) -> tensor<2xf32>
-  // expected-error @+1 {{sizes 3 and 2 do not broadcast}}
+  // expected-error @+1 {{sizes 3 and 2 cannot be broadcast}}
   %2 = nn.add %y, %x : (tensor<3xf32>, tensor<2xf32>) -> tensor<3xf32>
   func.return
 }

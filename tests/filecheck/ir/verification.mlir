@@ -50,7 +50,7 @@ builtin.module @b {
 }
 // -----
 func.func @own_rules(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'calib.observe' op (fc1) the key must not be empty}}
+  // expected-error @+1 {{'calib.observe' op (fc1) key must not be empty}}
   %0 = calib.observe %x "" {origin = "fc1"} : tensor<2xf32>
   func.return
 }

@@ -248,9 +248,9 @@ def test_mse_finds_the_factor_of_the_normal_distribution() -> None:
 
 def test_what_has_no_range() -> None:
     for name in calibrator_names():
-        with pytest.raises(RangeError, match="no range without values"):
+        with pytest.raises(RangeError, match="no values were observed"):
             calibrate(name, Statistics(), Grid(Storage(8)))
-    with pytest.raises(ValueError, match="taken with a momentum"):
+    with pytest.raises(ValueError, match="profile with a momentum"):
         calibrate("moving_average", Statistics.of(np.ones(3)), Grid(Storage(8)))
 
 
@@ -262,12 +262,12 @@ def test_options_have_names_types_and_bounds() -> None:
     assert options("gauss") == options("laplace") == {"deviations": 0.0}
     statistics, grid = Statistics.of(np.ones(3)), Grid(Storage(8))
     for name, given_options, message in (
-        ("median", {}, "no calibrator 'median': accepted are min_max, moving_average"),
-        ("percentile", {"percnt": 1.0}, "no option 'percnt': accepted are percent"),
+        ("median", {}, "unknown calibrator 'median' \\(available: min_max, moving_average"),
+        ("percentile", {"percnt": 1.0}, "no option 'percnt' \\(available: percent"),
         ("min_max", {"percent": 1.0}, "accepted are none"),
         ("entropy", {"levels": 1.5}, "'levels' of 'entropy' is of type int, found 1.5"),
         ("entropy", {"jeffreys": 1}, "is of type bool, found 1"),
-        ("percentile", {"percent": 0}, "percent is above 0 and at most 100, found 0"),
+        ("percentile", {"percent": 0}, "percent must be in (0, 100], but got 0"),
         ("entropy", {"levels": -1}, "levels are at least 1"),
         ("mse", {"candidates": 0}, "at least 1 candidate"),
     ):
@@ -310,12 +310,12 @@ THIRD = of_channels("THIRD", [1.0, 3.0], [0, 0], is_strict=True)
 MOVED = of_channels("MOVED", [1.0, 2.0], [0, 1], is_strict=True)
 
 REFUSED = {
-    "ONE": r"other shapes than that of the ranges, \(2,\)",
-    "TINY": "a scale that is not a normal f32 number above 0",
-    "FINE": "a scale that is not a normal f32 number above 0",
+    "ONE": r"parameters whose shape is not that of the ranges, \(2,\)",
+    "TINY": "a scale that is not a positive normal f32",
+    "FINE": "a scale that is not a positive normal f32",
     "OUTSIDE": "a zero point outside i8",
     "THIRD": "a scale that is not a power of two",
-    "MOVED": "another zero point than a symmetric one",
+    "MOVED": "a zero point that is not symmetric",
 }
 """Schemes that give the second of two channels what they may not give, and what is said of it."""
 
@@ -353,8 +353,8 @@ def test_a_range_of_a_package_ascends_inside_what_was_observed_and_zero() -> Non
                 with pytest.raises(PackageError) as refused:
                     calibrate("between", statistics, grid, given_options)
                 assert str(refused.value) == (
-                    f"calibrator 'between' of package 'spoilt 1.0': it gives the range [{ends[0]}, {ends[1]}]; "
-                    f"accepted is one that ascends inside [{low}, {high}], the values observed and 0 "
+                    f"calibrator 'between' of package 'spoilt 1.0': returned the range [{ends[0]}, {ends[1]}], "
+                    f"which must ascend and lie in [{low}, {high}], the observed range extended to 0 "
                     f"({place_of(between)})"
                 )
 
@@ -362,10 +362,13 @@ def test_a_range_of_a_package_ascends_inside_what_was_observed_and_zero() -> Non
 def test_what_a_calibrator_or_a_scheme_of_a_package_raises_names_it() -> None:
     statistics, grid = Statistics.of(np.ones(3)), Grid(Storage(8))
     with plugged([SPOILT]):
-        for name, why in (("one_end", r"it gives \(1.0,\), a range is"), ("lost", "it raises KeyError: 'lost'")):
+        for name, why in (
+            ("one_end", r"must return a range \(minimum, maximum\), but returned \(1.0,\)"),
+            ("lost", "it raises KeyError: 'lost'"),
+        ):
             with pytest.raises(PackageError, match=f"^calibrator '{name}' of package 'spoilt 1.0': {why}"):
                 calibrate(name, statistics, grid)
-        for name, why in (("nowhere", "it gives None, no Parameters"), ("lost", "it raises TypeError: ")):
+        for name, why in (("nowhere", "must return Parameters, but returned None"), ("lost", "it raises TypeError: ")):
             with pytest.raises(PackageError, match=f"^scheme '{name}' of package 'spoilt 1.0': {why}"):
                 parameters(0.0, 1.0, Grid(Storage(8), Scheme.parse(name)))
 
@@ -375,5 +378,5 @@ def test_parameters_of_a_scheme_of_a_package_are_held_to_what_it_says_for_each_c
     with plugged([SPOILT]):
         assert parameters(low, high, Grid(Storage(8), Scheme.parse("GOOD"))).scales.tolist() == [1.0, 2.0]
         for name, why in REFUSED.items():
-            with pytest.raises(PackageError, match=f"^scheme '{name}' of package 'spoilt 1.0': it gives {why}"):
+            with pytest.raises(PackageError, match=f"^scheme '{name}' of package 'spoilt 1.0': returned {why}"):
                 parameters(low, high, Grid(Storage(8), Scheme.parse(name)))

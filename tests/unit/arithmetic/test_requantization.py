@@ -111,7 +111,7 @@ def test_parameters_are_rounded_at_each_step() -> None:
     assert accumulator_scale(0.1, [0.7]).tolist() == [np.float32(x * w)]
     assert f32_multiplier(accumulator_scale(0.1, 0.7), 0.3) == np.float32(np.float32(x * w) / y)
     assert f32_multiplier(0.1, accumulator_scale(0.3, 49)) == np.float32(x / np.float32(y * np.float32(49)))
-    with pytest.raises(ValueError, match="no f32 holds the ratio"):
+    with pytest.raises(ValueError, match="beyond the range of f32"):
         f32_multiplier(1e30, 1e-30)
 
 
@@ -138,7 +138,7 @@ def test_fixed_point_at_the_ends() -> None:
     almost = np.nextafter(1.0, 0.0)
     assert [int(each) for each in fixed_point(almost)] == [2**30, 30]
     assert [int(each) for each in fixed_point(2**-33)] == [0, 62]
-    with pytest.raises(ValueError, match="too large: it must be below 2\\^29"):
+    with pytest.raises(ValueError, match="multiplier must be below 2\\^29"):
         fixed_point(2.0**29)
 
 
@@ -204,7 +204,7 @@ def test_shift_ties_by_hand() -> None:
     assert requantize(halves, 1.0, 2.0, 0, limits, Mode.SHIFT).tolist() == [-2, -2, 0, 0, 2, 2]
     assert requantize(halves, 1.0, 2.0, 0, limits, Mode.SHIFT, Ties.UP).tolist() == [-2, -1, 0, 1, 2, 3]
     assert requantize(halves, 1.0, 2.0, 0, limits, Mode.SHIFT, Ties.AWAY).tolist() == [-3, -2, -1, 1, 2, 3]
-    with pytest.raises(ValueError, match="not a power of two"):
+    with pytest.raises(ValueError, match="requires a power of two"):
         requantize(halves, 1.0, 3.0, 0, limits, Mode.SHIFT)
 
 

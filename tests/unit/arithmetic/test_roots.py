@@ -51,7 +51,7 @@ def test_the_root_is_the_nearest_f32_where_f64_is_not_enough() -> None:
 
 @pytest.mark.parametrize("x", [0, -1, LARGEST + 1])
 def test_other_integers_have_no_root(x: int) -> None:
-    with pytest.raises(ValueError, match=rf"0 < x < 2\^62 only, found {x}"):
+    with pytest.raises(ValueError, match=rf"0 < x < 2\^62, but got {x}"):
         reciprocal_roots([1, x])
 
 
@@ -79,15 +79,15 @@ def test_epsilon_is_that_of_real_numbers() -> None:
 @pytest.mark.parametrize(
     ("count", "bits", "scale", "epsilon", "message"),
     [
-        (32769, 16, 1.0, 1e-5, "rows of 32769 elements of 16 bits: sums of 32 bits hold 32768 of them"),
-        (8, 8, 1.0, 0.0, "epsilon 0: rows of equal numbers need one above 0"),
-        (8, 8, 1.0, math.inf, "epsilon inf: rows of equal numbers need one above 0"),
+        (32769, 16, 1.0, 1e-5, "sums of 32 bits hold at most 32768 elements of 16 bits, but rows have 32769"),
+        (8, 8, 1.0, 0.0, "epsilon must be positive and finite, but got 0"),
+        (8, 8, 1.0, math.inf, "epsilon must be positive and finite, but got inf"),
         (
             8,
             8,
             1e-30,
             1.0,
-            "whose squares, with epsilon 1 at scale 1e-30, are beyond integers of 62 bits",
+            "\\(epsilon 1, scale 1e-30\\) exceed 62 bits",
         ),
     ],
 )

@@ -150,12 +150,12 @@ func.func @main(
         (
             '%z = nn.constant dense<0> : tensor<2xi32> %0 = nn.div %x, %z : tensor<2xi32> {origin = "quotient"} '
             "func.return %0 : tensor<2xi32>",
-            r"'nn.div' op \(quotient\) cannot be computed: an integer is divided by 0",
+            r"'nn.div' op \(quotient\) cannot be computed: integer division by zero",
         ),
         (
             "%z = nn.constant dense<0> : tensor<2xi32> check.expect_eq %x, %z : tensor<2xi32> "
             "func.return %x : tensor<2xi32>",
-            r"'check.expect_eq' op failed at \[0\]: found 5, expected 0 \(2 of 2 elements differ\)",
+            r"'check.expect_eq' op failed at \[0\]: expected 0, but got 5 \(2 of 2 elements differ\)",
         ),
     ],
 )

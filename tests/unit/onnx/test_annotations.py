@@ -92,7 +92,7 @@ def test_statistics_in_metadata_are_beside_the_value_and_go_before_an_annotation
         (relu(metadata={"qmlir.max": "1"}), "it has one end of a range"),
         (
             relu(metadata={f"qmlir.{key}": "5" for key in ("min", "max", "std", "count")} | {"qmlir.mean": "9"}),
-            "min, mean and max must ascend",
+            "expected min <= mean <= max",
         ),
     ],
 )

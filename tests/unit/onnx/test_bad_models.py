@@ -56,7 +56,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "wrong shapes": (
         model_of([node_of("MatMul", ["x", "x"])]),
-        "MatMul node 'n1': sums run over 3 and 2 elements: shapes [2, 3] and [2, 3]",
+        "MatMul node 'n1': operands of shapes [2, 3] and [2, 3] cannot be multiplied: inner dimensions are 3 and 2",
     ),
     "wrong types": (
         model_of([ADD], initializers=[numpy_helper.from_array(np.ones(3, np.int64), "w")]),

@@ -123,7 +123,7 @@ ERRORS = {
     ),
     "open broadcast": (
         _model("double[n, 3] a, double[m, 3] b", "y = Mul(a, b)", "a b"),
-        "whether .* is broadcast along axis 0 must be known to differentiate",
+        "dimension 0 of .* is dynamic, and it may be broadcast",
     ),
     "integers": (
         _model("int64[2] a", "y = Cast <to = 11> (a)", "a"),

@@ -64,7 +64,7 @@ def test_a_declared_rank_is_taken() -> None:
 
 def test_no_sequence_of_what_is_not_there() -> None:
     module = qmlir.load(_model("(seq(float[n, 2]) s, int64 i) => (float[n, 2] y)", "y = SequenceAt(s, i)"))
-    with pytest.raises(DiagnosticError, match="position 2 is out of range for a sequence of 2"):
+    with pytest.raises(DiagnosticError, match="position 2 is out of range for a sequence of length 2"):
         qmlir.interpret(module, [[A, B], np.array(2)])
 
 

@@ -343,7 +343,7 @@ def test_a_recurrent_layer_is_left_whole() -> None:
     graph.block.add_op(op)
     module = graph.module(op.results[0])
     calibrate(module, watch(module, graph.inputs))
-    with pytest.raises(DiagnosticError, match="1 operation left in float") as error:
+    with pytest.raises(DiagnosticError, match="1 operation that is not quantized") as error:
         run_passes(module.clone(), "quant-assign-types{assert_all_quantized=true}")
     assert [note.message for note in error.value.diagnostic.notes] == [
         "'nn.lstm' op is kept whole, and quantized as its parts only"

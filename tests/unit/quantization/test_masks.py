@@ -362,7 +362,7 @@ def _near_miss(
     with diagnostic_handler(said.append):
         made = quantize(own.module, own.samples | (samples or {}), validate=False)
     (softmax,) = (op for op in made.module.walk() if isinstance(op, SoftmaxOp))
-    return softmax.mask is not None, [each.message for each in said if " as a number: " in each.message]
+    return softmax.mask is not None, [each.message for each in said if " as data: " in each.message]
 
 
 def test_what_is_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +375,7 @@ def test_what_is_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     is_masked, said = _near_miss(monkeypatch, f"{fills} t = Where(b, s, n20) {SOFTMAX}")
     assert not is_masked
     assert len(said) == 1
-    wanted = r"adds 'nn.where' op \(t\) as a number: the scores differ by up to 1\d\.\d*, and -20 does not make each of"
+    wanted = r"treats the mask 'nn.where' op \(t\) as data: scores differ by up to 1\d\.\d*, so adding -20"
     assert re.search(wanted, said[0])
 
 

@@ -140,7 +140,7 @@ def test_sharing_a_type_against_a_rule_is_told() -> None:
     module = graph.module(joined, alone)
     calibrate(module, watch(module, graph.inputs))
     remarks = decide(module, {"op": "abs", "slot": "output", "storage": "i16"})
-    assert remarks == ["'nn.abs' op (abs0) shares its type with 'nn.tanh' op (tanh2), whose rules decide"]
+    assert remarks == ["'nn.abs' op (abs0) shares its type with 'nn.tanh' op (tanh2), whose rules apply"]
     run_passes(module, "quant-fuse-casts")
     found = {
         op.attributes["origin"].data: element_type(op.results[0].type) for op in module.walk() if op.name == "nn.abs"
@@ -172,12 +172,12 @@ def test_weights_are_calibrated_row_by_row(granularity: str) -> None:
 def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     for text, message in [
-        ("storage = 8", "storage is a string, found 8"),
-        ("quantize = 'no'", "quantize is true or false, found 'no'"),
-        ("origin = 3\nstorage = 'i8'", "origin is a string, found 3"),
-        ("granularity = 'block:0'", "'block:0' is not a granularity: tensor, channel, block:N are accepted"),
+        ("storage = 8", "storage must be a string, but got 8"),
+        ("quantize = 'no'", "quantize must be true or false, but got 'no'"),
+        ("origin = 3\nstorage = 'i8'", "origin must be a string, but got 3"),
+        ("granularity = 'block:0'", "unknown granularity 'block:0' (available: tensor, channel, block:N)"),
         ("rule = 'tflite'", "'tflite' is not a rule: onnxruntime, glow are accepted"),
-        ("calibrator = 3", "calibrator is a name, or a table with a name and options, found 3"),
+        ("calibrator = 3", "calibrator must be a name, or a table with a name and options, but got 3"),
     ]:
         path.write_text(f"[[rule]]\nstorage = 'i8'\n[[rule]]\n{text}\n")
         with pytest.raises(DiagnosticError) as error:
@@ -193,7 +193,7 @@ def test_rules_are_an_array_of_tables(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(DiagnosticError) as error:
         read_rules(path)
-    assert f"'{path}': rules are tables, [[rule]]" in str(error.value)
+    assert f"'{path}': rule must be a list of tables, each written [[rule]]" in str(error.value)
 
 
 def test_the_document_names_every_key_and_value() -> None:

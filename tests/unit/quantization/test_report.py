@@ -184,8 +184,9 @@ def test_a_reason_that_nobody_gave(name: str, text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("size", "reason"),
     [
-        (40000, "is not computed on integers: rows of 40000 elements of 16 bits: sums of 32 bits hold 32768 of them; "
-         "'components' would give its parts types of their own"),
+        (40000, "has no integer arithmetic: sums of 32 bits hold at most 32768 elements of 16 bits, but "
+         "rows have 40000; "
+         "set 'components' to quantize its parts separately"),
         (8, "has a float neighbour: it computes on integers where its data and its result are quantized for others"),
     ],
 )  # fmt: skip

@@ -46,12 +46,15 @@ def test_values_as_other_tools_write_them(name: str, value: Any, meant: str) -> 
 
 
 REFUSED = [
-    ({"weight_type": "QUInt8"}, "quantize has no setting 'weight_type': say weights='u8' (it has: "),
-    ({"calibrate_method": "MinMax"}, "quantize has no setting 'calibrate_method': say calibrator='min_max' (it has: "),
-    ({"per_channel": True}, "quantize has no setting 'per_channel': say granularity='channel' (it has: "),
-    ({"ignored_scope": ["a"]}, "quantize has no setting 'ignored_scope': say exclude=['a'] (it has: "),
-    ({"subset_size": 300}, "quantize has no setting 'subset_size': all samples are taken: give fewer (it has: "),
-    ({"activation": "i8"}, "quantize has no setting 'activation', did you mean 'activations'? (it has: "),
+    ({"weight_type": "QUInt8"}, "quantize has no setting 'weight_type'; use weights='u8' (available: "),
+    (
+        {"calibrate_method": "MinMax"},
+        "quantize has no setting 'calibrate_method'; use calibrator='min_max' (available: ",
+    ),
+    ({"per_channel": True}, "quantize has no setting 'per_channel'; use granularity='channel' (available: "),
+    ({"ignored_scope": ["a"]}, "quantize has no setting 'ignored_scope'; use exclude=['a'] (available: "),
+    ({"subset_size": 300}, "quantize has no setting 'subset_size': all samples are used; pass fewer (available: "),
+    ({"activation": "i8"}, "quantize has no setting 'activation', did you mean 'activations'? (available: "),
 ]
 
 
@@ -83,11 +86,11 @@ def test_exclusions_come_after_the_recipe_and_must_match() -> None:
     kept: Any = [{"node": "Gemm", "slot": "weight", "storage": "i4"}]
     assert in_float(recipe=kept, exclude="fine") == {"fine"}
     for settings, message in (
-        ({"exclude": "fin"}, "the recipe has rules that decide nothing: 'exclude', rule 1 .node = 'fin'.*'fine'"),
+        ({"exclude": "fin"}, "these rules of the recipe have no effect: 'exclude', rule 1 .node = 'fin'.*'fine'"),
         ({"recipe": {"rules": kept}}, "'recipe': unknown key 'rules', did you mean 'rule'"),
         ({"recipe": [{"ops": "relu"}]}, "'recipe', rule 1: unknown key 'ops', did you mean 'op'"),
         ({"recipe": kept[0], "exclude": "fine"}, "'recipe': unknown key 'node'"),
-        ({"weights": "byte"}, "'byte' is not a storage type"),
+        ({"weights": "byte"}, "storage must be iN or uN with 1 to 32 bits"),
         ({"requantize": "f23"}, "takes f32, single_round, double_round, shift, found f23, did you mean 'f32'"),
     ):
         given: Any = settings
@@ -124,10 +127,10 @@ def test_help_has_every_setting() -> None:
         ({"accumulator_bits": "4},dce{"}, "accumulator_bits must be 16 or 32, but got '4},dce{'"),
         ({"accumulator_bits": 16, "accumulator_pairs": 3}, "accumulator_pairs must be one of 1, 2, 4, but got 3"),
         ({"accumulator_pairs": 2}, "accumulator_pairs has no effect on 32-bit accumulators"),
-        ({"calibrator": "percentil"}, "there is no calibrator 'percentil', did you mean 'percentile'?"),
+        ({"calibrator": "percentil"}, "unknown calibrator 'percentil', did you mean 'percentile'?"),
         ({"accumulator": "i32},dce{"}, "the options for slot 'accumulator': "),
-        ({"granularity": "channels"}, "'channels' is not a granularity, did you mean 'channel'?"),
-        ({"weight_scheme": "symetric"}, "'symetric' is not a scheme: "),
+        ({"granularity": "channels"}, "unknown granularity 'channels', did you mean 'channel'?"),
+        ({"weight_scheme": "symetric"}, "unknown scheme 'symetric', did you mean 'symmetric'?"),
         ({"requantize": "shift:up ties=even"}, "option 'ties' of pass 'quant-set-requantize' takes even, up, away"),
         ({"device": "cpu},dce{"}, "no target 'cpu}', did you mean 'cpu'?"),
     ],

@@ -85,7 +85,7 @@ def test_what_is_said_wins_where_the_target_has_it(model: ModuleOp, data: dict[s
     with diagnostic_handler(remarks.append):
         qmlir.quantize(model, data, device="toy,cpu", weights="i8")
     texts = [str(each) for each in remarks if each.severity is Severity.REMARK]
-    assert any("is left to target 'cpu': it is asked for weight storage i8" in text for text in texts)
+    assert any("is assigned to target 'cpu': its rules ask for weight storage i8" in text for text in texts)
 
 
 def test_a_module_that_names_its_targets_needs_no_setting(model: ModuleOp, data: dict[str, np.ndarray]) -> None:

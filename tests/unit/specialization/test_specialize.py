@@ -170,7 +170,11 @@ def test_inputs_without_names_keep_those_that_they_had() -> None:
         ({"x": (2,)}, {"sizes": np.zeros(3, np.int64)}, "input 'sizes' has the shape 2, found 3"),
         ({"x": (2,), "sizes": (1,)}, {"sizes": np.zeros(2, np.int64)}, "is to have the shape 1, found 2"),
         ({"x": (2,)}, {"size": np.zeros(2, np.int64)}, "from the input 'sizes'"),
-        ({"x": (3,)}, {"sizes": np.array([2, -1])}, r"cannot reshape \[3\] \(3 elements\) to parts of 2 elements"),
+        (
+            {"x": (3,)},
+            {"sizes": np.array([2, -1])},
+            r"cannot reshape \[3\] \(3 elements\): the known output sizes multiply to 2, which does not divide it",
+        ),
         ({"x": (3,)}, {"sizes": np.array([-1, -1])}, "are 0 at least, one of them -1"),
     ],
 )

@@ -84,7 +84,7 @@ def test_parts_that_nobody_observed_stay_in_float_with_a_warning() -> None:
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(each.message)):
         module = qmlir.quantize(qmlir.load(layer(function="Mish")), keep_composites=()).module
-    assert any("has no entry for its value 'last/softplus'" in each for each in said)
+    assert any("has no profile entry for value 'last/softplus'" in each for each in said)
     assert any(op.name == "nn.fully_connected" for op in module.walk())
 
 

@@ -137,5 +137,5 @@ def test_names_with_other_characters() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(DiagnosticError, match=r"has no input 'fc1.weight' \(it has: x, t, w, b, v\)"):
+    with pytest.raises(DiagnosticError, match=r"has no input 'fc1.weight' \(available: x, t, w, b, v\)"):
         qmlir.gradient(_module(MLP), ["fc1.weight"], "loss")

@@ -283,8 +283,8 @@ def test_patience_ends_it(model: ModuleOp) -> None:
         ({"validation_split": 1.0}, "validation split is a share between 0 and 1, found 1"),
         ({"labels": LABELS + 3}, "labels are from 0 to 2, as the output '.*' has 3 scores for each sample; found [34]"),
         ({"labels": LABELS - 1}, "labels are from 0 to 2, .*; found -1"),
-        ({"train": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train that is called 'c0'"),
-        ({"scales": "fixed", "train": ["c0.scale"]}, "has nothing to train that is called 'c0.scale'"),
+        ({"train": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train named 'c0'"),
+        ({"scales": "fixed", "train": ["c0.scale"]}, "has nothing to train named 'c0.scale'"),
         ({"exclude": ["*"]}, "the model has nothing to train: no weight, bias or scale of integers"),
     ],
 )

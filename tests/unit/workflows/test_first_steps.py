@@ -112,15 +112,18 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "a reduced range": (lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=True), "say weights='i7'"),
     "no reduced range": (  # which is so without a setting
         lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=False),
-        "quantize has no setting 'reduce_range' (it has: ",
+        "quantize has no setting 'reduce_range' (available: ",
     ),
     "nodes_to_exclude": (lambda m: qmlir.quantize(m["path"], IMAGES, nodes_to_exclude=["a"]), "say exclude=['a']"),
     "a preset": (
         lambda m: qmlir.quantize(m["path"], IMAGES, preset="mixed"),
         "mixed is what is done without a setting",
     ),
-    "extra_options": (lambda m: qmlir.quantize(m["path"], IMAGES, extra_options={}), "each of them is a setting"),
-    "bits": (lambda m: qmlir.quantize(m["path"], IMAGES, bits=4), "the types are those of weights and activations"),
+    "extra_options": (lambda m: qmlir.quantize(m["path"], IMAGES, extra_options={}), "use the settings"),
+    "bits": (
+        lambda m: qmlir.quantize(m["path"], IMAGES, bits=4),
+        "types are spelled as storages of weights and activations",
+    ),
     "a granularity": (lambda m: qmlir.quantize(m["path"], IMAGES, granularity="chanel"), "did you mean 'channel'?"),
     "a typo in an argument": (lambda m: qmlir.quantize(m["path"], IMAGES, efort=1), "did you mean 'effort'?"),
     "another function's": (

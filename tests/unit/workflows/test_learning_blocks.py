@@ -224,10 +224,10 @@ def _for_one_row(floats: ModuleOp) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (_without_origins, "the float program does not have what the block gives"),
-        (_for_one_row, "the runs cannot stand beside each other in the float program"),
-        (_behind(FloorOp), "the gradients of outputs by it are 0, or not finite"),
-        (_behind(_running_products), "there is no rule for running products"),
+        (_without_origins, "the float program does not have the output of the block"),
+        (_for_one_row, "the runs cannot be batched in the float program"),
+        (_behind(FloorOp), "the gradients of the outputs are 0 or not finite"),
+        (_behind(_running_products), "cumulative products have no gradient rule"),
     ],
 )
 def test_a_block_without_weights_says_why_and_is_learned_all_the_same(
@@ -240,7 +240,7 @@ def test_a_block_without_weights_says_why_and_is_learned_all_the_same(
     plain = net.repaired("quant-round{blocks=2}", floats=floats)
     with diagnostic_handler(lambda each: said.append(each.message)):
         weighted = net.repaired("quant-round{blocks=2 weighted}", gains, floats=floats)
-    assert [each for each in said if "the error of its block has no weights: " in each and why in each]
+    assert [each for each in said if "errors of its block are not weighted: " in each and why in each]
     assert len(gains) == 2  # both layers of the block
     assert module_text(plain) == module_text(weighted)
 
@@ -260,7 +260,10 @@ def test_a_block_that_would_take_too_long_is_not_learned(net: _Net, monkeypatch:
     with diagnostic_handler(lambda each: said.append(each.message)):
         net.repaired("quant-round{blocks=2}", gains)
     assert gains == []
-    assert any("codes of its block are not learned together: one of this size gets 0 steps" in each for each in said)
+    assert any(
+        "weights of its block are not rounded together: a block of this size would get only 0 steps" in each
+        for each in said
+    )
 
 
 def test_effort_3_tries_blocks_beside_all_that_it_tried_before(net: _Net) -> None:

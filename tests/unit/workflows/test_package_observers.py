@@ -75,11 +75,15 @@ def test_a_calibrator_of_the_package_asks_for_it() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("norm", "no observer 'norm', did you mean 'norms'?, packages have inexact, lost, "),
+        ("norm", "unknown observer 'norm', did you mean 'norms'? (available: inexact, lost, )"),
         ("raises", f"observer 'raises' of package '{PLUGIN}': it raises KeyError: 'observer'"),
-        ("no_json", f"observer 'no_json' of package '{PLUGIN}': it keeps what JSON does not hold: "),
-        ("no_number", f"observer 'no_number' of package '{PLUGIN}': it keeps what JSON does not hold: "),
-        ("inexact", f"observer 'inexact' of package '{PLUGIN}': it keeps what JSON does not hold exactly: [1, 2]"),
+        ("no_json", f"observer 'no_json' of package '{PLUGIN}': must return data that JSON can represent: "),
+        ("no_number", f"observer 'no_number' of package '{PLUGIN}': must return data that JSON can represent: "),
+        (
+            "inexact",
+            f"observer 'inexact' of package '{PLUGIN}': must return data that JSON represents exactly, but "
+            "returned [1, 2]",
+        ),
         ("no_merge", f"observer 'no_merge' of package '{PLUGIN}': it raises TypeError: "),
         ("no_observer", f"'{PLUGIN}:mean_norm' is of type function, not Observer"),
         ("lost", f"observer 'lost' of package '{PLUGIN}': it does not load: "),
@@ -94,7 +98,7 @@ def test_what_is_wrong_is_said_of_the_package(name: str, message: str) -> None:
 def test_parts_of_an_observer_that_is_gone_do_not_merge() -> None:
     one: Any = Statistics.of(X)
     one = type(one)(one.minimum, one.maximum, one.moments, one.histogram, kept={"norms": [1.0]})
-    with pytest.raises(PackageError, match="no package has the observer 'norms'"):
+    with pytest.raises(PackageError, match="cannot merge data of observer 'norms'"):
         one.merged(one)
 
 

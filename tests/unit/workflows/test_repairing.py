@@ -405,7 +405,7 @@ def test_a_recipe_says_which_passes_repair_a_layer() -> None:
     ):
         with pytest.raises(DiagnosticError, match=message):
             repaired({"slot": "weight", "repair": text})
-    with pytest.raises(DiagnosticError, match="repair is for weights, slot 'output' has none"):
+    with pytest.raises(DiagnosticError, match="repair is only for weights, but the rule is for slot 'output'"):
         repaired({"slot": "output", "repair": "none"})
 
 

@@ -55,7 +55,10 @@ def test_samples_that_are_given_to_validate() -> None:
     clean, spoiled = _samples(SAMPLES, 0, 1.0), _samples(SAMPLES, 3, np.nan)
     found = qmlir.quantize(_module(), clean, validation=spoiled).validation
     assert found is not None
-    assert found.problem == "at sample 3: 'quant.qcast' op cannot be computed: a value to quantize is NaN"
+    assert (
+        found.problem
+        == "at sample 3: 'quant.qcast' op cannot be computed: the input contains NaN, which cannot be quantized"
+    )
     with pytest.raises(DiagnosticError, match=r"at sample 3: 'quant.qcast' op cannot be computed: a value to quantize"):
         qmlir.quantize(_module(), clean, validation=spoiled, min_sqnr=1.0)
 

@@ -161,9 +161,9 @@ class Lowering:
         """An operand in its type at the integer level."""
         type_ = ranked_tensor(value.type)
         if type_ is None or DYNAMIC_INDEX in type_.get_shape():
-            raise self.error(f"has an operand of type {value.type}: loops are made for known shapes")
+            raise self.error(f"cannot be compiled: operand '{value.type}' has dynamic dimensions")
         if not isinstance(plain_element(type_.element_type), AnyFloat | IntegerType):
-            raise self.error(f"has an operand of type {value.type}: only tensors of numbers have a form in loops")
+            raise self.error(f"cannot be compiled: operand '{value.type}' is not a tensor of numbers")
         return self.types.operand(self.rewriter, value)
 
     def known(self, value: SSAValue) -> Array | None:
@@ -215,7 +215,7 @@ class Lowering:
         results = [given] if isinstance(given, Scalar) else list(given)
         for result, (value, _) in zip(results, outputs, strict=True):
             if result.type != element_of(value):
-                raise AssertionError(f"a body gives {result.type} for {element_of(value)}")
+                raise AssertionError(f"body must return {element_of(value)}, but returned {result.type}")
         block.add_op(linalg.YieldOp(*(result.value for result in results)))
         dims = range(outputs[0][1].num_dims)
         kinds = [IteratorType.PARALLEL if axis in kept else IteratorType.REDUCTION for axis in dims]
@@ -347,18 +347,16 @@ def guarded_lowering(hook: Hook) -> Lower:
         except DiagnosticException:
             raise
         except RAISED as error:  # a package may raise anything
-            raise op_error(op, f"its lowering raises {one_line(error)}{hook.at(error)}") from error
+            raise op_error(op, f"lowering raised {one_line(error)}{hook.at(error)}") from error
         if op.parent is not place:
-            raise op_error(op, f"its lowering moves or erases the operation, which its caller replaces{hook.at()}")
+            raise op_error(op, f"lowering must not move or erase the operation{hook.at()}")
         values = (
             None if given is None else results_given(op, hook.function, given, lambda found, wanted: True, hook.at())
         )
         for value in values or ():
             owner = value.owner.parent if isinstance(value.owner, Operation) else value.owner
             if owner is None or not (owner is place or owner.is_ancestor(op)):
-                text = (
-                    f"its lowering returns a value of type {value.type} that is not defined in front of the operation"
-                )
+                text = f"lowering returned a value of type '{value.type}' that is not defined before the operation"
                 raise op_error(op, f"{text}{hook.at()}")
         return values
 

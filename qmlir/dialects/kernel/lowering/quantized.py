@@ -67,7 +67,7 @@ def uniform_element(at: Lowering, value: SSAValue) -> UniformQuantizedType | Non
     """The uniform type of an operand or a result, `None` where it is plain. Raises for `!quant.any`."""
     element = tensor_type(value.type).get_element_type()
     if isinstance(element, StoredType) and not isinstance(element, UniformQuantizedType):
-        raise at.error(f"has a value of {element}, which has no scale: only uniform types can be computed with")
+        raise at.error(f"cannot compute with '{element}': expected a uniform quantized type")
     return element if isinstance(element, UniformQuantizedType) else None
 
 

@@ -250,7 +250,7 @@ class Scalar:
         return self.compare("ne", cast(Any, other))
 
     def __bool__(self) -> bool:
-        raise TypeError("a value of the IR is neither true nor false while it is built")
+        raise TypeError("IR values have no truth value while a kernel is built")
 
     def select(self, true: "Scalar", false: "Scalar | Number") -> "Scalar":
         """`true` where this i1 holds, otherwise `false`."""

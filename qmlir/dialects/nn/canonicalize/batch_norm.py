@@ -33,8 +33,8 @@ def _fault(value: SSAValue) -> str | None:
     if not isinstance(owner, ConstantOp):
         return "is no constant"
     if isinstance(owner.value, ExternalWeightsAttr):
-        return "lies in a file that is not here"
-    return None if isinstance(element_of(value), Float32Type) else f"is of type {value.type}, accepted is f32"
+        return "is stored in a file that was not loaded"
+    return None if isinstance(element_of(value), Float32Type) else f"has type '{value.type}' instead of f32"
 
 
 def _rounded(array: npt.NDArray[np.float64], like: SSAValue) -> ConstantOp:

@@ -46,7 +46,7 @@ def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...
         case Granularity.BLOCK if values.size == shape[0] * shape[1]:
             return values.reshape(shape[:2])[way, rows]
         case _:
-            raise VerifyException(f"weights have one scale a direction or one a row, found {element}")
+            raise VerifyException(f"weights must have one scale per direction or one per row, but got '{element}'")
 
 
 @dataclass
@@ -68,12 +68,12 @@ class DynamicProducts:
         way, start, count = place
         constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
         if not isinstance(constant, ConstantOp):
-            raise VerifyException(f"takes constant weights, found {value.type}")
+            raise VerifyException(f"weights must be constant, but got '{value.type}'")
         rows, shape = slice(start, start + count), shape_of(value)
         stored = constant.array[way, rows]
         points = _of_rows(element.zero_points, element, shape, rows, way)
         if points.size > 1 and (points != points.reshape(-1)[0]).any():
-            raise VerifyException("the rows of one direction have one zero point")
+            raise VerifyException("all rows of one direction must have the same zero point")
         point = int(points.reshape(-1)[0])
         scales = _of_rows(element.scales, element, shape, rows, way).astype(np.float32)
         type_ = UniformQuantizedType.per_tensor(element.storage, f32, 1.0, point)

@@ -69,9 +69,13 @@ class DirectionWeights:
         if given is None and isinstance(own, UniformQuantizedType) and own.granularity is Granularity.TENSOR:
             return own
         if not isinstance(given, UniformQuantizedType):
-            raise VerifyException(f"components give no type for the part '{self.prefix}{role}' of a constant of {own}")
+            raise VerifyException(
+                f"'components' must have a type for part '{self.prefix}{role}', a constant of type '{own}'"
+            )
         if _stored_as(given) != _stored_as(own):
-            raise VerifyException(f"the component '{self.prefix}{role}' is {given}, its integers are stored as {own}")
+            raise VerifyException(
+                f"component '{self.prefix}{role}' must have the storage of '{own}', but got '{given}'"
+            )
         return given
 
     def _sum(self, role: str, source: ConstantOp, first: Array, second: Array) -> SSAValue:
@@ -81,7 +85,7 @@ class DirectionWeights:
             return self._constant(role, source, (first + second).astype(first.dtype, copy=False))
         total = first.astype(np.int64) + second
         if element.zero_points.any() or (total < element.storage_min).any() or (total > element.storage_max).any():
-            raise VerifyException(f"the sum for '{self.prefix}{role}' cannot be stored as {element}")
+            raise VerifyException(f"the sum of the biases for '{self.prefix}{role}' does not fit '{element}'")
         return self._constant(role, source, total.astype(first.dtype))
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:

@@ -34,13 +34,13 @@ _FAMILIES = (
 )  # fmt: skip
 
 REFUSED: Mapping[type[Operation], str] = {
-    reductions.CumProdOp: "there is no rule for running products",
-    selection.UniqueOp: "the number of different elements is not differentiable",
-    arithmetic.BitCastOp: "it reads bits, not numbers",
-    shapes.RangeOp: "the number of its elements is not differentiable",
-    island.OnnxIslandOp: "ONNX Runtime computes it, which gives no gradients",
-    trees.TreeEnsembleOp: "its scores jump where an element passes a threshold",
-    **dict.fromkeys(operations_in(sequence), "sequences of tensors are not differentiated"),
+    reductions.CumProdOp: "cumulative products have no gradient rule",
+    selection.UniqueOp: "its output shape depends on the data",
+    arithmetic.BitCastOp: "it reinterprets bits",
+    shapes.RangeOp: "its output shape depends on the data",
+    island.OnnxIslandOp: "it runs in ONNX Runtime, which computes no gradients",
+    trees.TreeEnsembleOp: "its scores are piecewise constant",
+    **dict.fromkeys(operations_in(sequence), "sequences of tensors are not supported"),
 }
 """The operations that compute floats and are not differentiated, each with the reason."""
 

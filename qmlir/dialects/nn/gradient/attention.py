@@ -10,7 +10,7 @@ from qmlir.dialects.nn.terms import Term
 def _rotary_embedding(at: Backward, op: ops.RotaryEmbeddingOp, gradient: SSAValue) -> SSAValue:
     """The same pairs, turned by the opposite angle."""
     if op.cosines in at.wanted or op.sines in at.wanted:
-        raise at.error("its cosines and sines are taken for constants, and depend on what it is differentiated by")
+        raise at.error("cosines and sines must not depend on the inputs that gradients are computed for")
     back = -Term(at, op.sines)
     return at.add(
         ops.RotaryEmbeddingOp, gradient, op.cosines, back.value, op.positions,

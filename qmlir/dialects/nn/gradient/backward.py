@@ -47,8 +47,8 @@ class Backward(Site):
             met = {other[axis - len(wide)] for other in others if axis - len(wide) >= -len(other)}
             if size == DYNAMIC_INDEX and met - {1}:
                 raise self.error(
-                    f"whether {operand.type} is broadcast along axis {axis - added} must be known to differentiate: "
-                    "fix the shapes of the inputs"
+                    f"dimension {axis - added} of '{operand.type}' is dynamic, and it may be broadcast; fix the "
+                    "input shapes with --shape"
                 )
             if size == 1 and wide[axis] != 1:
                 axes.append(axis)

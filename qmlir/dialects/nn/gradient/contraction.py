@@ -142,7 +142,7 @@ def _einsum(at: Backward, op: EinsumOp, gradient: SSAValue) -> Gradients:
     """For each operand the sum of products of the gradient and the other operands, by the same labels."""
     terms, result = _lettered(op)
     if any(len(set(term)) != len(term) for term in terms):
-        raise at.error(f"the equation '{op.equation.data}' takes a diagonal")
+        raise at.error(f"equation '{op.equation.data}' repeats a label within one term")
     sizes: dict[str, int] = {}
     for term, value in zip(terms, op.inputs, strict=True):
         for letter, size in zip(term, at.known_shape(value), strict=True):

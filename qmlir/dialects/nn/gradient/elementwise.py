@@ -59,7 +59,7 @@ def _cast(at: Backward, op: ops.CastOp, gradient: SSAValue) -> Gradients:
     """Rounding to another float type is taken for the identity, as everywhere."""
     source = plain_type(element_of(op.input))
     if kind_of(source) is Kind.SMALL_FLOAT:
-        raise at.error(f"gradients of {source} are not computed with")
+        raise at.error(f"gradients in {source} are not supported")
     if kind_of(source) is not Kind.FLOAT:
         return [None]
     type_ = TensorType(source, shape_of(op.input))

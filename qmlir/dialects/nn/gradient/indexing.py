@@ -70,7 +70,7 @@ def _scattering(read: Callable[[Backward, Any, SSAValue], SSAValue]) -> Rule:
     def rule(at: Backward, op: ops.ScatteringOp, gradient: SSAValue) -> Gradients:
         reduction = op.reduction.data
         if reduction not in ("none", "add"):
-            raise at.error(f"there is no rule for the reduction '{reduction}'")
+            raise at.error(f"reduction '{reduction}' has no gradient rule")
         updates = read(at, op, gradient)
         if reduction == "add":
             return gradient, None, updates

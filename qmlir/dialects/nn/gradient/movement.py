@@ -25,7 +25,7 @@ def _transpose(at: Backward, op: movement.TransposeOp, gradient: SSAValue) -> SS
 def _check_known(at: Backward, op: Any, *names: str) -> None:
     for name in names:
         if not op.is_known(name):
-            raise at.error(f"its {name} must be known")
+            raise at.error(f"{name} must be constant")
 
 
 def _slice(at: Backward, op: movement.SliceOp, gradient: SSAValue) -> SSAValue:
@@ -55,7 +55,7 @@ def _concat(at: Backward, op: movement.ConcatOp, gradient: SSAValue) -> Gradient
     for value in op.inputs:
         size = shape_of(value)[axis]
         if size == DYNAMIC_INDEX:
-            raise at.error(f"sizes along axis {axis} must be known, found {value.type}")
+            raise at.error(f"operands must have a static size along axis {axis}, but got '{value.type}'")
         parts.append(at.sliced(gradient, axis, start, start + size))
         start += size
     return parts

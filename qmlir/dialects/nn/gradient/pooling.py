@@ -33,7 +33,7 @@ def _to_elements(at: Backward, data: SSAValue, indices: SSAValue, gradient: SSAV
 def _max_pool(at: Backward, op: ops.PoolOp, gradient: SSAValue) -> SSAValue:
     windows = op.windows
     if any(max(windows.padding(axis)) >= windows.extent(axis) for axis in range(len(windows.kernel))):
-        raise at.error(f"a window may lie in the padding altogether: pads are {list(windows.pads)}")
+        raise at.error(f"padding must be smaller than the window, but got pads {list(windows.pads)}")
     found = at.add(
         ops.MaxPoolWithIndicesOp, op.data,
         kernel=windows.kernel, strides=windows.strides, dilations=windows.dilations, pads=windows.pads,

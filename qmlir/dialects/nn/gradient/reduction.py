@@ -21,7 +21,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 def _kept(at: Backward, op: ops.ReduceOp, value: SSAValue) -> SSAValue:
     """`value`, of the shape of the result, with the reduced axes of size 1."""
     if not op.is_known("axes"):
-        raise at.error("its axes must be known")
+        raise at.error("axes must be constant")
     return value if op.keeps_axes else at.unsqueezed(value, op.reduced_axes(len(shape_of(op.input))))
 
 

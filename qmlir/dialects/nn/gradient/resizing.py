@@ -36,7 +36,7 @@ def _resize(at: Backward, op: ops.ResizeOp, gradient: SSAValue) -> SSAValue:
     shape = at.known_shape(op.input)
     resized = op.resized(shape)
     if resized is None or op.scales_value is not None or op.roi_value is not None:
-        raise at.error("its sizes, scales and roi must be known")
+        raise at.error("sizes, scales and roi must be constant")
     for axis in changed_axes(op, shape, resized):
         gradient = along(at, gradient, axis.to.axis, _weights(op, axis))
     return gradient

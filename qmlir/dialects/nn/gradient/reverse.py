@@ -54,7 +54,7 @@ def gradients(
         at = Backward(op, insert, dependent)
         parts = _rule_of(op)(at, op, *given)
         if len(parts) != len(op.operands):
-            raise op_error(op, f"has {len(op.operands)} operands, its rule gives {len(parts)} gradients")
+            raise op_error(op, f"gradient rule must return {len(op.operands)} gradients, but returned {len(parts)}")
         for operand, part in zip(op.operands, parts, strict=True):
             if part is not None and operand in dependent and is_differentiable(operand):
                 found[operand] = at.append(AddOp(found[operand], part)).result if operand in found else part
@@ -66,7 +66,7 @@ def guarded_rule(hook: Hook) -> Rule:
 
     def guarded(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
         def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:
-            return op_error(op, f"cannot be differentiated: its rule {message}{hook.at(error)}")
+            return op_error(op, f"cannot be differentiated: its gradient rule {message}{hook.at(error)}")
 
         try:
             found = cast(object, hook.function(at, op, *given))
@@ -75,23 +75,28 @@ def guarded_rule(hook: Hook) -> Rule:
         except RAISED as error:  # a package may raise anything
             raise wrong(f"raises {one_line(error)}", error) from error
         if not isinstance(found, Sequence):
-            raise wrong(f"must return a list of gradients, but returns a value of type {type(found).__name__}")
+            raise wrong(f"must return a list of gradients, but returned a value of type {type(found).__name__}")
         gradients = cast(Gradients, found)
         if len(gradients) != len(op.operands):
-            raise wrong(f"must return {len(op.operands)} gradients, one for each operand, but returns {len(gradients)}")
+            raise wrong(f"must return {len(op.operands)} gradients (one per operand), but returned {len(gradients)}")
         for place, (gradient, operand) in enumerate(zip(gradients, op.operands, strict=True)):
             if gradient is None:
                 continue
             if not isinstance(gradient, SSAValue):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise wrong(f"must return a value or None for operand {place}, but returns a {type(gradient).__name__}")
+                raise wrong(
+                    f"must return a value or None for operand {place}, but returned a {type(gradient).__name__}"
+                )
             wanted, type_ = ranked_tensor(operand.type), ranked_tensor(gradient.type)
             if not is_differentiable(operand) or wanted is None:  # it is not asked for
                 continue
             is_alike = type_ is not None and plain_type(type_.element_type) == plain_type(wanted.element_type)
             if type_ is None or not is_alike or not shapes_agree(type_.get_shape(), wanted.get_shape()):
-                raise wrong(f"must return a gradient of type {operand.type} for operand {place}, not {gradient.type}")
+                raise wrong(
+                    f"must return a gradient of type '{operand.type}' for operand {place}, but returned "
+                    f"'{gradient.type}'"
+                )
             if isinstance(owner := gradient.owner, Operation) and owner.parent is None:
-                raise wrong(f"returns the result of '{owner.name}', which it did not add, for operand {place}")
+                raise wrong(f"returned the result of '{owner.name}' for operand {place} without adding that operation")
         return gradients
 
     return guarded
@@ -103,7 +108,7 @@ def _rule_of(op: Operation) -> Rule:
         return rule
     if type(op) in registry.decompositions():
         return _by_parts
-    raise op_error(op, "cannot be differentiated: there is no rule for it")
+    raise op_error(op, "cannot be differentiated: it has no gradient rule")
 
 
 def _by_parts(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
@@ -111,7 +116,9 @@ def _by_parts(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients
     results = parts_given(op, parts)
     if results is None or parts.is_excerpt:
         parts.discard()
-        raise at.error("it has no rule, and is not known well enough to be decomposed: fix the shapes of the inputs")
+        raise at.error(
+            "it has no gradient rule, and its dynamic shapes prevent decomposition; fix the input shapes with --shape"
+        )
     for part in parts.operations:
         at.insert(part)
     seeds: dict[SSAValue, SSAValue] = {}

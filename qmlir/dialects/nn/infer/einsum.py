@@ -27,7 +27,7 @@ class Equation:
         operands = tuple(left.split(","))
         for term in (*operands, right):
             if _TERM.fullmatch(term) is None:
-                raise VerifyException(f"'{term}' is not a term of an equation: it has letters, and '...' at most once")
+                raise VerifyException(f"equation term '{term}' must consist of letters and at most one '...'")
         counts = Counter(letter for term in operands for letter in term if letter != ".")
         if not arrow:
             once = sorted(letter for letter, count in counts.items() if count == 1)
@@ -35,7 +35,7 @@ class Equation:
         letters = right.replace(ELLIPSIS, "")
         unknown = [letter for letter in letters if letter not in counts]
         if unknown or len(set(letters)) != len(letters):
-            raise VerifyException(f"the result '{right}' names each label of the operands at most once, and no other")
+            raise VerifyException(f"the output term '{right}' must use labels of the inputs, each at most once")
         return Equation(operands, right)
 
     def __str__(self) -> str:
@@ -44,14 +44,14 @@ class Equation:
     def shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The shape of the result for operands of these shapes."""
         if len(shapes) != len(self.operands):
-            raise VerifyException(f"the equation has {len(self.operands)} terms, there are {len(shapes)} operands")
+            raise VerifyException(f"the equation has {len(self.operands)} terms, but the op has {len(shapes)} operands")
         sizes: dict[str, int] = {}
         ellipsis: tuple[int, ...] = ()
         for term, shape in zip(self.operands, shapes, strict=True):
             before, dots, after = term.partition(ELLIPSIS)
             count = len(shape) - len(before) - len(after)
             if count < 0 or (count and not dots):
-                raise VerifyException(f"the term '{term}' does not fit an operand of shape {list(shape)}")
+                raise VerifyException(f"term '{term}' does not match an operand of shape {list(shape)}")
             ellipsis = broadcast_shapes(ellipsis, shape[len(before) : len(before) + count])
             labelled = (*shape[: len(before)], *shape[len(before) + count :])
             for letter, size in zip(before + after, labelled, strict=True):
@@ -64,4 +64,4 @@ class Equation:
         try:
             return broadcast_shapes((known,), (found,))[0]
         except VerifyException as error:
-            raise VerifyException(f"label '{letter}' stands for {known} and for {found} elements") from error
+            raise VerifyException(f"label '{letter}' has two different sizes, {known} and {found}") from error

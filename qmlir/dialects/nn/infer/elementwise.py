@@ -15,7 +15,7 @@ def _broadcast_size(left: int, right: int) -> int:
     if DYNAMIC_INDEX in (left, right):
         # The unknown size is 1 or the known one; either way the result has the known one.
         return max(left, right)
-    raise VerifyException(f"sizes {left} and {right} do not broadcast")
+    raise VerifyException(f"sizes {left} and {right} cannot be broadcast")
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ def paddings(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> tupl
     padded = range(rank) if axes is None else normalized_axes(axes, rank)
     count = len(padded)
     if len(pads) != 2 * count:
-        raise VerifyException(f"pads are two numbers for each of {count} axes, found {list(pads)}")
+        raise VerifyException(f"pads must have two values for each of {count} axes, but got {list(pads)}")
     found = [Padding(0, 0)] * rank
     for place, axis in enumerate(padded):
         found[axis] = Padding(pads[place], pads[count + place])
@@ -33,7 +33,7 @@ def padded_shape(shape: Sequence[int], pads: Sequence[Padding]) -> tuple[int, ..
     sizes: list[int] = []
     for axis, (size, (before, after)) in enumerate(zip(shape, pads, strict=True)):
         if size != DYNAMIC_INDEX and size + before + after < 0:
-            raise VerifyException(f"axis {axis} of {size} elements cannot lose {-before - after}")
+            raise VerifyException(f"cannot remove {-before - after} of the {size} elements along axis {axis}")
         if (before, after) == (0, 0):
             sizes.append(size)
         else:

@@ -17,11 +17,13 @@ def gathered_axes(rank: int, axis: int, indices_rank: int) -> dict[int, int]:
 def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int) -> None:
     """Check that `indices` of a gather or scatter of single elements fit into the data beside `axis`."""
     if len(indices) != len(data):
-        raise VerifyException(f"indices of shape {shape_text(indices)} do not have the rank of the data, {len(data)}")
+        raise VerifyException(
+            f"indices must have the rank of the data ({len(data)}), but got shape {shape_text(indices)}"
+        )
     for place, (size, limit) in enumerate(zip(indices, data, strict=True)):
         if place != axis and DYNAMIC_INDEX not in (size, limit) and size > limit:
             raise VerifyException(
-                f"indices of shape {shape_text(indices)} exceed the data {shape_text(data)} along axis {place}"
+                f"indices of shape {shape_text(indices)} are larger than the data {shape_text(data)} along axis {place}"
             )
 
 
@@ -29,19 +31,25 @@ def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -
     """How many numbers make one index into data whose first `batch_dims` axes the indices share."""
     if not indices or not data:
         raise VerifyException(
-            f"takes data and indices of rank 1 at least, found {shape_text(data)} and {shape_text(indices)}"
+            f"data and indices must have rank >= 1, but got shapes {shape_text(data)} and {shape_text(indices)}"
         )
     length = indices[-1]
     if length == DYNAMIC_INDEX:
-        raise UnsupportedFormError("the length of the index tuples, the last size of the indices, must be known")
+        raise UnsupportedFormError("the last dimension of indices must be static")
     if not 0 <= batch_dims < min(len(data), len(indices)):
-        raise VerifyException(f"batch_dims is {batch_dims}, the ranks are {len(data)} and {len(indices)}")
+        raise VerifyException(
+            f"batch_dims must be smaller than the ranks of data ({len(data)}) and indices ({len(indices)}), but got "
+            f"{batch_dims}"
+        )
     if not shapes_agree(data[:batch_dims], indices[:batch_dims]):
         raise VerifyException(
-            f"data {shape_text(data)} and indices {shape_text(indices)} do not agree in their first {batch_dims} axes"
+            f"data {shape_text(data)} and indices {shape_text(indices)} must agree in the first {batch_dims} dimensions"
         )
     if not 1 <= length <= len(data) - batch_dims:
-        raise VerifyException(f"index tuples of {length} numbers do not fit data of rank {len(data)}")
+        raise VerifyException(
+            f"the last dimension of indices must be between 1 and the number of indexed axes, but got {length} for "
+            f"data of rank {len(data)}"
+        )
     return length
 
 

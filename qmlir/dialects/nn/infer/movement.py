@@ -21,7 +21,7 @@ def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """Each of `axes` counted from the front. Raises where one is out of rank or named twice."""
     found = tuple(normalized_axis(axis, rank) for axis in axes)
     if len(set(found)) != len(found):
-        raise VerifyException(f"an axis is named twice: {list(axes)}")
+        raise VerifyException(f"axes must be unique, but got {list(axes)}")
     return found
 
 
@@ -35,16 +35,16 @@ def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attrib
     if not isinstance(element, UniformType) or element.granularity is Granularity.TENSOR:
         return element
     if element.granularity is Granularity.BLOCK:
-        raise VerifyException(f"cannot move values with per-block parameters: {element}")
+        raise VerifyException(f"cannot move values quantized block-wise ('{element}')")
     if axis_map is None or element.axis not in axis_map:
-        raise VerifyException(f"axis {element.axis} of the per-axis parameters does not survive: {element}")
+        raise VerifyException(f"axis {element.axis}, which has per-axis parameters, must be kept ('{element}')")
     return element.along(axis_map[element.axis])
 
 
 def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
     """`shape` with its axes in the order of `permutation`."""
     if sorted(permutation) != list(range(len(shape))):
-        raise VerifyException(f"{list(permutation)} is not a permutation of the {len(shape)} axes")
+        raise VerifyException(f"{list(permutation)} is not a permutation of {len(shape)} axes")
     return tuple(shape[axis] for axis in permutation)
 
 
@@ -75,7 +75,10 @@ def reshaped_shape(before: Sequence[int], after: Sequence[int]) -> tuple[int, ..
         return tuple(after)
     count = math.prod(before)
     if count % known:
-        raise VerifyException(f"cannot reshape {list(before)} ({count} elements) to parts of {known} elements")
+        raise VerifyException(
+            f"cannot reshape {list(before)} ({count} elements): {count} is not divisible by the product of "
+            f"the known output sizes, {known}"
+        )
     return tuple(count // known if size == DYNAMIC_INDEX else size for size in after)
 
 
@@ -93,21 +96,23 @@ def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int,
     first = list(shapes[0])
     for shape in shapes[1:]:
         if len(shape) != len(first):
-            raise VerifyException(f"operands have different ranks: {[list(each) for each in shapes]}")
+            raise VerifyException(f"operands must have the same rank, but got shapes {[list(each) for each in shapes]}")
         for index, size in enumerate(shape):
             if index == axis:
                 first[index] = DYNAMIC_INDEX if DYNAMIC_INDEX in (first[index], size) else first[index] + size
             elif first[index] == DYNAMIC_INDEX:
                 first[index] = size
             elif size not in (DYNAMIC_INDEX, first[index]):
-                raise VerifyException(f"operands differ along axis {index}: {[list(each) for each in shapes]}")
+                raise VerifyException(
+                    f"operands must agree along axis {index}, but got shapes {[list(each) for each in shapes]}"
+                )
     return tuple(first)
 
 
 def slice_indices(size: int, start: int, end: int, step: int) -> range:
     """The indices that ONNX's Slice takes along an axis of `size` elements."""
     if step == 0:
-        raise VerifyException("the step of a slice must not be 0")
+        raise VerifyException("step must not be 0")
     return range(*slice(start, None if step < 0 and end < -size else end, step).indices(size))
 
 
@@ -120,7 +125,7 @@ def sliced_shape(
 ) -> tuple[int, ...]:
     """The shape that is left of `shape`."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
-        raise VerifyException("starts, ends, axes and steps must have one length")
+        raise VerifyException("starts, ends, axes and steps must have the same length")
     sizes = list(shape)
     for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
         if sizes[axis] != DYNAMIC_INDEX:
@@ -148,9 +153,9 @@ def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int
         part = -(-size // count)
         sizes = (part,) * (count - 1) + (size - part * (count - 1),)
     if len(sizes) != count:
-        raise VerifyException(f"gives {count} parts, found {len(sizes)} sizes")
+        raise VerifyException(f"expected one size for each of {count} results, but got {len(sizes)} sizes")
     if any(part < 0 for part in sizes) or size not in (DYNAMIC_INDEX, sum(sizes)):
-        raise VerifyException(f"parts of {list(sizes)} elements do not make up the {size} along the axis")
+        raise VerifyException(f"sizes {list(sizes)} must add up to {size}, the size of the split axis")
     return tuple(sizes)
 
 
@@ -159,7 +164,7 @@ def regrouped_size(size: int, factor: int) -> int:
     if size == DYNAMIC_INDEX:
         return size
     if size % factor:
-        raise VerifyException(f"a size of {size} does not divide into blocks of {factor}")
+        raise VerifyException(f"block size {factor} must divide {size}")
     return size // factor
 
 

@@ -27,9 +27,9 @@ def scaled_size(size: int, scale: float) -> int:
 
 def _check(axes: Sequence[int], numbers: Sequence[float], name: str, above: float) -> None:
     if len(numbers) != len(axes):
-        raise VerifyException(f"{name} has one number for each of the axes {list(axes)}, found {list(numbers)}")
+        raise VerifyException(f"{name} must have one value for each of the axes {list(axes)}, but got {list(numbers)}")
     if any(not (number > above and math.isfinite(number)) for number in numbers):
-        raise VerifyException(f"{name} must be finite and greater than {above}, found {list(numbers)}")
+        raise VerifyException(f"{name} must be finite and greater than {above}, but got {list(numbers)}")
 
 
 def resized_by_scales(shape: Sequence[int], axes: Sequence[int], scales: Sequence[float]) -> list[Resized]:
@@ -49,7 +49,7 @@ def resized_to_sizes(
         return [Resized(axis, math.nan, size) for axis, size in zip(axes, known, strict=True)]
     for axis, old, new in zip(axes, before, sizes, strict=True):
         if old == 0 and new != 0:
-            raise VerifyException(f"axis {axis} has no elements, it cannot be resized to {new}")
+            raise VerifyException(f"cannot resize empty axis {axis} to {new} elements")
     ratios = [Fraction(new, old) if old else Fraction(1) for old, new in zip(before, sizes, strict=True)]
     if policy == STRETCH:
         return [Resized(axis, float(ratio), size) for axis, ratio, size in zip(axes, ratios, sizes, strict=True)]

@@ -17,7 +17,7 @@ def common_type(*types: Tensors) -> Tensors:
     elements = {type_.get_element_type() for type_ in types}
     if len(elements) != 1:
         found = ", ".join(sorted(map(str, elements))) or "none"
-        raise VerifyException(f"the tensors of a sequence have one element type, found {found}")
+        raise VerifyException(f"all tensors of a sequence must have one element type, but got {found}")
     return reduce(_common, types)
 
 

@@ -47,12 +47,12 @@ class Windows:
             ("pads", windows.pads, 2 * rank, 0),
         ):
             if len(values) != count or any(value < lowest and value != DYNAMIC_INDEX for value in values):
-                raise VerifyException(f"{name} must be {count} numbers of at least {lowest}, found {list(values)}")
+                raise VerifyException(f"{name} must be {count} values >= {lowest}, but got {list(values)}")
             if any(value > LARGEST_STEP for value in values):
-                raise VerifyException(f"{name} must be at most {LARGEST_STEP}, found {list(values)}")
+                raise VerifyException(f"{name} must be at most {LARGEST_STEP}, but got {list(values)}")
         elements = math.prod(size for size in windows.kernel if size != DYNAMIC_INDEX)
         if elements > budget("window-elements"):
-            raise VerifyException(f"the elements of a window are {over('window-elements', elements)}")
+            raise VerifyException(f"the number of elements in a window is {over('window-elements', elements)}")
         return windows
 
     def padding(self, axis: int) -> tuple[int, int]:
@@ -74,8 +74,8 @@ def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False)
     room = size + begin + end - windows.extent(axis)
     if room < 0:
         raise VerifyException(
-            f"a window of {windows.extent(axis)} elements does not fit spatial axis {axis} of {size} with "
-            f"padding {begin} and {end}"
+            f"window of {windows.extent(axis)} elements is larger than spatial axis {axis} ({size} elements, "
+            f"padding {begin} and {end})"
         )
     if not ceil_mode:
         return room // stride + 1
@@ -96,8 +96,7 @@ def transposed_size(size: int, windows: Windows, axis: int, output_padding: int)
     result = reach + output_padding - sum(windows.padding(axis))
     if result < 0:
         raise VerifyException(
-            f"padding {windows.padding(axis)} cuts off more than the {reach + output_padding} elements "
-            f"of spatial axis {axis}"
+            f"padding {windows.padding(axis)} exceeds the {reach + output_padding} elements of spatial axis {axis}"
         )
     return result
 

@@ -40,13 +40,13 @@ def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
     try:
         results = decompose(op, parts)
         if results is None:
-            raise InterpretationError(f"the components of {op.name} {parts.missing_type()}")
+            raise InterpretationError(f"'components' of {op.name} {parts.missing_type()}")
         if parts.is_excerpt:
             return _of_known_sizes(op, values, arguments, watch)
         for role, part in zip(parts.roles, parts.operations, strict=True):
             found = evaluate(part, [values[operand] for operand in part.operands])
             if found is None:
-                raise InterpretationError(f"{part.name}, a part of {op.name}, has no evaluator")
+                raise InterpretationError(f"part '{part.name}' of {op.name} cannot be interpreted")
             values.update(zip(part.results, found, strict=True))
             if watch is not None:
                 watch(role, part, found)

@@ -32,7 +32,7 @@ def _of_formula(formula: Formula) -> Evaluator:
 
 def _refuse_zero(divisor: Array) -> None:
     if (divisor == 0).any():
-        raise InterpretationError("an integer is divided by 0")
+        raise InterpretationError("integer division by zero")
 
 
 def _divide(a: Array, b: Array) -> Array:
@@ -51,7 +51,7 @@ def _power(a: Array, b: Array) -> Array:
     if not inverse.any():
         return np.power(a, b)
     if ((a == 0) & inverse).any():
-        raise InterpretationError("the integer 0 is raised to a negative power")
+        raise InterpretationError("cannot raise integer 0 to a negative power")
     ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
     return np.where(inverse, ones, np.power(a, np.where(inverse, 0, b)))
 
@@ -101,7 +101,7 @@ def converted(
     """
     dtype = dense_dtype(element)
     if dtype is None:
-        raise InterpretationError(f"no NumPy type holds elements of type {element}")
+        raise InterpretationError(f"elements of type '{element}' have no NumPy equivalent")
     if as_small_float(element) is not None:
         return to_small_float(widened(x), dtype, saturates=saturates, rounding=rounding)
     if element == i1:

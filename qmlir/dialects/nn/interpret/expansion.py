@@ -28,7 +28,7 @@ def stored_zeros(value: SSAValue, shape: tuple[int, ...], dtype: np.dtype[Any]) 
 def _expand(op: ops.ExpandOp, x: Array, shape: Array | None) -> tuple[Array]:
     target = op.integers("shape", shape) or ()
     if any(size < 0 for size in target):
-        raise InterpretationError(f"expands to sizes of 0 at least, found {list(target)}")
+        raise InterpretationError(f"sizes must be >= 0, but got {list(target)}")
     return (np.broadcast_to(x, broadcast_shapes(x.shape, target)),)
 
 

@@ -40,7 +40,9 @@ def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> Places
     places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
     for place, size in enumerate(indices.shape):
         if place != axis and size > shape[place]:
-            raise InterpretationError(f"indices of shape {list(indices.shape)} exceed the data of shape {list(shape)}")
+            raise InterpretationError(
+                f"indices of shape {list(indices.shape)} are larger than the data of shape {list(shape)}"
+            )
     places[axis] = checked_indices(indices, shape[axis])
     return tuple(places)
 
@@ -105,7 +107,7 @@ def _scatter_nd(op: ops.ScatterNDOp, x: Array, indices: Array, updates: Array) -
 def _one_hot(op: ops.OneHotOp, indices: Array, values: Array, depth: Array | None) -> tuple[Array]:
     (size,) = op.integers("depth", depth) or (0,)
     if size < 0:
-        raise InterpretationError(f"the depth is 0 at least, found {size}")
+        raise InterpretationError(f"depth must be >= 0, but got {size}")
     axis = normalized_axis(op.axis.value.data, indices.ndim + 1)
     found = np.expand_dims(indices.astype(np.int64), axis)
     found = np.where(found < 0, found + size, found)

@@ -102,7 +102,7 @@ def _checked_lengths(lengths: Array | None, time: int, batch: int) -> Array:
         return np.full(batch, time)
     wrong = (lengths < 0) | (lengths > time)
     if wrong.any():
-        raise InterpretationError(f"a sequence of {time} steps cannot have the length {lengths[wrong][0]}")
+        raise InterpretationError(f"sequence length must be in [0, {time}], but got {lengths[wrong][0]}")
     return lengths
 
 

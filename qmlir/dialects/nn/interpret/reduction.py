@@ -32,7 +32,7 @@ def _mean(x: Array, axes: tuple[int, ...]) -> Array:
         return ordered_mean(x, axes)
     count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
     if not count:
-        raise InterpretationError("the mean of no integers is not an integer")
+        raise InterpretationError("the integer mean of zero elements is undefined")
     total: Array = np.asarray(x.astype(np.object_).sum(axis=axes, keepdims=True))
     return np.where(total < 0, -(-total // count), total // count)
 

@@ -183,7 +183,7 @@ def _resize(
     assert resized is not None
     axes = changed_axes(op, data.shape, resized, roi)
     if any(axis.length == 0 and axis.to.size for axis in axes):
-        raise InterpretationError(f"cannot resize an axis without elements: the shape is {list(data.shape)}")
+        raise InterpretationError(f"cannot resize an empty axis of shape {list(data.shape)}")
     computing = summing_dtype(data.dtype)
     result = data if op.is_nearest else data.astype(computing, copy=False)
     outside: list[tuple[int, npt.NDArray[np.bool_]]] = []

@@ -15,7 +15,7 @@ def _top_k(op: ops.TopKOp, x: Array, k: Array | None) -> tuple[Array, Array]:
     (count,) = op.integers("k", k) or (0,)
     size = x.shape[axis]
     if not 0 <= count <= size:
-        raise InterpretationError(f"cannot take {count} of the {size} elements along axis {axis}")
+        raise InterpretationError(f"k must be in [0, {size}] along axis {axis}, but got {count}")
     keys = widened(x)
     if op.largest.value.data:
         # Sorted from the end and read backwards, the first of equal elements comes first here too.
@@ -48,7 +48,7 @@ def _reverse_sequence(op: ops.ReverseSequenceOp, x: Array, lengths: Array) -> tu
     size = x.shape[time]
     wrong = (lengths < 0) | (lengths > size)
     if wrong.any():
-        raise InterpretationError(f"a sequence of {lengths[wrong].flat[0]} elements is longer than {size}, or negative")
+        raise InterpretationError(f"sequence length must be in [0, {size}], but got {lengths[wrong].flat[0]}")
     steps = np.arange(size, dtype=np.int64)
     ends = lengths.astype(np.int64)[:, None]
     places: Array = np.where(steps < ends, ends - 1 - steps, steps)

@@ -17,7 +17,7 @@ def _place(position: Array, count: int) -> int:
     """The place of one of `count` tensors, counted from the front."""
     place = int(position.reshape(()))
     if not -count <= place < count:
-        raise InterpretationError(f"position {place} is out of range for a sequence of {count}")
+        raise InterpretationError(f"position {place} is out of range for a sequence of length {count}")
     return place % count
 
 
@@ -34,7 +34,7 @@ def _insert(op: ops.SequenceInsertOp, tensors: Tensors, tensor: Array, position:
     count = len(tensors)
     place = count if position is None else int(position.reshape(()))
     if not -count <= place <= count:
-        raise InterpretationError(f"position {place} is out of range for a sequence of {count}")
+        raise InterpretationError(f"position {place} is out of range for a sequence of length {count}")
     place += count if place < 0 else 0
     return ((*tensors[:place], tensor, *tensors[place:]),)
 
@@ -66,17 +66,17 @@ def _part_sizes(size: int, split: Array) -> list[int]:
     if not split.ndim:
         part = int(split)
         if part < 1:
-            raise InterpretationError(f"parts have 1 element at least, found {part}")
+            raise InterpretationError(f"split size must be >= 1, but got {part}")
         return [min(part, size - start) for start in range(0, size, part)]
     sizes = [int(part) for part in split]
     if any(part < 0 for part in sizes) or sum(sizes) != size:
-        raise InterpretationError(f"parts of {sizes} elements do not make up the {size} along the axis")
+        raise InterpretationError(f"sizes {sizes} must add up to {size}, the size of the split axis")
     return sizes
 
 
 def _concat(op: ops.ConcatFromSequenceOp, tensors: Tensors) -> tuple[Array]:
     if not tensors:
-        raise InterpretationError("joins one tensor at least, found an empty sequence")
+        raise InterpretationError("cannot concatenate an empty sequence")
     join = np.stack if op.new_axis.value.data else np.concatenate
     return (join(tensors, axis=op.axis.value.data),)
 

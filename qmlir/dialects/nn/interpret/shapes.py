@@ -23,7 +23,7 @@ def _range(op: ops.RangeOp, start: Array, limit: Array, delta: Array) -> tuple[A
     """Floats in their own precision, f16 and bf16 in f32 and rounded once."""
     first, last, step = (widened(bound).reshape(())[()] for bound in (start, limit, delta))
     if not step:
-        raise InterpretationError("the step of a range must not be 0")
+        raise InterpretationError("delta must not be 0")
     places = np.arange(range_size(first.item(), last.item(), step.item()))
     values = first + places.astype(first.dtype) * step
     return (np.asarray(values).astype(start.dtype),)

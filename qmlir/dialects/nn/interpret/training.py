@@ -16,7 +16,7 @@ def _dropout(op: ops.DropoutOp, x: Array, ratio: Array, training: Array | None) 
     if not share or (training is not None and not training.any()):
         return x, np.ones(x.shape, np.int8)
     if not 0 <= share < 1:
-        raise ValueError(f"drops elements at a ratio from 0 on, below 1, found {share:g}")
+        raise ValueError(f"dropout ratio must be in [0, 1), but got {share:g}")
     # RandomState is NumPy's generator whose numbers never change, and that of ONNX's reference.
     drawn = np.random.RandomState(None if op.seed is None else op.seed.value.data).uniform(0, 1, x.shape)
     kept = drawn >= share

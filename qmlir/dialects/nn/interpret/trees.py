@@ -41,12 +41,12 @@ def checked_trees(
     for name, numbers, end in named:
         if numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < end:
             found = f"{int(numbers.min())} to {int(numbers.max())}"
-            raise InterpretationError(f"'{name}' has numbers from 0 to {end - 1}, found {found}")
+            raise InterpretationError(f"'{name}' must be in [0, {end - 1}], but ranges from {found}")
     depth, level = 0, np.unique(roots[roots < nodes])
     while level.size:
         depth += 1
         if depth > nodes:
-            raise InterpretationError("a node leads back to itself: each row must come to a leaf")
+            raise InterpretationError("the nodes form a cycle: every path must end in a leaf")
         level = np.unique(children[level])
         level = level[level < nodes]
     return depth

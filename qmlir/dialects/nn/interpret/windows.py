@@ -22,7 +22,7 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
         pads.append((begin, max(end, reach - begin - data.shape[axis + 2])))
     padded_size = math.prod(size + sum(pad) for size, pad in zip(data.shape, pads, strict=True)) * data.itemsize
     if padded_size > budget("value-bytes"):
-        raise InterpretationError(f"the bytes of the padded data are {over('value-bytes', padded_size)}")
+        raise InterpretationError(f"the size of the padded data in bytes is {over('value-bytes', padded_size)}")
     padded = np.pad(data, pads, constant_values=fill)
     spatial = tuple(range(2, data.ndim))
     extents = tuple(windows.extent(axis) for axis in range(len(counts)))

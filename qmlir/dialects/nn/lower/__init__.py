@@ -62,18 +62,16 @@ def _refusing(reason: str) -> Lower:
 _BY_OPERATION: dict[type[Operation], Lower] = {
     **dict.fromkeys(operations_in(*FAMILIES), otherwise),
     **{operation: lowering for family in _LOWERED for operation, lowering in family.LOWERINGS.items()},
-    **dict.fromkeys(
-        operations_in(text), _refusing("works on text, which has no form in loops: only tensors of numbers have")
-    ),
+    **dict.fromkeys(operations_in(text), _refusing("cannot be compiled: strings are not supported")),
     **dict.fromkeys(
         operations_in(sequence),
-        _refusing("works on a sequence, which has no form in loops: only tensors of numbers have"),
+        _refusing("cannot be compiled: sequences of tensors are not supported"),
     ),
     **dict.fromkeys(
         (NonZeroOp, UniqueOp),
-        _refusing("gives a number of elements that depends on its data: loops are made for known shapes"),
+        _refusing("cannot be compiled: its output shape depends on the data"),
     ),
-    DropoutOp: _refusing("drops elements at random, which is not compiled: --strip-training takes it from the model"),
+    DropoutOp: _refusing("cannot be compiled: it drops elements at random; remove it with --strip-training"),
 }
 
 LOWERINGS: dict[type[Operation], Lower] = {

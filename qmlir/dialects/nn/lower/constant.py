@@ -13,7 +13,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 
 def _constant(op: ConstantOp, at: Lowering) -> Sequence[SSAValue]:
     if not isinstance(op.value, DenseIntOrFPElementsAttr):
-        raise at.error("holds weights that were left out of the text: read the module with its weights file")
+        raise at.error("the weights are stored in a separate file; load the module together with its weights file")
     type_ = TensorType(cast(Any, at.result_element()), at.result_shape())
     value = DenseIntOrFPElementsAttr(type_, op.value.data)
     return (at.insert(arith.ConstantOp(value, type_)),)

@@ -68,8 +68,8 @@ def _refuse_overflow(at: Lowering, scale: npt.ArrayLike, bias: SSAValue | None) 
     if limits is not None:
         low, high = accumulators.LIMITS
         raise at.error(
-            f"has sums from {limits[0]} to {limits[1]}, which its result {element} does not hold; accepted are sums "
-            f"from {low} to {high}, or a result with a coarser scale"
+            f"has sums in [{limits[0]}, {limits[1]}], which overflow its result type '{element}'; sums must be "
+            f"in [{low}, {high}], or the result needs a larger scale"
         )
 
 
@@ -92,7 +92,7 @@ def finish(
     assert found.w.element is not None
     largest, total = found.largest(), found.largest() + _largest_of(at, bias)
     emit_remark(
-        at.op, f"sums lie within ±{largest}, with the bias within ±{total}: {found.accumulator()} holds the sums"
+        at.op, f"sums are within ±{largest}, and within ±{total} with the bias: accumulating in {found.accumulator()}"
     )
     rank = len(found.shape)
     scales = found.w.element.scales.reshape(-1) if scales is None else scales

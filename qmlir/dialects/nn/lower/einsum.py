@@ -174,7 +174,7 @@ def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     scales = [np.float32(element.scale) for element in elements]
     largest = prod((1 << element.bits) - 1 for element in elements) * prod(_sizes(op).values())
     if largest > LARGEST:
-        raise at.error(f"sums products up to {largest}, which 64 bits do not hold: loops take factors of fewer bits")
+        raise at.error(f"cannot be compiled: sums up to {largest} overflow 64 bits; use types with fewer bits")
     total = _summed(op, at, [_centred(at, value, wide) for value in op.inputs], i64)
     scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
     identity = AffineMap.identity(len(at.result_shape()))

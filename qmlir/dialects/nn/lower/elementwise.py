@@ -203,7 +203,7 @@ def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
     scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
     largest = quantized.largest(elements[0]) * quantized.largest(elements[1])
     if largest >= 1 << 63:
-        raise at.error(f"has products up to {largest}, which 64 bits do not hold: loops take operands of fewer bits")
+        raise at.error(f"cannot be compiled: products up to {largest} overflow 64 bits; use types with fewer bits")
     return (_rescaled(at, op.operands, accumulator_scale(*scales), largest, FUNCTIONS[ops.MulOp]),)
 
 

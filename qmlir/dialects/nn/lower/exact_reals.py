@@ -76,7 +76,7 @@ def exact_reals(
     scales = [exact_scales(value, element) for value, element, _ in operands]
     exponents = np.concatenate([np.frexp(each)[1].reshape(-1) for each in scales])
     if exponents.size and exponents.max() - exponents.min() > _MOST_EXPONENTS:
-        raise at.error(f"compares values whose scales are more than 2^{_MOST_EXPONENTS} apart")
+        raise at.error(f"cannot be compiled: it compares values whose scales differ by more than 2^{_MOST_EXPONENTS}")
     unit = int(exponents.max()) if exponents.size else 0  # so that no product leaves the range of f64
     return [_exact_real(at, operand, np.ldexp(own, -unit)) for operand, own in zip(operands, scales, strict=True)]
 

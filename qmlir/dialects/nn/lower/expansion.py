@@ -54,7 +54,7 @@ def _border(op: ops.PadOp, at: Lowering) -> Parameter:
 
 def _pad(op: ops.PadOp, at: Lowering) -> Sequence[SSAValue]:
     if not (op.is_known("pads") and op.is_known("axes")):
-        raise at.error("takes its paddings and axes as properties in loops, found operands")
+        raise at.error("cannot be compiled: pads and axes must be constant")
     value, shape = at.value(op.input), at.result_shape()
     pads = op.paddings(len(shape))
     inside = [
@@ -78,7 +78,7 @@ def _read_back(op: ops.PadOp, at: Lowering, kept: SSAValue, low: Sequence[int], 
     for axis, (size, before, after) in enumerate(zip(shape_of(kept), low, high, strict=True)):
         if before or after:
             if not size:
-                raise at.error(f"has no elements along axis {axis} to pad with in mode '{mode}'")
+                raise at.error(f"cannot pad empty axis {axis} in mode '{mode}'")
             tables[axis] = np.pad(np.arange(size), (before, after), mode=mode)
     return along_axes(at, kept, tables)
 

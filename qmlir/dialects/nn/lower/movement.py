@@ -36,7 +36,7 @@ def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue
 
 def _slice(op: ops.SliceOp, at: Lowering) -> Sequence[SSAValue]:
     if not all(op.is_known(name) for name in op.PARAMETERS):
-        raise at.error("takes its starts, ends, axes and steps as properties in loops, found operands")
+        raise at.error("cannot be compiled: starts, ends, axes and steps must be constant")
     shape = shape_of(op.input)
     indices = [range(size) for size in shape]
     starts, ends, axes, steps = op.bounds()

@@ -61,7 +61,7 @@ def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, componen
     With `component`, the operand holds tuples along its last axis, of which one number is read: `map_` has the others.
     """
     if not size:
-        raise at.error("takes elements by index from an axis that has none")
+        raise at.error("cannot index an empty axis")
     known = at.known(indices)
     if known is not None:
         chosen = known if component is None else known[..., component]

@@ -59,7 +59,10 @@ def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence
     found, rank, is_unsigned = _windows(op), len(shape_of(op.data)), at.signedness(op.data)
     element, source = tensor(op.data.type).get_element_type(), tensor(op.result.type).get_element_type()
     if element != source:
-        raise at.error(f"takes the largest of {element} to {source}: the types are the same after propagation")
+        raise at.error(
+            f"cannot be compiled: data '{element}' and result '{source}' must have the same type; run "
+            "quant-propagate-types first"
+        )
     start, _ = element_limits(element)
     last = found.padded(at, at.transpose(at.value(op.data), channels_last(rank)), start)
 
@@ -124,7 +127,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     if element is None or quantized.uniform_element(at, op.result) is None:
         return (at.transpose(_plain_mean(at, found, last, counts), channels_first(rank)),)
     if not counts.all():
-        raise at.error("has a window that covers no element, and the mean of none is not a number")
+        raise at.error("has a window that covers no element, whose mean is undefined")
     scales, zero_points = (np.asarray(each) for each in broadcast_parameters(element, shape))
     scales = same_along(scales, range(2, scales.ndim))
     if scales is None:

@@ -184,8 +184,8 @@ class Contraction(ABC):
     ) -> SSAValue:
         if self.x.element is not None:
             raise at.error(
-                f"sums {self.terms} products up to {self.largest()}, which 64 bits do not hold: loops take factors of "
-                "fewer bits"
+                f"cannot be compiled: sums of {self.terms} products up to {self.largest()} overflow 64 bits; "
+                "use types with fewer bits"
             )
         sums = Input(self.wrapped(at, i64), axes_map(len(self.shape), range(len(self.shape))))
         return at.compute([sums, *epilogue], self.shape, element, body)

@@ -76,7 +76,7 @@ def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
     if not op.count_include_pad.value.data:
         counted = covered_elements(op.windows, counts, shape[2:], False)
         if not counted.all():
-            raise at.error("has a window that covers no element, and the mean of none is not a number")
+            raise at.error("has a window that covers no element, whose mean is undefined")
     divisor = quantized.parameter(at, counted.astype(np.float32), f32, window_map(found))
 
     def body(sum_: Scalar, *scalars: Scalar) -> Scalar:

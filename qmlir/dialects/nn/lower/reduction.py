@@ -103,7 +103,7 @@ def _reduce(rule: _Reduction, is_mean: bool = False) -> Lower:
             return _inside(found, element_of(op.input)) if found.is_float and is_integer else found
 
         if is_mean and is_integer and not count:
-            raise at.error("takes the mean of no integers, which is not an integer")
+            raise at.error("the integer mean of zero elements is undefined")
         reduced = _combined(at, op.input, gone, rule, wide, computing)
         return (_finished(at, reduced, after, at.signedness(op.input)),)
 
@@ -128,7 +128,7 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
         return None
     count = numbers.prod(shape[axis] for axis in gone)
     if is_mean and not count:
-        raise at.error("takes the mean of no elements, which is not a number")
+        raise at.error("the mean of zero elements is undefined")
     low, high = storage_limits(element.storage)
     largest = (high - low) * max(count, 1)
     wide = i32 if largest < 1 << 31 else i64

@@ -40,10 +40,10 @@ def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
     shape = shape_of(op.input)
     resized = op.resized(shape)
     if resized is None or op.scales_value is not None or op.roi_value is not None:
-        raise at.error("takes its sizes, scales and roi as properties in loops, found operands")
+        raise at.error("cannot be compiled: sizes, scales and roi must be constant")
     axes = changed_axes(op, shape, resized)
     if any(axis.length == 0 for axis in axes):
-        raise at.error(f"resizes an axis without elements: the shape is {list(shape)}")
+        raise at.error(f"cannot resize an empty axis of shape {list(shape)}")
     if op.moves_values:
         return (_nearest(op, at, at.value(op.input), axes),)
     if quantized.uniform_element(at, op.input) is not None:

@@ -23,7 +23,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 def _known(at: Lowering, name: str, value: SSAValue) -> Array:
     array = at.known(value)
     if array is None:
-        raise at.error(f"takes '{name}' as a value that is computed: loops are made for trees that are constants")
+        raise at.error(f"cannot be compiled: '{name}' must be constant")
     return array
 
 

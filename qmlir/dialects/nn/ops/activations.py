@@ -53,7 +53,7 @@ class PReluOp(NnOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
         if not shapes_agree(broadcast_shapes(shape, shape_of(self.slope)), shape):
-            raise VerifyException(f"slopes of type {self.slope.type} do not broadcast to {self.input.type}")
+            raise VerifyException(f"slope of type '{self.slope.type}' must broadcast to the input '{self.input.type}'")
         return [tensor_like(self.input, shape)]
 
 

@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import KeptOp, Kind, NnOp, shapes_agree, tensor_like, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
-from qmlir.dialects.nn.infer.operands import check_shape, shape_text
+from qmlir.dialects.nn.infer.operands import check_choice, check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
@@ -93,27 +93,34 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
         super().verify_quantization()
         for given, moved in ((self.key, self.present_key), (self.value, self.present_value)):
             if element_of(moved) != element_of(given):
-                raise VerifyException(f"moves its key and value as they are: {moved.type} is not {given.type}")
+                raise VerifyException(
+                    f"present keys and values must have the type of the new ones: expected '{given.type}', but got "
+                    f"'{moved.type}'"
+                )
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         self._check_properties()
         query, key, value = (shape_of(operand) for operand in (self.query, self.key, self.value))
         if not len(query) == len(key) == len(value) == 4:
             found = ", ".join(str(operand.type) for operand in (self.query, self.key, self.value))
-            raise VerifyException(f"query, key and value are [batch, heads, sequence, head size], found {found}")
+            raise VerifyException(
+                f"query, key and value must have shape [batch, heads, sequence, head size], but got {found}"
+            )
         batch, heads, head_size = _known(query[0], key[0], value[0]), query[1], _known(query[3], key[3])
         shared = _known(key[1], value[1])
-        check_shape("the query", self.query, (batch, heads, query[2], head_size))
-        check_shape("the key", self.key, (batch, shared, key[2], head_size))
-        check_shape("the value", self.value, (batch, shared, key[2], value[3]))
+        check_shape("query", self.query, (batch, heads, query[2], head_size))
+        check_shape("key", self.key, (batch, shared, key[2], head_size))
+        check_shape("value", self.value, (batch, shared, key[2], value[3]))
         if DYNAMIC_INDEX not in (heads, shared) and (shared == 0 or heads % shared):
-            raise VerifyException(f"each head of the keys serves as many heads of the query: {shared} for {heads}")
+            raise VerifyException(
+                f"the number of query heads ({heads}) must be a multiple of the number of key heads ({shared})"
+            )
         past = self._past_length(batch, shared, head_size, value[3])
         length = _known(key[2], value[2])
         total = DYNAMIC_INDEX if DYNAMIC_INDEX in (past, length) else past + length
         scores = (batch, heads, query[2], total)
         self._check_mask(scores)
-        check_shape("the vector of lengths", self.lengths, (batch,))
+        check_shape("lengths", self.lengths, (batch,))
         return [
             tensor_like(self.query, (batch, heads, query[2], value[3])),
             tensor_like(self.key, (batch, shared, total, head_size)),
@@ -127,19 +134,20 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
         return sum(volume((*shape_of(self.scores), size)) for size in head_sizes)
 
     def _check_properties(self) -> None:
-        if self.scores_are.data not in SCORES:
-            raise VerifyException(f"the scores are one of {list(SCORES)}, found '{self.scores_are.data}'")
+        check_choice("scores_are", self.scores_are.data, SCORES)
         for name, window in (("left_window", self.left_window), ("right_window", self.right_window)):
             if window.value.data < -1:
-                raise VerifyException(f"{name} is -1 (all) or a number of keys, found {window.value.data}")
+                raise VerifyException(
+                    f"{name} must be -1 (unlimited) or the number of keys, but got {window.value.data}"
+                )
         if self.softmax_precision is not None:
             verify_precision(self.softmax_precision)
         if (self.past_key is None) != (self.past_value is None):
-            raise VerifyException("past keys and past values are given together")
+            raise VerifyException("past_key and past_value must be passed together")
         if self.past_key is not None and self.lengths is not None:
-            raise VerifyException("lengths are for keys that hold the past themselves, found past keys too")
+            raise VerifyException("expected either lengths or past_key and past_value, but got both")
         if self.lengths is not None and element_of(self.lengths) != i64:
-            raise VerifyException(f"the lengths are i64, found {self.lengths.type}")
+            raise VerifyException(f"lengths must have elements of type i64, but got '{self.lengths.type}'")
 
     def _past_length(self, batch: int, heads: int, head_size: int, value_size: int) -> int:
         if self.past_key is None or self.past_value is None:
@@ -148,8 +156,8 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
         length = past[2] if len(past) == 4 else DYNAMIC_INDEX
         if length == DYNAMIC_INDEX and len(values) == 4:
             length = values[2]
-        check_shape("the past key", self.past_key, (batch, heads, length, head_size))
-        check_shape("the past value", self.past_value, (batch, heads, length, value_size))
+        check_shape("past key", self.past_key, (batch, heads, length, head_size))
+        check_shape("past value", self.past_value, (batch, heads, length, value_size))
         return length
 
     def _check_mask(self, scores: tuple[int, int, int, int]) -> None:
@@ -163,7 +171,8 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
             except VerifyException:
                 pass
         raise VerifyException(
-            f"the mask broadcasts to {shape_text(scores)}, its last size at most, found {self.mask.type}"
+            f"mask must broadcast to {shape_text(scores)} (its last dimension may be smaller), but got "
+            f"'{self.mask.type}'"
         )
 
 
@@ -196,17 +205,19 @@ class RotaryEmbeddingOp(NnOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         sizes = shape_of(self.input)
         if len(sizes) != 4:
-            raise VerifyException(f"the input is [batch, heads, sequence, head size], found {self.input.type}")
+            raise VerifyException(
+                f"input must have shape [batch, heads, sequence, head size], but got '{self.input.type}'"
+            )
         batch, _, sequence, head_size = sizes
         turned = self.turned(head_size)
         if turned != DYNAMIC_INDEX and (turned < 0 or turned % 2 or turned > head_size != DYNAMIC_INDEX):
-            raise VerifyException(f"an even number of a head's {head_size} elements is turned, found {turned}")
+            raise VerifyException(f"size must be even and at most the head size ({head_size}), but got {turned}")
         half = DYNAMIC_INDEX if turned == DYNAMIC_INDEX else turned // 2
         if self.positions is not None:
             if element_of(self.positions) != i64:
-                raise VerifyException(f"the positions are i64, found {self.positions.type}")
-            check_shape("the table of positions", self.positions, (batch, sequence))
+                raise VerifyException(f"positions must have elements of type i64, but got '{self.positions.type}'")
+            check_shape("positions", self.positions, (batch, sequence))
         known = (batch, sequence, half) if self.positions is None else (DYNAMIC_INDEX, half)
-        check_shape("the table of cosines", self.cosines, known)
-        check_shape("the table of sines", self.sines, known)
+        check_shape("cosines", self.cosines, known)
+        check_shape("sines", self.sines, known)
         return [tensor_like(self.input, sizes)]

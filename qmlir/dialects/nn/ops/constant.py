@@ -62,7 +62,9 @@ class ConstantOp(NnOp):
     def array(self) -> Array:
         """The stored values, read-only, sharing the attribute's bytes; of one bit with a sign a copy, 0 and -1."""
         if isinstance(self.value, ExternalWeightsAttr):
-            raise InterpretationError("the weights were left out of the text: read the module with its weights file")
+            raise InterpretationError(
+                "the weights are stored in a separate file; load the module together with its weights file"
+            )
         held, element = dense_array(self.value), tensor(self.result.type).get_element_type()
         if not isinstance(element, StoredType) or (stored := as_stored(held, element)) is held:
             return held
@@ -75,14 +77,15 @@ class ConstantOp(NnOp):
     def verify_(self) -> None:
         stored, result = ranked_tensor(self.value_type), tensor(self.result.type)
         if stored is None:
-            raise VerifyException(f"holds a tensor, found {self.value_type}")
+            raise VerifyException(f"expected a tensor value, but got '{self.value_type}'")
         element = result.get_element_type()
         if kind_of(element) is None:
-            raise VerifyException(f"result elements of type {element} are not accepted")
+            raise VerifyException(f"does not support elements of type '{element}'")
         expected = storage_element(element)
         if stored.get_element_type() != expected or not shapes_agree(stored.get_shape(), result.get_shape()):
             raise VerifyException(
-                f"holds {stored}, the result {result} is stored as {TensorType(expected, result.get_shape())}"
+                f"expected a value of type '{TensorType(expected, result.get_shape())}' for result '{result}', "
+                f"but got '{stored}'"
             )
 
     def print(self, printer: Printer) -> None:

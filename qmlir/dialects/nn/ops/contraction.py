@@ -52,11 +52,14 @@ def verify_bias_type(
     if Granularity.BLOCK in (data_type.granularity, weight_type.granularity):
         return
     if bias_type.zero_points.any():
-        raise VerifyException(f"a bias has zero point 0, found {bias_type}")
+        raise VerifyException(f"bias must have zero point 0, but got '{bias_type}'")
     product = np.float32(data_type.scales) * np.float32(of_channels(weight_type.scales))
     found = np.float32(bias_type.scales)
     if (product.size != 1 and product.shape != found.shape) or not (found == product).all():
-        raise VerifyException(f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}")
+        raise VerifyException(
+            f"bias must have the scale of the data times the scale of the weights ({product.tolist()}), but got "
+            f"{found.tolist()}"
+        )
 
 
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
@@ -70,13 +73,15 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
             and element.granularity is Granularity.AXIS
             and element.axis != axis
         ):
-            raise VerifyException(f"per-channel weights have their parameters along axis {axis}, found {element.axis}")
+            raise VerifyException(
+                f"per-channel weights must be quantized along axis {axis}, but got axis {element.axis}"
+            )
 
     def verify_data_parameters(self, data: SSAValue) -> None:
         """Check that the parameters of the data do not change along the sum."""
         element = element_of(data)
         if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
-            raise VerifyException(f"data of a contraction has one scale, found {element}")
+            raise VerifyException(f"data must have one scale, but got '{element}'")
 
 
 @irdl_op_definition
@@ -133,15 +138,18 @@ class MatMulOp(ContractionOp):
 def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
     """The shape of a matrix product by NumPy's rules, vectors included."""
     if not lhs or not rhs:
-        raise VerifyException("a matrix product has no scalar operands")
+        raise VerifyException("operands must not be scalars")
     left = (1, *lhs) if len(lhs) == 1 else tuple(lhs)
     right = (*rhs, 1) if len(rhs) == 1 else tuple(rhs)
     if transpose_b:
         if len(rhs) == 1:
-            raise VerifyException("transpose_b takes a matrix")
+            raise VerifyException("transpose_b requires a right operand of rank >= 2")
         right = (*right[:-2], right[-1], right[-2])
     if not shapes_agree(left[-1:], right[-2:-1]):
-        raise VerifyException(f"sums run over {left[-1]} and {right[-2]} elements: shapes {list(lhs)} and {list(rhs)}")
+        raise VerifyException(
+            f"operands of shapes {list(lhs)} and {list(rhs)} cannot be multiplied: inner dimensions are {left[-1]} "
+            f"and {right[-2]}"
+        )
     rows = () if len(lhs) == 1 else left[-2:-1]
     columns = () if len(rhs) == 1 else right[-1:]
     return (*broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
@@ -171,7 +179,9 @@ class BiasedContractionOp(ContractionOp, ABC):
         """Check that the bias has one element for each output channel."""
         channels = self.output_channels()
         if self.bias is not None and not shapes_agree(shape_of(self.bias), (channels,)):
-            raise VerifyException(f"the bias has one element for each of {channels} channels, found {self.bias.type}")
+            raise VerifyException(
+                f"bias must have one element per output channel ({channels}), but got '{self.bias.type}'"
+            )
 
     def multiply_adds(self) -> int:
         # Each element of the result is the sum over one kernel.
@@ -195,7 +205,7 @@ class FullyConnectedOp(BiasedContractionOp):
         data, weight = shape_of(self.data), shape_of(self.weight)
         if len(data) < 2 or len(weight) != 2:
             raise VerifyException(
-                f"data are matrices, and weights are one matrix, found {self.data.type} and {self.weight.type}"
+                f"expected data of rank >= 2 and weights of rank 2, but got '{self.data.type}' and '{self.weight.type}'"
             )
         self.verify_bias_shape()
         return [tensor_like(self.data, matmul_shape(data, weight, True))]
@@ -231,10 +241,11 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
         if len(data) < 3 or len(weight) != len(data):
             raise VerifyException(
-                f"data and weights have one rank of at least 3, found {self.data.type}, {self.weight.type}"
+                f"data and weights must have the same rank, at least 3, but got '{self.data.type}' and "
+                f"'{self.weight.type}'"
             )
         if groups < 1 or (weight[0] != DYNAMIC_INDEX and weight[0] % groups):
-            raise VerifyException(f"{weight[0]} {role} channels do not divide into {groups} groups")
+            raise VerifyException(f"groups ({groups}) must divide the number of {role} channels ({weight[0]})")
 
 
 @irdl_op_definition
@@ -248,7 +259,7 @@ class ConvOp(WindowedContractionOp):
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
         self.verify_groups("output")
         if weight[1] != DYNAMIC_INDEX and not shapes_agree(data[1:2], (weight[1] * groups,)):
-            raise VerifyException(f"weights take {weight[1]} x {groups} channels, the data has {data[1]}")
+            raise VerifyException(f"weights expect {weight[1]} x {groups} input channels, but the data has {data[1]}")
         self.verify_bias_shape()
         return [tensor_like(self.data, (data[0], weight[0], *output_sizes(data[2:], self.windows)))]
 
@@ -313,9 +324,11 @@ class ConvTransposeOp(WindowedContractionOp):
         if isinstance(weight, UniformQuantizedType) and weight.granularity is Granularity.BLOCK:
             rows = shape_of(self.weight)[0] // self.group_count
             if rows % dict(zip(weight.axes, weight.block_sizes, strict=True)).get(0, rows):
-                raise VerifyException(f"a block has input channels of one group, which has {rows}, found {weight}")
+                raise VerifyException(
+                    f"the block size of weights must divide the input channels of a group ({rows}), but got '{weight}'"
+                )
         if isinstance(result, UniformQuantizedType) and result.axes not in ((), (1,)):
-            raise VerifyException(f"the result has one scale, or one for each channel, found {result}")
+            raise VerifyException(f"result must have one scale or one per channel, but got '{result}'")
         if self.bias is not None and self.components is None:
             verify_bias_type(element_of(self.bias), element_of(self.data), weight, self.of_channels)
 
@@ -331,14 +344,14 @@ class ConvTransposeOp(WindowedContractionOp):
         """The spatial sizes of the result, for data of spatial `sizes`."""
         added = values_of(self.output_padding) or (0,) * len(sizes)
         if len(added) != len(sizes) or min(added) < 0:
-            raise VerifyException(f"output_padding must be {len(sizes)} numbers of at least 0, found {list(added)}")
+            raise VerifyException(f"output_padding must be {len(sizes)} values >= 0, but got {list(added)}")
         return tuple(transposed_size(size, windows, axis, added[axis]) for axis, size in enumerate(sizes))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
         self.verify_groups("input")
         if not shapes_agree(data[1:2], weight[:1]):
-            raise VerifyException(f"weights take {weight[0]} channels, the data has {data[1]}")
+            raise VerifyException(f"weights expect {weight[0]} input channels, but the data has {data[1]}")
         self.verify_bias_shape()
         sizes = self.output_sizes(data[2:], self.windows)
         return [tensor_like(self.data, (data[0], self.output_channels(), *sizes))]

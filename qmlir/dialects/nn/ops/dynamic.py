@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def,
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, NnOp, plain_type
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import ReadsExactNumbers
 
@@ -51,10 +52,9 @@ class DynamicQuantizeOp(NnOp):
 
     def verify_(self) -> None:
         super().verify_()
-        if self.zeros.data not in SPANS_OF_ZEROS:
-            raise VerifyException(f"zeros must be one of {list(SPANS_OF_ZEROS)}, found '{self.zeros.data}'")
+        check_choice("zeros", self.zeros.data, SPANS_OF_ZEROS)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if plain_type(element_of(self.input)) != f32:
-            raise VerifyException(f"takes a tensor of f32, found {self.input.type}")
+            raise VerifyException(f"input must be a tensor of f32, but got '{self.input.type}'")
         return [TensorType(STORAGE, shape_of(self.input)), TensorType(f32, []), TensorType(STORAGE, [])]

@@ -37,7 +37,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if not self.inputs:
-            raise VerifyException("sums at least one tensor")
+            raise VerifyException("expected at least one operand")
         shape = self.parsed.shape([shape_of(value) for value in self.inputs])
         return [tensor_like(self.inputs[0], shape)]
 
@@ -53,7 +53,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
         for value in self.inputs:
             element = element_of(value)
             if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
-                raise VerifyException(f"takes operands with one scale, found {element}")
+                raise VerifyException(f"operands must have one scale, but got '{element}'")
 
     def multiply_adds(self) -> int:
         # A product for every choice of all labels; of n operands, n - 1 multiplications each.

@@ -21,6 +21,7 @@ from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
 from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of, plain_type, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
@@ -354,7 +355,9 @@ class PowOp(BinaryOp):
         super().verify_()
         exponent, base = element_of(self.rhs), element_of(self.lhs)
         if kind_of(exponent) not in (Kind.FLOAT, Kind.INTEGER) or plain_type(exponent) != plain_type(base):
-            raise VerifyException(f"the exponents have the plain type of the base, {base}, found {self.rhs.type}")
+            raise VerifyException(
+                f"exponents must have the element type of the base ({base}), but got '{self.rhs.type}'"
+            )
 
 
 @irdl_op_definition
@@ -445,9 +448,12 @@ class WhereOp(NnOp, Recomputable):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if element_of(self.condition) != i1:
-            raise VerifyException(f"the condition must be i1, found {self.condition.type}")
+            raise VerifyException(f"condition must have elements of type i1, but got '{self.condition.type}'")
         if kind_of(element_of(self.lhs)) is Kind.QUANTIZED and element_of(self.lhs) != element_of(self.rhs):
-            raise VerifyException(f"chooses without a rescale: operands have {self.lhs.type} and {self.rhs.type}")
+            raise VerifyException(
+                f"cannot requantize the elements it selects: operands must have one type, but got '{self.lhs.type}' "
+                f"and '{self.rhs.type}'"
+            )
         shape = broadcast_shapes(*(shape_of(operand) for operand in self.operands))
         return [TensorType(element_of(self.lhs), shape)]
 
@@ -483,22 +489,20 @@ class CastOp(OneOperandOp, Recomputable):
         source, element = element_of(self.input), element_of(self.result)
         kind = kind_of(element)
         if kind is None or kind not in self.ACCEPTS or isinstance(element, UniformType):
-            raise VerifyException(f"cannot cast to {element}")
+            raise VerifyException(f"cannot cast to '{element}'")
         if isinstance(source, UniformType):
-            raise VerifyException(f"cannot cast from {source}: there is quant.dcast")
+            raise VerifyException(f"cannot cast from '{source}'; use quant.dcast")
         self._verify_rounding(element)
         return [TensorType(plain_type(element), shape_of(self.input))]
 
     def _verify_rounding(self, element: Attribute) -> None:
         if self.saturate is not None and as_small_float(element) is None:
-            raise VerifyException(f"'saturate' is for floats of 8 bits and fewer, found {element}")
+            raise VerifyException(f"'saturate' requires a float result of at most 8 bits, but got '{element}'")
         if self.round_mode is None:
             return
         if not isinstance(element, Float8E8M0FNUType):
-            raise VerifyException(f"'round_mode' is for powers of two, f8E8M0FNU, found {element}")
-        modes = [mode.value for mode in PowerRounding]
-        if self.round_mode.data not in modes:
-            raise VerifyException(f"'round_mode' is one of {', '.join(modes)}, found '{self.round_mode.data}'")
+            raise VerifyException(f"'round_mode' requires a result of type f8E8M0FNU, but got '{element}'")
+        check_choice("'round_mode'", self.round_mode.data, [mode.value for mode in PowerRounding])
 
 
 @irdl_op_definition
@@ -511,7 +515,7 @@ class BitCastOp(OneOperandOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         source, element = plain_type(element_of(self.input)), plain_type(element_of(self.result))
         if _bits(source) is None or _bits(source) != _bits(element):
-            raise VerifyException(f"the bits of {source} cannot be read as {element}, which has another number of them")
+            raise VerifyException(f"cannot reinterpret '{source}' as '{element}': the types have different bit widths")
         return [TensorType(element, shape_of(self.input))]
 
 

@@ -28,6 +28,7 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
 from qmlir.dialects.nn.infer.movement import moved_element, multiplied_size, normalized_axes
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.dialects.nn.ops.movement import MovementOp, known_length
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import Recomputable
@@ -53,7 +54,7 @@ class ExpandOp(MovementOp, Recomputable):
         else:
             target = self.integers("shape") or ()
             if any(size < 0 for size in target):
-                raise VerifyException(f"expands to sizes of 0 at least, found {list(target)}")
+                raise VerifyException(f"sizes must be >= 0, but got {list(target)}")
         shape = broadcast_shapes(before, target)
         return [TensorType(moved_element(element_of(self.input), unchanged_axes(before, shape)), shape)]
 
@@ -75,7 +76,7 @@ class TileOp(MovementOp):
         """How often each of `rank` axes is repeated; `repeats` is the operand's value."""
         found = self.integers("repeats", repeats) or ()
         if len(found) != rank or any(factor < 0 for factor in found):
-            raise VerifyException(f"repeats are a number of 0 at least for each of {rank} axes, found {list(found)}")
+            raise VerifyException(f"repeats must have one value >= 0 for each of {rank} axes, but got {list(found)}")
         return found
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -120,7 +121,7 @@ class PadOp(MovementOp):
         given = dict(zip(self.PARAMETERS, values, strict=False))
         pads = self.integers("pads", given.get("pads"))
         if pads is None:
-            raise VerifyException("names the padding of each axis")
+            raise VerifyException("requires pads")
         return paddings(pads, self.integers("axes", given.get("axes")), rank)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -138,17 +139,17 @@ class PadOp(MovementOp):
         return [TensorType(moved_element(element, kept), shape)]
 
     def _verify_value(self) -> None:
-        if self.mode.data not in self.MODES:
-            raise VerifyException(f"mode must be one of {list(self.MODES)}, found '{self.mode.data}'")
+        check_choice("mode", self.mode.data, self.MODES)
         if self.value is None:
             return
         if self.mode.data != "constant":
-            raise VerifyException(f"takes a value in the mode 'constant', found '{self.mode.data}'")
+            raise VerifyException(f"a padding value requires mode 'constant', but got mode '{self.mode.data}'")
         if any(size not in (1, DYNAMIC_INDEX) for size in shape_of(self.value)):
-            raise VerifyException(f"the value is one element, found {self.value.type}")
+            raise VerifyException(f"padding value must be one element, but got '{self.value.type}'")
         if kind_of(element_of(self.value)) is Kind.QUANTIZED and element_of(self.value) != element_of(self.input):
             raise VerifyException(
-                f"pads without a rescale: the value has {element_of(self.value)}, the data {element_of(self.input)}"
+                f"cannot requantize the padding value: expected type '{element_of(self.input)}', but got "
+                f"'{element_of(self.value)}'"
             )
 
 
@@ -174,5 +175,5 @@ class TriluOp(MovementOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
         if len(shape) < 2:
-            raise VerifyException(f"takes matrices, found {self.input.type}")
+            raise VerifyException(f"input must have rank >= 2, but got '{self.input.type}'")
         return [TensorType(element_of(self.input), shape)]

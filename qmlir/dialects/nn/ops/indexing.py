@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type, shapes_agree
 from qmlir.dialects.nn.infer.indexing import axes_by_tuple, check_element_indices, gathered_axes, slices_by_tuple
 from qmlir.dialects.nn.infer.movement import has_axis_parameters, moved_element, normalized_axis
-from qmlir.dialects.nn.infer.operands import shape_text
+from qmlir.dialects.nn.infer.operands import check_choice, check_shape
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
@@ -33,7 +33,7 @@ class GatheringOp(NnOp, ABC):
     def verify_indices(self) -> None:
         """Check that the indices are integers."""
         if as_integer(element_of(self.indices)) is None:
-            raise VerifyException(f"indices are integers, found {self.indices.type}")
+            raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
 
 
 @irdl_op_definition
@@ -81,7 +81,7 @@ class GatherOp(GatheringOp):
     def verify_quantization(self) -> None:
         result = element_of(self.result)
         if self.rescales and has_axis_parameters(result):
-            raise VerifyException(f"rescales slices to one scale for all of them, found {result}")
+            raise VerifyException(f"a gather that requantizes must have a result with one scale, but got '{result}'")
         super().verify_quantization()
 
 
@@ -141,18 +141,18 @@ class ScatteringOp(NnOp, ABC):
     def verify_scatter(self, updates: Sequence[int], axes: dict[int, int]) -> None:
         """Check the indices, the reduction, and updates of shape `updates` where the axes of the data go to `axes`."""
         if as_integer(element_of(self.indices)) is None:
-            raise VerifyException(f"indices are integers, found {self.indices.type}")
-        if self.reduction.data not in self.REDUCTIONS:
-            raise VerifyException(f"reduction must be one of {list(self.REDUCTIONS)}, found '{self.reduction.data}'")
-        if not shapes_agree(shape_of(self.updates), updates):
-            raise VerifyException(f"updates have the shape {shape_text(updates)}, found {self.updates.type}")
+            raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
+        check_choice("reduction", self.reduction.data, self.REDUCTIONS)
+        check_shape("updates", self.updates, updates)
         if kind_of(element_of(self.input)) is not Kind.QUANTIZED:
             return
         if self.reduction.data in self.ARITHMETIC:
-            raise VerifyException(f"the reduction '{self.reduction.data}' on quantized values needs a rescale")
+            raise VerifyException(f"reduction '{self.reduction.data}' is not supported on quantized values")
         wanted, found = moved_element(element_of(self.input), axes), element_of(self.updates)
         if found != wanted:
-            raise VerifyException(f"writes without a rescale: the updates have {found}, expected {wanted}")
+            raise VerifyException(
+                f"cannot requantize the updates: expected elements of type '{wanted}', but got '{found}'"
+            )
 
 
 @irdl_op_definition
@@ -206,13 +206,13 @@ class OneHotOp(NnOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if kind_of(element_of(self.indices)) not in (Kind.INTEGER, Kind.FLOAT):
-            raise VerifyException(f"indices are numbers, found {self.indices.type}")
+            raise VerifyException(f"indices must be numbers, but got '{self.indices.type}'")
         if not shapes_agree(shape_of(self.values), (2,)):
-            raise VerifyException(f"the values are two, those off and on, found {self.values.type}")
+            raise VerifyException(f"values must be two elements (off, on), but got '{self.values.type}'")
         indices = shape_of(self.indices)
         axis = normalized_axis(self.axis.value.data, len(indices) + 1)
         (depth,) = self.integers("depth") or (DYNAMIC_INDEX,)
         if depth < 0 and depth != DYNAMIC_INDEX:
-            raise VerifyException(f"the depth is 0 at least, found {depth}")
+            raise VerifyException(f"depth must be >= 0, but got {depth}")
         element = moved_element(element_of(self.values), None)
         return [TensorType(element, (*indices[:axis], depth, *indices[axis:]))]

@@ -83,7 +83,9 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
         """The model. Raises `InterpretationError` where the text left it out."""
         held = as_dense(self.model)
         if held is None:
-            raise InterpretationError("the nodes were left out of the text: read the module with its weights file")
+            raise InterpretationError(
+                "the ONNX nodes are stored in a separate file; load the module together with its weights file"
+            )
         return held.data.data
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
@@ -105,10 +107,12 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
     def verify_(self) -> None:
         held = ranked_tensor(self.model.get_type())
         if held is None or held.get_element_type() != i8 or held.get_num_dims() != 1:
-            raise VerifyException(f"holds a model as bytes in a list of i8, found {self.model.get_type()}")
+            raise VerifyException(f"model must be a 1-D tensor of i8, but got '{self.model.get_type()}'")
         for value in (*self.operands, *self.results):
             if not is_held(value.type):
-                raise VerifyException(f"takes and gives plain tensors and sequences of them, found {value.type}")
+                raise VerifyException(
+                    f"operands and results must be plain tensors or sequences of them, but got '{value.type}'"
+                )
 
     @classmethod
     def parse(cls, parser: Parser) -> Any:

@@ -6,9 +6,9 @@ from typing import ClassVar
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
 from qmlir.ir.builtin_types import AnyTensor, shape_of
 
@@ -93,8 +93,7 @@ class BitShiftOp(BinaryOp):
     direction = prop_def(StringAttr)
 
     def verify_(self) -> None:
-        if self.direction.data not in SHIFT_DIRECTIONS:
-            raise VerifyException(f"direction must be one of {list(SHIFT_DIRECTIONS)}, found '{self.direction.data}'")
+        check_choice("direction", self.direction.data, SHIFT_DIRECTIONS)
         super().verify_()
 
 

@@ -46,7 +46,7 @@ from qmlir.dialects.nn.infer.movement import (
     transposed_element,
     transposed_shape,
 )
-from qmlir.dialects.nn.infer.operands import shape_text
+from qmlir.dialects.nn.infer.operands import check_choice, shape_text
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Recomputable, Replacement
@@ -70,9 +70,9 @@ def known_length(value: SSAValue, name: str) -> int:
     """The length of the list of `name`, which must be known."""
     count = list_length(value)
     if count == DYNAMIC_INDEX:
-        raise UnsupportedFormError(f"the number of {name} must be known")
+        raise UnsupportedFormError(f"the number of {name} must be static")
     if count > MAX_AXES:
-        raise VerifyException(f"a tensor has up to {MAX_AXES} axes, found a list of {count} {name}")
+        raise VerifyException(f"expected at most {MAX_AXES} axes, but got {count} {name}")
     return count
 
 
@@ -121,9 +121,12 @@ class ReshapeOp(MovementOp, Recomputable):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         before, after = shape_of(self.input), shape_of(self.result)
         if self.shape is not None and not shapes_agree(shape_of(self.shape), (len(after),)):
-            raise VerifyException(f"the shape has one number for each size of {self.result.type}")
+            raise VerifyException(f"shape must have one element per dimension of '{self.result.type}'")
         if self.shape is None and after.count(DYNAMIC_INDEX) > 1:
-            raise VerifyException(f"leaves more than one size open, and has no shape operand: {self.result.type}")
+            raise VerifyException(
+                "without a shape operand, the result may have at most one dynamic dimension, but got "
+                f"'{self.result.type}'"
+            )
         check_reshape(before, after)
         if self.shape is None:
             after = reshaped_shape(before, after)
@@ -149,10 +152,12 @@ class ReshapeOp(MovementOp, Recomputable):
     def _sizes(self, before: Sequence[int], sizes: Sequence[int]) -> list[int]:
         """The sizes that the numbers of `shape` name; `DYNAMIC_INDEX` for one that they leave open."""
         if any(size < -1 for size in sizes) or sizes.count(-1) > 1:
-            raise VerifyException(f"the sizes of a reshape are 0 at least, one of them -1, found {list(sizes)}")
+            raise VerifyException(f"sizes must be >= 0, with at most one -1, but got {list(sizes)}")
         copies_zero = not self.allow_zero.value.data
         if copies_zero and any(size == 0 for size in sizes[len(before) :]):
-            raise VerifyException(f"a size of 0 stands for that of the operand, {self.input.type}: found {list(sizes)}")
+            raise VerifyException(
+                f"size 0 copies a dimension that '{self.input.type}' does not have: sizes are {list(sizes)}"
+            )
         return [
             DYNAMIC_INDEX if size == -1 else before[axis] if size == 0 and copies_zero else size
             for axis, size in enumerate(sizes)
@@ -191,11 +196,11 @@ class SqueezeOp(AxesOp):
         named = self.integers("axes", axes)
         if named is None:
             if DYNAMIC_INDEX in shape:
-                raise UnsupportedFormError(f"names no axes, and which have size 1 is not known of {self.input.type}")
+                raise UnsupportedFormError(f"axes must be given, because '{self.input.type}' has dynamic dimensions")
             return tuple(axis for axis, size in enumerate(shape) if size == 1)
         gone = normalized_axes(named, len(shape))
         if any(shape[axis] not in (1, DYNAMIC_INDEX) for axis in gone):
-            raise VerifyException(f"axes {list(gone)} of shape {list(shape)} do not all have size 1")
+            raise VerifyException(f"axes {list(gone)} of shape {list(shape)} must all have size 1")
         return gone
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -218,7 +223,7 @@ class UnsqueezeOp(AxesOp):
         """The places in the result of the operand's axes, of which there are `rank`."""
         named = self.integers("axes", axes)
         if named is None:
-            raise VerifyException("names the axes to add")
+            raise VerifyException("requires axes")
         added = normalized_axes(named, rank + len(named))
         return tuple(axis for axis in range(rank + len(named)) if axis not in added)
 
@@ -292,7 +297,7 @@ class SliceOp(MovementOp):
         given = dict(zip(self.PARAMETERS, values, strict=False))
         starts, ends, axes, steps = (self.integers(name, given.get(name)) for name in self.PARAMETERS)
         if starts is None or ends is None:
-            raise VerifyException("a slice has starts and ends")
+            raise VerifyException("requires starts and ends")
         count = len(starts)
         return SliceBounds(
             starts, ends, tuple(range(count)) if axes is None else axes, (1,) * count if steps is None else steps
@@ -335,12 +340,15 @@ class ConcatOp(NnOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if not self.inputs:
-            raise VerifyException("concatenates at least one tensor")
+            raise VerifyException("expected at least one operand")
         shapes = [shape_of(value) for value in self.inputs]
         axis = normalized_axis(self.axis.value.data, len(shapes[0]))
         elements = {element_of(value) for value in self.inputs}
         if len(elements) > 1 and any(kind_of(element) is Kind.QUANTIZED for element in elements):
-            raise VerifyException(f"joins without a rescale: operands have {', '.join(map(str, elements))}")
+            raise VerifyException(
+                "cannot requantize the elements it joins: operands must have one type, but got "
+                f"{', '.join(map(str, elements))}"
+            )
         kept = {index: index for index in range(len(shapes[0])) if index != axis}
         return [TensorType(moved_element(element_of(self.inputs[0]), kept), concatenated_shape(shapes, axis))]
 
@@ -373,7 +381,7 @@ class SplitOp(NnOp):
         axis = normalized_axis(self.axis.value.data, len(shape))
         count = len(self.parts)
         if not count:
-            raise VerifyException("gives one part at least")
+            raise VerifyException("expected at least one result")
         sizes = self.part_sizes(shape[axis]) if self.is_known("split") else (DYNAMIC_INDEX,) * count
         kept = {place: place for place in range(len(shape)) if place != axis or count == 1}
         element = moved_element(element_of(self.input), kept)
@@ -407,11 +415,11 @@ class BlocksOp(MovementOp, ABC):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
-        if self.mode.data not in self.MODES:
-            raise VerifyException(f"mode must be one of {list(self.MODES)}, found '{self.mode.data}'")
+        check_choice("mode", self.mode.data, self.MODES)
         if self.block < 1 or len(shape) != 4:
             raise VerifyException(
-                f"takes [N, C, H, W] and blocks of 1 at least, found {shape_text(shape)} and {self.block}"
+                f"expected an input of shape [N, C, H, W] and a block size >= 1, but got {shape_text(shape)} "
+                f"and {self.block}"
             )
         return [TensorType(moved_element(element_of(self.input), {0: 0}), (shape[0], *self.moved_sizes(*shape[1:])))]
 

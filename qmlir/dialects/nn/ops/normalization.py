@@ -75,11 +75,11 @@ class ChannelNormOp(NormOp, ABC):
         """The type of the result, after a check of the operands."""
         sizes = shape_of(data)
         if len(sizes) < 2:
-            raise VerifyException(f"data has a channel axis, found {data.type}")
+            raise VerifyException(f"data must have rank >= 2, but got '{data.type}'")
         for value in parameters:
             if not shapes_agree(shape_of(value), sizes[1:2]):
                 raise VerifyException(
-                    f"parameters have one element for each of {sizes[1]} channels, found {value.type}"
+                    f"parameters must have one element per channel ({sizes[1]}), but got '{value.type}'"
                 )
         return tensor_like(data, sizes)
 
@@ -111,7 +111,7 @@ class RowNormOp(NormOp, ABC):
         for value in parameters:
             if kind_of(element_of(value)) is not Kind.FLOAT or plain_type(element_of(value)) != plain:
                 raise VerifyException(
-                    f"has a scale and a bias in the float type of the data, {plain}, found {value.type}"
+                    f"scale and bias must have the float type of the data ({plain}), but got '{value.type}'"
                 )
 
     def fuses_with_casts(self) -> bool:
@@ -125,16 +125,16 @@ class RowNormOp(NormOp, ABC):
         types = [element_of(value) for value in (self.operands[0], self.results[0])]
         for element in types:
             if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
-                raise ValueError(f"values with more than one scale: {element}")
+                raise ValueError(f"expected one scale, but got '{element}'")
             if element.bits > MOST_BITS or element.expressed_type != f32:
-                raise ValueError(f"values of {element}: at most {MOST_BITS} bits, which stand for f32")
+                raise ValueError(f"expected f32 values quantized to at most {MOST_BITS} bits, but got '{element}'")
         data = types[0]
         assert isinstance(data, UniformQuantizedType)
         if isinstance(self, TwoStageOp) and self.first_stage_type(self.operands[0]) != f32:
             raise ValueError(f"precision {self.precision}")
         sizes = self.row_sizes()
         if DYNAMIC_INDEX in sizes or not sizes:
-            raise ValueError("rows of no known length")
+            raise ValueError("the row length is dynamic")
         return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTRED)
 
     def integer_norm(self) -> RowNorm:
@@ -150,7 +150,7 @@ class RowNormOp(NormOp, ABC):
             self.integer_norm()
         except ValueError as error:
             raise VerifyException(
-                f"is not computed on integers: {error}; 'components' would give its parts types of their own"
+                f"has no integer arithmetic: {error}; set 'components' to quantize its parts separately"
             ) from error
 
 
@@ -192,7 +192,9 @@ class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
         self.first_stage_type(data)
         for value in parameters:
             if value is not None and not _broadcasts_to(shape_of(value), sizes):
-                raise VerifyException(f"scale and bias broadcast to the data, {data.type}, found {value.type}")
+                raise VerifyException(
+                    f"scale and bias must broadcast to the data '{data.type}', but got '{value.type}'"
+                )
         return tensor_like(data, sizes)
 
     @property
@@ -236,7 +238,7 @@ class BatchNormOp(ChannelNormOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if (self.mean is None) != (self.variance is None):
-            raise VerifyException("has a mean and a variance, or none of them")
+            raise VerifyException("mean and variance must be passed together")
         return [self.channel_norm_type(self.data, (self.scale, self.bias, *(self.statistics or ())))]
 
 
@@ -266,7 +268,7 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
         self.first_stage_type(self.data)
         channels, groups = types[0].get_shape()[1], self.groups.value.data
         if groups < 1 or (channels != DYNAMIC_INDEX and channels % groups):
-            raise VerifyException(f"{channels} channels do not fall into {groups} groups of one size")
+            raise VerifyException(f"groups ({groups}) must divide the number of channels ({channels})")
         return types
 
     def row_sizes(self) -> Sequence[int]:
@@ -320,9 +322,9 @@ class LpNormOp(KeptOp, OneOperandOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         normalized_axis(self.axis.value.data, len(shape_of(self.input)))
         if self.p.value.data not in (1, 2):
-            raise VerifyException(f"p is 1 or 2, found {self.p.value.data}")
+            raise VerifyException(f"p must be 1 or 2, but got {self.p.value.data}")
         if self.epsilon is not None and not 0 < self.epsilon.value.data < math.inf:
-            raise VerifyException(f"epsilon is a number above 0, found {self.epsilon.value.data}")
+            raise VerifyException(f"epsilon must be positive and finite, but got {self.epsilon.value.data}")
         return [tensor_like(self.input, shape_of(self.input))]
 
 
@@ -344,7 +346,7 @@ class LocalResponseNormOp(OneOperandOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if len(shape_of(self.input)) < 2:
-            raise VerifyException(f"the input has a channel axis, found {self.input.type}")
+            raise VerifyException(f"input must have rank >= 2, but got '{self.input.type}'")
         if self.size.value.data < 1:
-            raise VerifyException(f"a neighbourhood has at least one channel, found size {self.size.value.data}")
+            raise VerifyException(f"size must be >= 1, but got {self.size.value.data}")
         return [tensor_like(self.input, shape_of(self.input))]

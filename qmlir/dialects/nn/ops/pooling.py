@@ -24,7 +24,7 @@ from qmlir.ir.interfaces import QuantizationSlots
 def verify_norm(p: IntegerAttr) -> None:
     """Check that `p` is the degree of a norm."""
     if p.value.data < 1:
-        raise VerifyException(f"p, the degree of the norm, must be at least 1, found {p.value.data}")
+        raise VerifyException(f"p must be >= 1, but got {p.value.data}")
 
 
 class PoolOp(NnOp, ABC):
@@ -53,7 +53,9 @@ class PoolOp(NnOp, ABC):
         """The shape of the result."""
         data, windows = shape_of(self.data), self.windows
         if len(data) != len(windows.kernel) + 2:
-            raise VerifyException(f"a kernel of rank {len(windows.kernel)} does not fit data of type {self.data.type}")
+            raise VerifyException(
+                f"kernel must have one size per spatial axis of '{self.data.type}', but got {len(windows.kernel)}"
+            )
         return (*data[:2], *self.counts(data[2:]))
 
 
@@ -155,7 +157,7 @@ class GlobalPoolOp(NnOp, ABC):
         """The shape of the result."""
         data = shape_of(self.data)
         if len(data) < 3:
-            raise VerifyException(f"data has spatial axes, found {self.data.type}")
+            raise VerifyException(f"expected data of rank >= 3 (N, C, spatial...), but got '{self.data.type}'")
         return (*data[:2], *(1 for _ in data[2:]))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

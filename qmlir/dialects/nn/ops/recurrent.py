@@ -33,7 +33,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import KeptOp, Kind, kind_of, tensor_like
-from qmlir.dialects.nn.infer.operands import check_shape
+from qmlir.dialects.nn.infer.operands import check_choice, check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
 from qmlir.ir.decomposition import UNROLLED
@@ -139,8 +139,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
     def walks(self) -> tuple[bool, ...]:
         """For each direction, whether it walks the sequence from its end."""
         name = self.direction.data
-        if name not in DIRECTIONS:
-            raise VerifyException(f"direction must be one of {list(DIRECTIONS)}, found '{name}'")
+        check_choice("direction", name, DIRECTIONS)
         return DIRECTIONS[name]
 
     @property
@@ -154,10 +153,9 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
         names = list(self.FUNCTIONS) * self.directions if given is None else given
         if len(names) != self.directions * len(self.FUNCTIONS):
             wanted = f"{len(self.FUNCTIONS)} activation functions for each of {self.directions} directions"
-            raise VerifyException(f"has {wanted}, found {names}")
+            raise VerifyException(f"expected {wanted}, but got {names}")
         for name in names:
-            if name not in ACTIVATIONS:
-                raise VerifyException(f"an activation function is one of {list(ACTIVATIONS)}, found '{name}'")
+            check_choice("activation function", name, ACTIVATIONS)
         known = [ACTIVATIONS[name] for name in names]
         alphas = self._numbers("activation_alpha", [each.alpha for each in known])
         betas = self._numbers("activation_beta", [each.beta for each in known])
@@ -170,7 +168,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
             return defaults
         numbers = float_list(attribute)
         if self.activations is None or len(numbers) != len(defaults):
-            raise VerifyException(f"'{name}' has a number for each of 'activations', found {list(numbers)}")
+            raise VerifyException(f"'{name}' must have one value per activation function, but got {list(numbers)}")
         return [None if default is None else number for default, number in zip(defaults, numbers, strict=True)]
 
 
@@ -226,8 +224,8 @@ class LstmLayer(RecurrentOp, ABC):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         _check_operands(self)
-        check_shape("the initial cell state", self.initial_cell, state_shape(self))
-        check_shape("the matrix of peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
+        check_shape("initial cell state", self.initial_cell, state_shape(self))
+        check_shape("peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
         return [_sequence_type(self), _state_type(self), _state_type(self)]
 
 
@@ -277,7 +275,7 @@ class DynamicLstmOp(LstmLayer):
         for weight in (self.weight, self.recurrence):
             element = element_of(weight)
             if not isinstance(element, UniformQuantizedType) or element.bits != 8:
-                raise VerifyException(f"takes weights of a quantized type of 8 bits, found {weight.type}")
+                raise VerifyException(f"weights must be quantized to 8 bits, but got '{weight.type}'")
         return results
 
 
@@ -293,16 +291,16 @@ def _check_operands(op: Layer) -> None:
     """Check the operands that all layers have, and the activation functions."""
     data = shape_of(op.data)
     if len(data) != 3:
-        raise VerifyException(f"a sequence is [time, batch, input], found {op.data.type}")
+        raise VerifyException(f"data must have shape [time, batch, input], but got '{op.data.type}'")
     count, _, hidden = state_shape(op)
     rows = op.GATES * hidden
-    check_shape("the weight", op.weight, (count, rows, data[2]))
-    check_shape("the recurrence", op.recurrence, (count, rows, hidden))
-    check_shape("the bias", op.bias, (count, 2 * rows))
-    check_shape("the vector of lengths", op.lengths, (data[1],))
+    check_shape("weights", op.weight, (count, rows, data[2]))
+    check_shape("recurrence", op.recurrence, (count, rows, hidden))
+    check_shape("bias", op.bias, (count, 2 * rows))
+    check_shape("lengths", op.lengths, (data[1],))
     if op.lengths is not None and element_of(op.lengths) != i32:
-        raise VerifyException(f"the lengths are i32, found {op.lengths.type}")
-    check_shape("the initial hidden state", op.initial_hidden, state_shape(op))
+        raise VerifyException(f"lengths must have elements of type i32, but got '{op.lengths.type}'")
+    check_shape("initial hidden state", op.initial_hidden, state_shape(op))
     op.activation_functions()
 
 

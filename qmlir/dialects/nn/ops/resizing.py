@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axes
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.dialects.nn.infer.resizing import POLICIES, STRETCH, Resized, resized_by_scales, resized_to_sizes
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
@@ -149,26 +150,26 @@ class ResizeOp(NnOp):
             ("nearest_mode", NEAREST_MODES),
             ("keep_aspect_ratio_policy", POLICIES),
         ):
-            found = getattr(self, name).data
-            if found not in accepted:
-                raise VerifyException(f"{name} must be one of {list(accepted)}, found '{found}'")
+            check_choice(name, getattr(self, name).data, accepted)
         given = [name for name in ("scales", "sizes") if getattr(self, name) or getattr(self, f"{name}_value")]
         if len(given) != 1:
-            raise VerifyException(f"takes either scales or sizes, found {' and '.join(given) or 'none'}")
+            raise VerifyException(f"expected either scales or sizes, but got {' and '.join(given) or 'none'}")
         if self.is_crop and self.roi is None and self.roi_value is None:
-            raise VerifyException(f"{CROP} takes a roi")
+            raise VerifyException(f"{CROP} requires roi")
         if not self.is_nearest and kind_of(element_of(self.input)) is Kind.BOOLEAN:
-            raise VerifyException(f"the mode '{self.mode.data}' takes numbers, found {self.input.type}")
+            raise VerifyException(f"mode '{self.mode.data}' requires numbers, but got '{self.input.type}'")
 
     def _verify_float_parameters(self, axes: int) -> None:
         for name in self.FLOAT_PARAMETERS:
             count = 2 * axes if name == "roi" else axes
             operand, found = getattr(self, f"{name}_value"), self.floats(name)
             if operand is not None and found is not None:
-                raise VerifyException(f"has both the property '{name}' and the operand '{name}_value'")
+                raise VerifyException(f"expected either property '{name}' or operand '{name}_value', but got both")
             if found is not None and len(found) != count:
-                raise VerifyException(f"{name} has {count} numbers, found {list(found)}")
+                raise VerifyException(f"{name} must have {count} values, but got {list(found)}")
             if operand is None:
                 continue
             if not isinstance(element_of(operand), Float32Type) or not shapes_agree(shape_of(operand), (count,)):
-                raise VerifyException(f"'{name}_value' is a list of {count} f32, found {operand.type}")
+                raise VerifyException(
+                    f"'{name}_value' must be a 1-D tensor of {count} f32 elements, but got '{operand.type}'"
+                )

@@ -42,7 +42,7 @@ class TopKOp(NnOp):
         else:
             (count,) = self.integers("k") or (-1,)
             if count < 0 or (shape[axis] != DYNAMIC_INDEX and count > shape[axis]):
-                raise VerifyException(f"cannot take {count} of the {shape[axis]} elements along axis {axis}")
+                raise VerifyException(f"k must be in [0, {shape[axis]}] along axis {axis}, but got {count}")
         shape[axis] = count
         kept = {place: place for place in range(len(shape)) if place != axis}
         return [TensorType(moved_element(element_of(self.input), kept), shape), TensorType(i64, shape)]
@@ -115,8 +115,10 @@ class ReverseSequenceOp(MovementOp):
         shape = shape_of(self.input)
         batch, time = (normalized_axis(axis.value.data, len(shape)) for axis in (self.batch_axis, self.time_axis))
         if batch == time:
-            raise VerifyException(f"reverses along one axis for each of another, found axis {time} for both")
+            raise VerifyException(f"batch_axis and time_axis must differ, but both are {time}")
         if as_integer(element_of(self.lengths)) is None or not shapes_agree(shape_of(self.lengths), (shape[batch],)):
-            raise VerifyException(f"takes an integer for each of {shape[batch]} sequences, found {self.lengths.type}")
+            raise VerifyException(
+                f"lengths must be one integer for each of {shape[batch]} sequences, but got '{self.lengths.type}'"
+            )
         kept = {axis: axis for axis in range(len(shape)) if axis != time}
         return [TensorType(moved_element(element_of(self.input), kept), shape)]

@@ -157,7 +157,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
             one, other = (ranked_tensor(inferred) or unranked_tensor(inferred)), ranked_tensor(found)
             agrees = one is not None and other is not None and tensors_agree(one, other)
         if not agrees:
-            raise VerifyException(f"result has type {found}, the operands give {inferred}")
+            raise VerifyException(f"expected a result of type '{inferred}', but got '{found}'")
 
 
 def verify_position(position: SSAValue | None) -> None:
@@ -165,7 +165,7 @@ def verify_position(position: SSAValue | None) -> None:
     if position is None:
         return
     if as_integer(element_of(position)) is None or any(size not in (1, DYNAMIC_INDEX) for size in shape_of(position)):
-        raise VerifyException(f"a position is one integer, found {position.type}")
+        raise VerifyException(f"position must be one integer, but got '{position.type}'")
 
 
 @irdl_op_definition
@@ -279,7 +279,9 @@ class SplitToSequenceOp(SequenceOp):
         size = 1 if self.keep_dims.value.data else None
         if self.split is not None:
             if as_integer(element_of(self.split)) is None or len(shape_of(self.split)) > 1:
-                raise VerifyException(f"sizes of parts are an integer or a list of them, found {self.split.type}")
+                raise VerifyException(
+                    f"split must be an integer or a 1-D tensor of integers, but got '{self.split.type}'"
+                )
             size = DYNAMIC_INDEX
         return [SequenceType(resized(tensor(self.input.type), self.axis.value.data, size))]
 
@@ -322,7 +324,7 @@ class ConcatFromSequenceOp(SequenceOp):
     def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
         tensors: Sequence[SSAValue] = values[0]
         if not tensors:
-            raise VerifyException("joins one tensor at least, found an empty sequence")
+            raise VerifyException("cannot concatenate an empty sequence")
         operations: list[Operation] = []
         if self.new_axis.value.data:
             apart = [build(UnsqueezeOp, [value], {"axes": [self.axis.value.data]}) for value in tensors]

@@ -65,5 +65,7 @@ class RangeOp(NnOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         bounds = (self.start, self.limit, self.delta)
         if any(size not in (1, DYNAMIC_INDEX) for bound in bounds for size in shape_of(bound)):
-            raise VerifyException(f"takes scalars, found {', '.join(str(bound.type) for bound in bounds)}")
+            raise VerifyException(
+                f"start, limit and delta must be scalars, but got {', '.join(str(bound.type) for bound in bounds)}"
+            )
         return [TensorType(element_of(self.start), [DYNAMIC_INDEX])]

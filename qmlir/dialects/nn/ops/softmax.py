@@ -17,6 +17,7 @@ from qmlir.arithmetic.qlinear import Affine
 from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots
@@ -72,19 +73,18 @@ class SoftmaxOp(SoftmaxLikeOp):
         if self.mask is not None:
             self._check_mask(self.mask)
         if self.fill is not None and (self.mask is None or self.is_uniform_if_empty):
-            raise VerifyException("a fill is for what a mask excludes, and leaves no row empty")
-        if self.empty_rows.data not in EMPTY_ROWS:
-            raise VerifyException(f"empty rows are one of {list(EMPTY_ROWS)}, found '{self.empty_rows.data}'")
+            raise VerifyException("fill requires a mask, and 'empty_rows' other than uniform")
+        check_choice("empty_rows", self.empty_rows.data, EMPTY_ROWS)
         return super().infer_result_types()
 
     def _check_mask(self, mask: SSAValue) -> None:
         if element_of(mask) != i1:
-            raise VerifyException(f"the mask must be i1, found {mask.type}")
+            raise VerifyException(f"mask must have elements of type i1, but got '{mask.type}'")
         shape = shape_of(self.input)
         if not shapes_agree(broadcast_shapes(shape_of(mask), shape), shape):
-            raise VerifyException(f"the mask broadcasts to the input {self.input.type}, found {mask.type}")
+            raise VerifyException(f"mask must broadcast to the input '{self.input.type}', but got '{mask.type}'")
         if is_qlinear(self):
-            raise VerifyException("the mode 'qlinear' has no mask")
+            raise VerifyException("requantization mode 'qlinear' does not support a mask")
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         has_elements = shape_of(self.input)[self.axis.value.data] != 0

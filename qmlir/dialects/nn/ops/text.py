@@ -16,6 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp
+from qmlir.dialects.nn.infer.operands import check_choice
 from qmlir.dialects.nn.ops.elementwise import BinaryOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 
@@ -46,11 +47,10 @@ class StringNormalizerOp(OneOperandOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
         if not (len(shape) == 1 or (len(shape) == 2 and shape[0] in (1, DYNAMIC_INDEX))):
-            raise VerifyException(f"takes a list of strings, or one row of them, found {self.input.type}")
-        if self.case_change.data not in CASES:
-            raise VerifyException(f"case_change must be one of {list(CASES)}, found '{self.case_change.data}'")
+            raise VerifyException(f"input must have shape [C] or [1, C], but got '{self.input.type}'")
+        check_choice("case_change", self.case_change.data, CASES)
         if any(not isinstance(word, StringAttr) for word in self.stopwords or ()):
-            raise VerifyException(f"stop words are strings, found {self.stopwords}")
+            raise VerifyException(f"stopwords must be strings, but got '{self.stopwords}'")
         count = DYNAMIC_INDEX if self.words else shape[-1] or 1
         return [TensorType(element_of(self.input), (*shape[:-1], count))]
 

@@ -56,9 +56,9 @@ class DropoutOp(NnOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if kind_of(element_of(self.ratio)) is not Kind.FLOAT or not _is_one(self.ratio):
-            raise VerifyException(f"the ratio is one float, found {self.ratio.type}")
+            raise VerifyException(f"ratio must be one float, but got '{self.ratio.type}'")
         if self.training is not None and (element_of(self.training) != i1 or not _is_one(self.training)):
-            raise VerifyException(f"whether it is in training is one i1, found {self.training.type}")
+            raise VerifyException(f"training must be one i1, but got '{self.training.type}'")
         shape = shape_of(self.input)
         return [tensor_like(self.input, shape), TensorType(i1, shape)]
 
@@ -94,5 +94,7 @@ class BatchNormTrainingOp(ChannelNormOp):
         plain = plain_type(element_of(self.data))
         for value in self.operands:
             if kind_of(element_of(value)) is not Kind.FLOAT or plain_type(element_of(value)) != plain:
-                raise VerifyException(f"has parameters in the float type of the data, {plain}, found {value.type}")
+                raise VerifyException(
+                    f"parameters must have the float type of the data ({plain}), but got '{value.type}'"
+                )
         return [result, *[TensorType(plain, shape_of(self.data)[1:2])] * 4]

@@ -62,10 +62,11 @@ class TreeEnsembleOp(NnOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape, element, count = shape_of(self.input), plain_type(element_of(self.input)), self.count.value.data
         if len(shape) != 2:
-            raise VerifyException(f"takes a row for each sample, found {self.input.type}")
+            raise VerifyException(f"input must have shape [samples, features], but got '{self.input.type}'")
         if count < 1 or self.aggregate.data not in AGGREGATES:
             raise VerifyException(
-                f"gives one score or more by {', '.join(AGGREGATES)}, found {count} by '{self.aggregate.data}'"
+                f"count must be >= 1 and aggregate one of {', '.join(AGGREGATES)}, but got {count} and "
+                f"'{self.aggregate.data}'"
             )
         nodes, leaves = shape_of(self.features)[:1], shape_of(self.weights)
         tables = {
@@ -86,10 +87,14 @@ class TreeEnsembleOp(NnOp):
                 or len(sizes) != rank
                 or not shapes_agree(shape_of(value), sizes)
             ):
-                expected = TensorType(wanted, sizes) if len(sizes) == rank else f"rank {rank} and elements {wanted}"
-                raise VerifyException(f"'{name}' is {expected}, found {value.type}")
+                expected = (
+                    TensorType(wanted, sizes)
+                    if len(sizes) == rank
+                    else f"of rank {rank} with elements of type {wanted}"
+                )
+                raise VerifyException(f"'{name}' must be {expected}, but got '{value.type}'")
         if self.targets is not None and self.aggregate.data != "sum":
             raise VerifyException(
-                f"'{self.aggregate.data}' takes a weight of each score from every leaf, and no targets"
+                f"aggregate '{self.aggregate.data}' requires one weight per score in each leaf, and no targets"
             )
         return [TensorType(element, [shape[0], count])]

@@ -86,10 +86,10 @@ def layer_fault(root: Operation) -> str | None:
         if (last,) != columns or any(size != 1 for size in outer):
             continue
         if not product.result.has_one_use():
-            return "its product has other users"
+            return "its matmul has other users"
         if not product.is_rhs_transposed and constant_of(product.rhs) is None:
-            return f"its weights are no constant that can be turned to [N, K], found {product.rhs.type}"
-        return f"its bias has one axis, found {bias.type}" if outer else None
+            return f"its weights must be constant to be transposed to [N, K], but got '{product.rhs.type}'"
+        return f"its bias must have one axis, but got '{bias.type}'" if outer else None
     return None
 
 

@@ -77,7 +77,7 @@ class _Made:
         if op not in self._parts:
             parts = Parts(op)
             if decompose(op, parts) is None:
-                raise DiffersError(f"the components of {describe(op)} {parts.missing_type()}")
+                raise DiffersError(f"'components' of {describe(op)} {parts.missing_type()}")
             self.operations += parts.operations
             self._parts[op] = tuple(part for part in parts.operations if isinstance(part, NnOp))
         return self._parts[op]
@@ -125,7 +125,7 @@ class _Product:
             weight = constant_of(op.rhs)
             if weight is not None and len(shape_of(op.rhs)) == 2:
                 return _Product(op.lhs, weight, not op.is_rhs_transposed, (op,), (op,))
-        raise DiffersError(f"{_named(value)} is not a product with constant weights")
+        raise DiffersError(f"{_named(value)} is not a matmul with constant weights")
 
     @property
     def op(self) -> Operation:
@@ -152,14 +152,14 @@ class _Gate:
         role = name.replace("_", " ")
         if not isinstance(function, wanted):
             found = "nothing" if function is None else describe(function)
-            raise DiffersError(f"the function of its {role} is {found}, not {wanted.name}")
+            raise DiffersError(f"its {role} must apply {wanted.name}, but applies {found}")
         value, start, moved = function.input, 0, tuple[Operation, ...]()
         piece = _giver(value)
         if isinstance(piece, SplitOp | SliceOp):
             value, start, moved = piece.operands[0], _first_column(piece, cast(OpResult, value)), (piece,)
         total = _giver(value)
         if not isinstance(total, AddOp):
-            raise DiffersError(f"its {role} takes the result of {_named(value)}, not a sum of two products")
+            raise DiffersError(f"its {role} must read the sum of two matmuls, but reads {_named(value)}")
         return _Gate(function, total, start, moved)
 
 
@@ -172,7 +172,7 @@ def _first_column(piece: SplitOp | SliceOp, value: OpResult) -> int:
         starts, _, axes, steps = piece.bounds()
         if len(axes) == 1 and axes[0] % rank == rank - 1 and steps[0] == 1:
             return int(starts[0]) % shape_of(piece.operands[0])[-1]
-    raise DiffersError(f"{describe(piece)} does not take columns of a sum")
+    raise DiffersError(f"{describe(piece)} does not select columns of the gate sums")
 
 
 @dataclass
@@ -214,7 +214,10 @@ class LstmCell:
         }
         for op in (root, curve, cell, kept, fresh, *(gate.function for gate in gates.values())):
             if shape_of(op.results[0]) != shape_of(root.result):
-                raise DiffersError(f"{describe(op)} gives {op.results[0].type}, a state is {root.result.type}")
+                raise DiffersError(
+                    f"{describe(op)} must have the shape of a state ('{root.result.type}'), but has type "
+                    f"'{op.results[0].type}'"
+                )
         return LstmCell(root, curve, cell, kept, fresh, gated[1], gates)
 
     @property
@@ -240,7 +243,7 @@ class LstmCell:
     def _piece(self, element: Attribute, start: int, axis: int) -> Attribute:
         """The type of this cell's columns from `start` on, along `axis` where they have scales of their own."""
         if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.BLOCK:
-            raise DiffersError(f"a part of it has the type {element}")
+            raise DiffersError(f"one of its parts has the unsupported type '{element}'")
         if element.granularity is Granularity.TENSOR:
             return element
         own = slice(start, start + self.hidden)
@@ -263,7 +266,7 @@ class LstmCell:
         if len(shape) == 3 and shape[0] == 1:
             return value
         if len(shape) != 2:
-            raise DiffersError(f"{_named(value)} gives {value.type}, not a row for each sequence")
+            raise DiffersError(f"{_named(value)} must have one row per sequence, but has type '{value.type}'")
         reshaped = ReshapeOp(value, (1, *shape))
         self.made.add(reshaped)
         return reshaped.result
@@ -272,17 +275,23 @@ class LstmCell:
         """The product of the input, which may have a bias, and that of the state."""
         first, second = (_Product.of(value, self.made) for value in gate.total.operands)
         if first.bias is not None and second.bias is not None:
-            raise DiffersError(f"{describe(first.op)} and {describe(second.op)} add a bias each; a layer has their sum")
+            raise DiffersError(
+                f"{describe(first.op)} and {describe(second.op)} both add a bias, but only one of them may"
+            )
         if second.bias is not None or (first.bias is None and first.data is self.state):
             first, second = second, first
         if self.data not in (None, first.data) or self.state not in (None, second.data):
-            raise DiffersError(f"{describe(gate.total)} adds products of other values than those of the other gates")
+            raise DiffersError(f"{describe(gate.total)} reads other values than the other gates")
         columns = {shape_of(gate.total.result)[-1], *(each.rows.shape[0] for each in (first, second))}
         if len(columns) > 1 or (first.bias is not None and {first.bias.array.size} != columns):
-            raise DiffersError(f"{describe(gate.total)} does not add products of as many columns, with a bias for each")
+            raise DiffersError(
+                f"{describe(gate.total)} must add two matmuls and a bias with the same number of columns"
+            )
         if second.rows.shape[1] != self.hidden:
             width = second.rows.shape[1]
-            raise DiffersError(f"{describe(second.op)} multiplies {width} elements, a state has {self.hidden}")
+            raise DiffersError(
+                f"{describe(second.op)} must multiply states of {self.hidden} elements, but multiplies {width}"
+            )
         self.data, self.state = first.data, second.data
         return first, second
 
@@ -321,7 +330,7 @@ class LstmCell:
         array = np.concatenate([array, np.zeros_like(array)], axis=1) if has_zeros else array
         element = element_of_whole({element_of(piece) for piece in pieces}, array.shape)
         if element is None:
-            raise DiffersError(f"its gates have constants of several types, {pieces[0].type} among them")
+            raise DiffersError(f"the constants of its gates have different types (one is '{pieces[0].type}')")
         made = ConstantOp.of(array, TensorType(cast(Any, element), array.shape))
         set_origins(made, (origin for origin in merged_origins(constants) if not origin.role))
         self.made.add(made)
@@ -340,7 +349,7 @@ class LstmCell:
         for op in inside - {self.root, self.cell}:
             for use in (use for result in op.results for use in result.uses):
                 if use.operation not in inside:
-                    return f"{describe(op)} is used by {describe(use.operation)} too"
+                    return f"{describe(op)} is also used by {describe(use.operation)}"
         return None
 
     def raised(self) -> Raised:
@@ -362,7 +371,9 @@ class LstmCell:
         into, out, forget, new = (self._activated(name, operands) for name in GATES)
         for value in filter(None, (self.before, self.state)):
             if shape_of(value) != shape_of(self.root.result):
-                raise DiffersError(f"{_named(value)} gives {value.type} for a state, not {self.root.result.type}")
+                raise DiffersError(
+                    f"{_named(value)} must be a state of type '{self.root.result.type}', but has type '{value.type}'"
+                )
         before = self._step(self.before)
         kept = self._add(MulOp(forget, before), "cell/forget_mul", self.kept)
         fresh = self._add(MulOp(into, new), "cell/input_mul", self.fresh)

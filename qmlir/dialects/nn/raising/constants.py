@@ -91,7 +91,7 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
         constant = None if value is None else constant_of(value)
         stored = np.zeros(places.size, dtype) if constant is None else constant.array.reshape(-1)
         if places.size != stored.size or (known[places] & (data[places] != stored)).any():
-            return "its constants contradict each other"
+            return "its constants have conflicting values"
         data[places], known[places] = stored, True
     return data.reshape(shape)
 
@@ -108,7 +108,7 @@ def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
         dtypes = [constant.array.dtype for constant in constants if constant is not None]
         element = element_of_whole({element_of(value) for _, value in own if value is not None}, shape)
         if DYNAMIC_INDEX in shape or element is None or not dtypes:
-            return "its constants do not go together"
+            return "its constants cannot be combined"
         data = _filled(shape, own, dtypes[0])
         if isinstance(data, str):
             return data

@@ -86,7 +86,7 @@ def _lost_type(group: Sequence[Operation], composite: NnOp) -> str | None:
         kept.setdefault(type(part), set()).update(_parameters(element))
     for op, element in _given_types(group):
         if kind_of(element) is Kind.QUANTIZED and not _parameters(element) <= kept.get(type(op), set()):
-            return f"no part of {composite.name} has the type {element} of {describe(op)}"
+            return f"no part of {composite.name} can have the type '{element}' of {describe(op)}"
     return None
 
 
@@ -178,7 +178,7 @@ def _properties_differ(mine: Operation, other: Operation, besides: Collection[st
     left, right = _written_out(mine), _written_out(other)
     for name in sorted((left.keys() | right.keys()).difference(besides)):
         if left.get(name) != right.get(name):
-            return f"has the {name} {right.get(name)}, not {left.get(name)}"
+            return f"expected {name} = {left.get(name)}, but got {right.get(name)}"
     return None
 
 
@@ -187,7 +187,7 @@ def _naming_parts(parts: Parts, rules: Rules) -> Rules:
     roles = dict(zip(parts.operations, parts.roles, strict=True))
 
     def named(op: Operation | None, fault: str | None) -> str | None:
-        return fault if fault is None or op is None or op not in roles else f"its part '{roles[op]}' {fault}"
+        return fault if fault is None or op is None or op not in roles else f"its part '{roles[op]}': {fault}"
 
     def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
         return named(mine.op if isinstance(mine, OpResult) else None, rules.compare_values(mine, other))
@@ -204,18 +204,18 @@ def _template_rules(template: Template) -> Rules:
     def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
         is_alike = shapes_agree(shape_of(mine), shape_of(other))
         if mine not in own and not is_alike:
-            return f"an operand has the type {other.type}, not {mine.type}"
+            return f"expected an operand of type '{mine.type}', but got '{other.type}'"
         if not is_alike or plain_type(element_of(mine)) != plain_type(element_of(other)):
-            return f"computes {other.type}, not {mine.type}"
+            return f"expected type '{mine.type}', but got '{other.type}'"
         return None
 
     def compare_operations(mine: Operation, other: Operation) -> str | None:
         if type(mine) is not type(other):
-            return f"has '{other.name}' in the place of '{mine.name}'"
+            return f"expected '{mine.name}', but got '{other.name}'"
         if isinstance(mine, ConstantOp) and isinstance(other, ConstantOp):
             # The numbers of a quantized constant are compared when the types of all parts are known.
             is_stored = kind_of(element_of(other.result)) is Kind.QUANTIZED
-            return None if is_stored or mine.value == other.value else "has another constant"
+            return None if is_stored or mine.value == other.value else "has a different constant"
         # How parts requantize is compared when the types of all parts are known, too.
         return _properties_differ(mine, other, (REQUANTIZE,))
 
@@ -243,16 +243,16 @@ def _exact_rules(parts: Parts) -> Rules:
 
     def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
         if mine not in own:
-            return f"an operand of type {other.type} is another one"
+            return f"reads a different operand of type '{other.type}'"
         return None if mine.type == other.type else f"has the type {other.type}, not {mine.type}"
 
     def compare_operations(mine: Operation, other: Operation) -> str | None:
         if type(mine) is not type(other):
-            return f"has '{other.name}' in the place of '{mine.name}'"
+            return f"expected '{mine.name}', but got '{other.name}'"
         if isinstance(mine, ConstantOp) and isinstance(other, ConstantOp):
-            return None if mine.value == other.value else f"has a constant of other numbers, {describe(other)}"
+            return None if mine.value == other.value else f"has a constant with different values ({describe(other)})"
         if mine.properties.get(COMPONENTS) != other.properties.get(COMPONENTS):
-            return "has other components"
+            return "has different components"
         return _properties_differ(mine, other)
 
     def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
@@ -334,9 +334,9 @@ def _element_types(template: Template, found: Unification) -> dict[str, Attribut
             elements.clear()
         nested = {f"{role}/{inner}": type_ for inner, type_ in components_of(other).items()}
         if any(types.setdefault(key, type_) != type_ for key, type_ in nested.items()):
-            return f"its parts '{role}' have parts of several types"
+            return f"steps of its part '{role}' have inner parts of different types"
         if any(types.setdefault(role, element) != element for element in elements):
-            return f"its parts '{role}' have several types"
+            return f"steps of its part '{role}' have different types"
     return types
 
 
@@ -428,7 +428,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
         elif placeholder in found.values:
             operands.append(found.values[placeholder])
         else:
-            return "its parts do not show all of its operands"
+            return "some of its operands do not appear in its parts"
     by_placeholder: dict[SSAValue, SSAValue] = dict(zip(template.block.args, operands, strict=True))
     types: list[Attribute] = []
     for value, result in zip(template.results, template.composite.results, strict=True):
@@ -438,7 +438,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
     parts = [part for part in found.operations.values() if isinstance(part, NnOp) and may_requantize(part)]
     modes = {part.requantize for part in parts}
     if len(modes) > 1:
-        return "its parts requantize by several modes"
+        return "its parts use different requantization modes"
     if mode := next(iter(modes), None):
         properties[REQUANTIZE] = mode
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
@@ -457,7 +457,7 @@ def fault_of(
     try:
         results = decompose(composite, parts)
         if results is None:
-            return "its parts have types that the composite cannot give them"
+            return "the composite cannot express the types of its parts"
         needed = _needed(composite, parts, types)
         same = unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
         if isinstance(same, Mismatch):
@@ -493,7 +493,7 @@ def _other_user(template: Template, found: Unification) -> str | None:
                 continue
             for use in result.uses:
                 if use.operation not in inside:
-                    return f"its part '{role}' is used by {describe(use.operation)} too"
+                    return f"its part '{role}' is also used by {describe(use.operation)}"
     return None
 
 
@@ -556,7 +556,7 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
             _hand_on(template, found, composite, constants, results)
             return raised
         else:
-            reason = "its operands come after operations that need its results"
+            reason = "its operands are defined after uses of its results"
     for made in (composite, *constants.values()):
         if isinstance(made, Operation):
             made.erase(safe_erase=False)

@@ -89,7 +89,7 @@ class _Walk:
         """What is left to match, or what is not the same."""
         if template in self.found.values:
             same = self.found.values[template] is value
-            return pending if same else "its parts do not take the same values"
+            return pending if same else "its parts read different values"
         if template is value:
             return pending
         if (fault := self.rules.compare_values(template, value)) is not None:
@@ -106,10 +106,10 @@ class _Walk:
 
     def _match_operations(self, template: SSAValue, value: SSAValue, pending: Pending) -> Pending | str:
         if not isinstance(template, OpResult) or not isinstance(value, OpResult):
-            return "a value comes from outside"
+            return "one of its values is defined outside"
         mine, other = template.op, value.op
         if template.index != value.index or len(mine.operands) != len(other.operands):
-            return f"has '{other.name}' in the place of '{mine.name}'"
+            return f"expected '{mine.name}', but got '{other.name}'"
         if (fault := self.rules.compare_operations(mine, other)) is not None:
             return fault
         for result, counterpart in zip(mine.results, other.results, strict=True):

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
 func.func @observe_key(%x: tensor<2xf32>) {
-  // expected-error @+1 {{the key must not be empty}}
+  // expected-error @+1 {{key must not be empty}}
   %0 = calib.observe %x "" : tensor<2xf32>
   func.return
 }
@@ -13,81 +13,81 @@ func.func @observe_axis(%x: tensor<2xf32>) {
 }
 // -----
 func.func @fake_quant_element(%x: tensor<2xf16>, %t: tensor<f32>) {
-  // expected-error @+1 {{works on f32 or f64 values}}
+  // expected-error @+1 {{input must be f32 or f64, but got 'tensor<2xf16>'}}
   %0 = calib.fake_quant %x, %t : tensor<2xf16>, tensor<f32> -> tensor<2xf16>
   func.return
 }
 // -----
 func.func @fake_quant_bits(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{bits must be 1 to 32, found 33}}
+  // expected-error @+1 {{bits must be in [1, 32], but got 33}}
   %0 = calib.fake_quant %x, %t {bits = 33 : i64} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----
 func.func @fake_quant_threshold(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{the parameter 'log2_threshold' has type tensor<2xf32>, found tensor<f32>}}
+  // expected-error @+1 {{parameter 'log2_threshold' must have type 'tensor<2xf32>', but got 'tensor<f32>'}}
   %0 = calib.fake_quant %x, %t {axis = 0 : i64} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----
 func.func @fake_quant_method(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{method must be one of tqt, lsq, lsq_plus, pact, affine, range, found 'lqs'}}
+  // expected-error @+1 {{method must be one of tqt, lsq, lsq_plus, pact, affine, range, but got 'lqs'}}
   %0 = calib.fake_quant %x, %t {method = "lqs"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----
 func.func @fake_quant_parameters(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{the method 'affine' learns scale and zero_point, found 1 parameters}}
+  // expected-error @+1 {{method 'affine' expects parameters scale and zero_point, but got 1}}
   %0 = calib.fake_quant %x, %t {method = "affine"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----
 func.func @fake_quant_pact(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{the method 'pact' is for integers without a sign: signed = false}}
+  // expected-error @+1 {{method 'pact' requires signed = false}}
   %0 = calib.fake_quant %x, %t {method = "pact"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----
 func.func @fake_quant_bit(%x: tensor<2xf32>, %t: tensor<f32>) {
-  // expected-error @+1 {{the method 'lsq' is for integers above 0: signed = false}}
+  // expected-error @+1 {{method 'lsq' requires signed = false}}
   %0 = calib.fake_quant %x, %t {bits = 1 : i64, method = "lsq"} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   func.return
 }
 // -----
-// expected-error @+1 {{min, mean and max must ascend}}
+// expected-error @+1 {{expected min <= mean <= max, but got 0.0, 2.0, 1.0}}
 func.func private @stats_order() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 2.0, std = 0.0, count = 1>}
 // -----
-// expected-error @+1 {{std must not be negative}}
+// expected-error @+1 {{std must be >= 0, but got -1.0}}
 func.func private @stats_deviation() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = -1.0, count = 1>}
 // -----
-// expected-error @+1 {{count must be at least 1, found 0}}
+// expected-error @+1 {{count must be >= 1, but got 0}}
 func.func private @stats_count() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 0>}
 // -----
 // expected-error @+1 {{statistics must be finite}}
 func.func private @stats_finite() attributes {s = #calib.stats<min = 0.0, max = 0x7FF0000000000000, mean = 0.5, std = 0.1, count = 2>}
 // -----
-// expected-error @+1 {{2 minima and 1 maxima: they must be as many}}
+// expected-error @+1 {{expected the same number of minima and maxima, but got 2 and 1}}
 func.func private @stats_axis() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 2, axis = 0, mins = [0.0, 0.0], maxs = [1.0]>}
 // -----
-// expected-error @+1 {{each minimum must be at most its maximum}}
+// expected-error @+1 {{each per-axis minimum must be at most its maximum}}
 func.func private @stats_ranges() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 2, axis = 0, mins = [2.0], maxs = [1.0]>}
 // -----
-// expected-error @+1 {{the exact bytes are no statistics: they are cut off}}
+// expected-error @+1 {{cannot decode the exact statistics: unexpected end of data}}
 func.func private @stats_cut() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x010300">}
 // -----
-// expected-error @+1 {{the exact bytes are no statistics: they start with 07, not 01}}
+// expected-error @+1 {{cannot decode the exact statistics: expected format 01, but got 07}}
 func.func private @stats_format() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x07">}
 // -----
-// expected-error @+1 {{the histogram holds 3 of 4 values}}
+// expected-error @+1 {{the histogram must count all 4 values, but counts 3}}
 func.func private @stats_histogram() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0x01030000000000008010E31000010300">}
 // -----
-// expected-error @+1 {{expected a string of hexadecimal digits that starts with 0x}}
+// expected-error @+1 {{expected a string of hexadecimal digits starting with 0x}}
 func.func private @stats_digits() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0xZ">}
 // -----
-// expected-error @+1 {{the exact bytes are no statistics: what observers keep: the content must be an object, but got a list}}
+// expected-error @+1 {{cannot decode the exact statistics: data of observers: the content must be an object, but got a list}}
 func.func private @kept_list() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "[1]">}
 // -----
-// expected-error @+1 {{the exact bytes are no statistics: what observers keep is not JSON}}
+// expected-error @+1 {{cannot decode the exact statistics: data of observers is not JSON}}
 func.func private @kept_text() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "{">}
 // -----
 func.func @straight_through(%x: tensor<2xf32>, %y: tensor<3xf32>) {
@@ -97,7 +97,7 @@ func.func @straight_through(%x: tensor<2xf32>, %y: tensor<3xf32>) {
 }
 // -----
 func.func @row_norm_type(%x: tensor<2x4xf64>, %s: tensor<f32>) {
-  // expected-error @+1 {{takes integers held in f32 and one scale, found tensor<2x4xf64> and tensor<f32>}}
+  // expected-error @+1 {{expected integers held in f32 and one scale, but got 'tensor<2x4xf64>' and 'tensor<f32>'}}
   %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x4xf64>, tensor<f32>
   func.return
 }
@@ -109,19 +109,19 @@ func.func @row_norm_axis(%x: tensor<2x4xf32>, %s: tensor<f32>) {
 }
 // -----
 func.func @row_norm_bits(%x: tensor<2x4xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{bits must be 1 to 16, found 17}}
+  // expected-error @+1 {{bits must be in [1, 16], but got 17}}
   %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 17 : i64} : tensor<2x4xf32>, tensor<f32>
   func.return
 }
 // -----
 func.func @row_norm_long(%x: tensor<2x32769xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{is not computed on integers: rows of 32769 elements of 16 bits: sums of 32 bits hold 32768 of them}}
+  // expected-error @+1 {{has no integer arithmetic: sums of 32 bits hold at most 32768 elements of 16 bits, but rows have 32769}}
   %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 16 : i64} : tensor<2x32769xf32>, tensor<f32>
   func.return
 }
 // -----
 func.func @row_norm_open(%x: tensor<2x?xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{is not computed on integers: rows of no known length}}
+  // expected-error @+1 {{has no integer arithmetic: the row length is dynamic}}
   %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x?xf32>, tensor<f32>
   func.return
 }

@@ -4,7 +4,7 @@
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @other_type(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi16> {
-  // expected-error @+1 {{its results, and the arguments of its region, have the types of 'outs'}}
+  // expected-error @+1 {{results and block arguments must have the types of 'outs'}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi16> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     kernel.yield %y : tensor<4x4xi8>
@@ -16,7 +16,7 @@ func.func @other_type(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) 
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @other_argument(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{its results, and the arguments of its region, have the types of 'outs'}}
+  // expected-error @+1 {{results and block arguments must have the types of 'outs'}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x2xi8>):
     kernel.yield %y : tensor<4x2xi8>
@@ -28,7 +28,7 @@ func.func @other_argument(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @no_rows(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{goes along axes of 2 rows or more, found rows = []}}
+  // expected-error @+1 {{rows must be at least 2 along each axis, but got []}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64>} {
   ^bb0(%y: tensor<4x4xi8>):
     kernel.yield %y : tensor<4x4xi8>
@@ -40,7 +40,7 @@ func.func @no_rows(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> 
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @one_row(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{goes along axes of 2 rows or more, found rows = [1, 4]}}
+  // expected-error @+1 {{rows must be at least 2 along each axis, but got [1, 4]}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 1, 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     kernel.yield %y : tensor<4x4xi8>
@@ -52,7 +52,7 @@ func.func @one_row(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> 
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @other_rows(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{writes tensor<4x4xi8>, whose first axes are not [2] rows}}
+  // expected-error @+1 {{the first axes of 'tensor<4x4xi8>' must be the rows [2]}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 2>} {
   ^bb0(%y: tensor<4x4xi8>):
     kernel.yield %y : tensor<4x4xi8>
@@ -64,7 +64,7 @@ func.func @other_rows(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) 
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @too_many(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{its region ends in kernel.yield of 1 values with the types of 'outs'}}
+  // expected-error @+1 {{the region must end in a kernel.yield of 1 values with the types of 'outs'}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     kernel.yield %y, %y : tensor<4x4xi8>, tensor<4x4xi8>
@@ -76,7 +76,7 @@ func.func @too_many(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) ->
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @no_structure(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a tensor.insert_slice inside that does not write [4] rows, element by element}}
+  // expected-error @+1 {{contains a tensor.insert_slice that does not write [4] rows elementwise}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %s = tensor.insert_slice %t into %y[0, 0] [1, 4] [1, 1] : tensor<4xi8> into tensor<4x4xi8>
@@ -89,7 +89,7 @@ func.func @no_structure(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @moved_rows(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.generic inside that does not write [4] rows, element by element}}
+  // expected-error @+1 {{contains a linalg.generic that does not write [4] rows elementwise}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %s = linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (d0 + d1 - d1, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xi8>) outs(%y : tensor<4x4xi8>) {
@@ -105,7 +105,7 @@ func.func @moved_rows(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) 
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @border(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.fill inside that does not write [4] rows, element by element}}
+  // expected-error @+1 {{contains a linalg.fill that does not write [4] rows elementwise}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %c = arith.constant 0 : i8
@@ -119,7 +119,7 @@ func.func @border(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> t
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @computed(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.generic inside that reads tensor<4x4xi8> at places that are computed from the number of a row}}
+  // expected-error @+1 {{contains a linalg.generic that reads 'tensor<4x4xi8>' at an index computed from the row index}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 mod 2, d1)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xi8>) outs(%y : tensor<4x4xi8>) {
@@ -135,7 +135,7 @@ func.func @computed(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) ->
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @another_row(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.generic inside that reads other rows than its own of tensor<4xi8>, which is written inside}}
+  // expected-error @+1 {{contains a linalg.generic that reads another row of 'tensor<4xi8>', which is written in the same region}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %m = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x4xi8>) outs(%t : tensor<4xi8>) {
@@ -156,7 +156,7 @@ func.func @another_row(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>)
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @another_table(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.generic inside that looks up other rows than its own in tensor<4xi8>, which is written inside}}
+  // expected-error @+1 {{contains a linalg.generic that looks up another row of 'tensor<4xi8>', which is written in the same region}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %m = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x4xi8>) outs(%t : tensor<4xi8>) {
@@ -179,7 +179,7 @@ func.func @another_table(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @number(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.generic inside that asks for the number of its row beyond what is written inside for that row}}
+  // expected-error @+1 {{contains a linalg.generic that uses the row index beyond values written for that row}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xi8>) outs(%y : tensor<4x4xi8>) {
@@ -197,7 +197,7 @@ func.func @number(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> t
 #first = affine_map<(d0, d1) -> (d0)>
 #second = affine_map<(d0, d1) -> (d1)>
 func.func @diagonal(%x: tensor<4x4xi8>, %t: tensor<4xi8>, %0: tensor<4x4xi8>) -> tensor<4x4xi8> {
-  // expected-error @+1 {{has a linalg.generic inside that looks up other rows than its own in tensor<4x4xi8>, which is written inside}}
+  // expected-error @+1 {{contains a linalg.generic that looks up another row of 'tensor<4x4xi8>', which is written in the same region}}
   %1 = kernel.by_rows outs(%0 : tensor<4x4xi8>) -> tensor<4x4xi8> attributes {rows = array<i64: 4>} {
   ^bb0(%y: tensor<4x4xi8>):
     %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xi8>) outs(%y : tensor<4x4xi8>) {

@@ -1,13 +1,13 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{no variant 'magic', there are u8s8_dot, u8s4_dot}}
+// expected-error @+1 {{unknown variant 'magic' (available: u8s8_dot, u8s4_dot, u8s2_dot, s8u2_dot, s8u1_dot, u8s4_short, u8s5_short, u8s6_short, u8s7_short, u8s8_short, u8s8_short2, u8s8_short4, s8s8_dot, s8s8_lanes, i16_pairs, depthwise, splat_bytes, depthwise_bytes, depthwise_dot, depthwise_pairs, splat, splat_fma, f32s8, f32s4, f32s2, f32e2m1, f32e3m4, f32e4m3, f32e5m2, winograd, winograd_f4, winograd_f4_bytes)}}
 func.func private @unknown_variant() attributes {a = #kernel.layout<variant = "magic", vectors = 1, lanes = 4>}
 // -----
-// expected-error @+1 {{vectors and lanes must be 1 or more, found 0 and 4}}
+// expected-error @+1 {{vectors and lanes must be >= 1, but got 0 and 4}}
 func.func private @no_vectors() attributes {a = #kernel.layout<variant = "splat", vectors = 0, lanes = 4>}
 // -----
 func.func @weights(%x: tensor<2x8xi8>, %w: tensor<1x2x1x16xi8>) {
-  // expected-error @+1 {{takes weights of [1, 2, 2, 16] in i8 by the layout #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>, found tensor<1x2x1x16xi8>}}
+  // expected-error @+1 {{layout #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4> expects weights of shape [1, 2, 2, 16] and type i8, but got 'tensor<1x2x1x16xi8>'}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x1x16xi8>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -16,7 +16,7 @@ func.func @weights(%x: tensor<2x8xi8>, %w: tensor<1x2x1x16xi8>) {
 }
 // -----
 func.func @weight_type(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi32>) {
-  // expected-error @+1 {{takes weights of [1, 2, 2, 16] in i8 by the layout}}
+  // expected-error @+1 {{layout #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4> expects weights of shape [1, 2, 2, 16] and type i8, but got 'tensor<1x2x2x16xi32>'}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi32>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -25,7 +25,7 @@ func.func @weight_type(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi32>) {
 }
 // -----
 func.func @input_type(%x: tensor<2x8xi16>, %w: tensor<1x2x2x16xi8>) {
-  // expected-error @+1 {{takes x of i8 by 'u8s8_dot', found i16}}
+  // expected-error @+1 {{variant 'u8s8_dot' expects x of type i8, but got i16}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi16>, tensor<1x2x2x16xi8>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -34,7 +34,7 @@ func.func @input_type(%x: tensor<2x8xi16>, %w: tensor<1x2x2x16xi8>) {
 }
 // -----
 func.func @not_widened(%x: tensor<2x8xi8>, %w: tensor<1x2x4x8xi16>) {
-  // expected-error @+1 {{takes x of i16 by 'i16_pairs', found i8}}
+  // expected-error @+1 {{variant 'i16_pairs' expects x of type i16, but got i8}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x4x8xi16>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "i16_pairs", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -43,7 +43,7 @@ func.func @not_widened(%x: tensor<2x8xi8>, %w: tensor<1x2x4x8xi16>) {
 }
 // -----
 func.func @accumulator(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
-  // expected-error @+1 {{sums in i32 by 'u8s8_dot', found i64}}
+  // expected-error @+1 {{variant 'u8s8_dot' accumulates in i32, but got i64}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi8>) -> tensor<2x7xi64> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i64):
     kernel.yield %sum : i64
@@ -52,7 +52,7 @@ func.func @accumulator(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
 }
 // -----
 func.func @result(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
-  // expected-error @+1 {{computes a result of the shape [2, 7], found [3, 7]}}
+  // expected-error @+1 {{expected a result of shape [2, 7], but got [3, 7]}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi8>) -> tensor<3x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -61,7 +61,7 @@ func.func @result(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
 }
 // -----
 func.func @vector(%x: tensor<8xi8>, %w: tensor<1x2x2x16xi8>) {
-  // expected-error @+1 {{takes x of two dimensions or more, found [8]}}
+  // expected-error @+1 {{x must have rank >= 2, but got shape [8]}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<8xi8>, tensor<1x2x2x16xi8>) -> tensor<7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -70,7 +70,7 @@ func.func @vector(%x: tensor<8xi8>, %w: tensor<1x2x2x16xi8>) {
 }
 // -----
 func.func @lanes_of_the_schedule(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
-  // expected-error @+1 {{has the schedule #kernel.schedule<rows = 2, lanes = 4>: its layout says the variant, vectors and lanes, accepted are rows, block, prefetch and threads}}
+  // expected-error @+1 {{schedule may only set rows, block, prefetch and threads (the layout sets the rest), but got #kernel.schedule<rows = 2, lanes = 4>}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi8>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -79,7 +79,7 @@ func.func @lanes_of_the_schedule(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
 }
 // -----
 func.func @lanewise_product(%x: tensor<2x8xi32>, %w: tensor<1x2x8x4xi32>) {
-  // expected-error @+1 {{is not a depthwise convolution, which 'depthwise' loops are for}}
+  // expected-error @+1 {{variant 'depthwise' requires a depthwise convolution}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi32>, tensor<1x2x8x4xi32>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -88,7 +88,7 @@ func.func @lanewise_product(%x: tensor<2x8xi32>, %w: tensor<1x2x8x4xi32>) {
 }
 // -----
 func.func @windows(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
-  // expected-error @+1 {{strides, dilations and groups must be 1 or more}}
+  // expected-error @+1 {{strides, dilations and groups must be >= 1}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: -500, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -97,7 +97,7 @@ func.func @windows(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 }
 // -----
 func.func @axes(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
-  // expected-error @+1 {{takes 2 taps, strides and dilations for x [1, 5, 5, 2], found [3], [1, 1] and [1, 1]}}
+  // expected-error @+1 {{expected 2 taps, strides and dilations for x of shape [1, 5, 5, 2], but got [3], [1, 1] and [1, 1]}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -106,7 +106,7 @@ func.func @axes(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 }
 // -----
 func.func @no_taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
-  // expected-error @+1 {{takes 2 taps, strides and dilations for x [1, 5, 5, 2], found [0, 3], [1, 1] and [1, 1]}}
+  // expected-error @+1 {{expected 2 taps, strides and dilations for x of shape [1, 5, 5, 2], but got [0, 3], [1, 1] and [1, 1]}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 0, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -115,7 +115,7 @@ func.func @no_taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 }
 // -----
 func.func @taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
-  // expected-error @+1 {{computes a result of the shape [1, 4, 3, 4], found [1, 3, 3, 4]}}
+  // expected-error @+1 {{expected a result of shape [1, 4, 3, 4], but got [1, 3, 3, 4]}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 2, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -124,7 +124,7 @@ func.func @taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 }
 // -----
 func.func @groups(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
-  // expected-error @+1 {{has 2 input and 4 output channels for 3 groups}}
+  // expected-error @+1 {{groups (3) must divide the input channels (2) and output channels (4)}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 3 : i64, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -133,7 +133,7 @@ func.func @groups(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 }
 // -----
 func.func @lanewise_groups(%x: tensor<1x5x5x4xi8>, %w: tensor<1x1x3x3x2x4xi32>) {
-  // expected-error @+1 {{is not a depthwise convolution, which 'depthwise' loops are for}}
+  // expected-error @+1 {{variant 'depthwise' requires a depthwise convolution}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x4xi8>, tensor<1x1x3x3x2x4xi32>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -169,7 +169,7 @@ func.func @rows_only(%x: tensor<1x5x8xi8>, %w: tensor<1x1x1x1x64xi8>) {
 }
 // -----
 func.func @algorithm(%x: tensor<1x6x6x2xi8>, %w: tensor<1x1x6x6x1x8xi16>) {
-  // expected-error @+1 {{computes by 'f8', there are f2, f4, f4_bytes}}
+  // expected-error @+1 {{unknown algorithm 'f8' (available: f2, f4, f4_bytes)}}
   %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x6x2xi8>, tensor<1x1x6x6x1x8xi16>) -> tensor<1x4x4x4xi32> attributes {algorithm = "f8", layout = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -178,7 +178,7 @@ func.func @algorithm(%x: tensor<1x6x6x2xi8>, %w: tensor<1x1x6x6x1x8xi16>) {
 }
 // -----
 func.func @packed_for_the_other(%x: tensor<1x6x6x1xi8>, %w: tensor<1x1x6x6x1x2xi16>) {
-  // expected-error @+1 {{is packed for 'winograd' loops, accepted are 'winograd_f4' ones for 'f4'}}
+  // expected-error @+1 {{algorithm 'f4' requires weights packed for variant 'winograd_f4', but got 'winograd'}}
   %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x6x1xi8>, tensor<1x1x6x6x1x2xi16>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4", layout = #kernel.layout<variant = "winograd", vectors = 1, lanes = 1>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -187,7 +187,7 @@ func.func @packed_for_the_other(%x: tensor<1x6x6x1xi8>, %w: tensor<1x1x6x6x1x2xi
 }
 // -----
 func.func @less_than_a_tile(%x: tensor<1x6x5x1xi8>, %w: tensor<1x1x6x6x1x2xi16>) {
-  // expected-error @+1 {{takes images of 6 elements or more along each axis, found [6, 5]}}
+  // expected-error @+1 {{images must have at least 6 elements along each axis, but got [6, 5]}}
   %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x5x1xi8>, tensor<1x1x6x6x1x2xi16>) -> tensor<1x4x3x1xi32> attributes {algorithm = "f4", layout = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 1>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -196,7 +196,7 @@ func.func @less_than_a_tile(%x: tensor<1x6x5x1xi8>, %w: tensor<1x1x6x6x1x2xi16>)
 }
 // -----
 func.func @rows_of_blocks(%x: tensor<2x8xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
-  // expected-error @+1 {{takes x of blocks, rows and terms, found [2, 8]}}
+  // expected-error @+1 {{x must have shape [blocks, rows, terms], but got [2, 8]}}
   %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x8xi8>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<2x4xf32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
@@ -205,7 +205,7 @@ func.func @rows_of_blocks(%x: tensor<2x8xi8>, %w: tensor<1x1x2x1x16xi8>, %s: ten
 }
 // -----
 func.func @scales_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x4x2xf32>) {
-  // expected-error @+1 {{takes scales of [1, 2, 4] in f32, found tensor<1x4x2xf32>}}
+  // expected-error @+1 {{expected scales of shape [1, 2, 4] and type f32, but got 'tensor<1x4x2xf32>'}}
   %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x1x16xi8>, tensor<1x4x2xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
@@ -214,7 +214,7 @@ func.func @scales_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s:
 }
 // -----
 func.func @exact_sum_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
-  // expected-error @+1 {{hands on sums in f32, found i32}}
+  // expected-error @+1 {{accumulator must be f32, but got i32}}
   %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<3x4xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -223,7 +223,7 @@ func.func @exact_sum_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, 
 }
 // -----
 func.func @variant_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
-  // expected-error @+1 {{sums each block by itself, which 'u8s4_short' loops don't}}
+  // expected-error @+1 {{variant 'u8s4_short' does not support sums per block}}
   %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "u8s4_short", vectors = 1, lanes = 4>} {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
@@ -232,7 +232,7 @@ func.func @variant_of_blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x1x16xi8>, %s
 }
 // -----
 func.func @bytes_by_loops_of_floats(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x4x4xi8>, %s: tensor<1x2x4xf32>) {
-  // expected-error @+1 {{sums in f32 by 'f32s8', found i32}}
+  // expected-error @+1 {{variant 'f32s8' accumulates in f32, but got i32}}
   %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x1x2x4x4xi8>, tensor<1x2x4xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "f32s8", vectors = 1, lanes = 4>} {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
@@ -241,7 +241,7 @@ func.func @bytes_by_loops_of_floats(%x: tensor<2x3x4xi8>, %w: tensor<1x1x2x4x4xi
 }
 // -----
 func.func @floats_by_bytes(%x: tensor<2x3x4xf32>, %w: tensor<1x1x2x1x16xi8>, %s: tensor<1x2x4xf32>) {
-  // expected-error @+1 {{takes x of i8 by 'u8s8_dot', found f32}}
+  // expected-error @+1 {{variant 'u8s8_dot' expects x of type i8, but got f32}}
   %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xf32>, tensor<1x1x2x1x16xi8>, tensor<1x2x4xf32>) -> tensor<3x4xf32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32

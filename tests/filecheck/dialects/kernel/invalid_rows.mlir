@@ -5,7 +5,7 @@
 func.func @no_row(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xf32>) outs(%y : tensor<2x3xf32>) {
   ^bb0(%a: f32, %o: f32):
-    // expected-error @+1 {{has a row of some of 2 iterators, each once, found []}}
+    // expected-error @+1 {{row must list distinct iterators out of 2, but got []}}
     %1 = kernel.row_max %a {dims = array<i64>} : f32
     linalg.yield %o : f32
   } -> tensor<2x3xf32>
@@ -17,7 +17,7 @@ func.func @no_row(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
 func.func @no_iterator(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xf32>) outs(%y : tensor<2x3xf32>) {
   ^bb0(%a: f32, %o: f32):
-    // expected-error @+1 {{has a row of some of 2 iterators, each once, found [2]}}
+    // expected-error @+1 {{row must list distinct iterators out of 2, but got [2]}}
     %1 = kernel.row_max %a {dims = array<i64: 2>} : f32
     linalg.yield %o : f32
   } -> tensor<2x3xf32>
@@ -29,7 +29,7 @@ func.func @no_iterator(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf
 func.func @one_twice(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xf32>) outs(%y : tensor<2x3xf32>) {
   ^bb0(%a: f32, %o: f32):
-    // expected-error @+1 {{has a row of some of 2 iterators, each once, found [1, 1]}}
+    // expected-error @+1 {{row must list distinct iterators out of 2, but got [1, 1]}}
     %1 = kernel.row_sum %a {dims = array<i64: 1, 1>} : f32
     linalg.yield %o : f32
   } -> tensor<2x3xf32>
@@ -42,7 +42,7 @@ func.func @another_row(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xf32>) outs(%y : tensor<2x3xf32>) {
   ^bb0(%a: f32, %o: f32):
     %1 = kernel.row_sum %a {dims = array<i64: 1>} : f32
-    // expected-error @+1 {{has the row of the others of its body, [1], found [0]}}
+    // expected-error @+1 {{row must be [1], as for the other reductions in this body, but got [0]}}
     %2 = kernel.row_max %a {dims = array<i64: 0>} : f32
     linalg.yield %o : f32
   } -> tensor<2x3xf32>
@@ -54,7 +54,7 @@ func.func @another_row(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf
 func.func @integers_without_order(%x: tensor<2x3xi8>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xi8>) outs(%y : tensor<2x3xf32>) {
   ^bb0(%a: i8, %o: f32):
-    // expected-error @+1 {{of i8 has no order that 'reassoc' could say is free}}
+    // expected-error @+1 {{'reassoc' requires a float, but got 'i8'}}
     %1 = kernel.row_sum %a {dims = array<i64: 1>, reassoc} : i8
     linalg.yield %o : f32
   } -> tensor<2x3xf32>
@@ -66,7 +66,7 @@ func.func @integers_without_order(%x: tensor<2x3xi8>, %y: tensor<2x3xf32>) -> te
 func.func @in_a_reduction(%x: tensor<2x3xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x3xf32>) outs(%y : tensor<2xf32>) {
   ^bb0(%a: f32, %o: f32):
-    // expected-error @+1 {{stands in an operation on tensors whose iterators are all parallel}}
+    // expected-error @+1 {{requires a parent on tensors with parallel iterators only}}
     %1 = kernel.row_max %a {dims = array<i64: 1>} : f32
     linalg.yield %o : f32
   } -> tensor<2xf32>
@@ -74,7 +74,7 @@ func.func @in_a_reduction(%x: tensor<2x3xf32>, %y: tensor<2xf32>) -> tensor<2xf3
 }
 // -----
 func.func @outside(%a: f32) {
-  // expected-error @+1 {{stands in the body of a linalg.generic, whose iterators are its row}}
+  // expected-error @+1 {{must be in the body of a linalg.generic}}
   %0 = kernel.row_max %a {dims = array<i64: 0>} : f32
   func.return
 }
@@ -82,7 +82,7 @@ func.func @outside(%a: f32) {
 func.func @on_memory(%x: memref<4xf32>, %y: memref<4xf32>) {
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
   ^bb0(%a: f32, %o: f32):
-    // expected-error @+1 {{stands in an operation on tensors whose iterators are all parallel}}
+    // expected-error @+1 {{requires a parent on tensors with parallel iterators only}}
     %0 = kernel.row_max %a {dims = array<i64: 0>} : f32
     linalg.yield %0 : f32
   }

@@ -12,7 +12,7 @@ func.func @accepted(%x: tensor<1x4x3x!x>, %w: tensor<2x4x1x!x>, %b: tensor<2x!b>
 // -----
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @no_composite(%x: tensor<4x!x>) {
-  // expected-error @+1 {{'nn.relu' op has no parts whose types 'components' could give}}
+  // expected-error @+1 {{'nn.relu' op 'components' requires a composite, but this operation has no parts}}
   %0 = nn.relu %x {components = {relu = !x}} : tensor<4x!x>
   func.return
 }
@@ -26,21 +26,21 @@ func.func @missing(%x: tensor<4x!x>) {
 // -----
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @unknown(%x: tensor<4x!x>) {
-  // expected-error @+1 {{'nn.swish' op has no part 'tanh', its parts are sigmoid, product}}
+  // expected-error @+1 {{'nn.swish' op has no part 'tanh' (available: sigmoid, product)}}
   %0 = nn.swish %x {components = {sigmoid = !x, tanh = !x}} : tensor<4x!x>
   func.return
 }
 // -----
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @no_type(%x: tensor<4x!x>) {
-  // expected-error @+1 {{'nn.swish' op components are element types, found 1 : i64 for 'sigmoid'}}
+  // expected-error @+1 {{'nn.swish' op 'components' must map parts to element types, but got '1 : i64' for 'sigmoid'}}
   %0 = nn.swish %x {components = {sigmoid = 1 : i64}} : tensor<4x!x>
   func.return
 }
 // -----
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @type_of_a_part(%x: tensor<4x!x>) {
-  // expected-error @+1 {{'nn.swish' op its part 'sigmoid' operands and result must both be quantized or both not}}
+  // expected-error @+1 {{'nn.swish' op part 'sigmoid' operands and result must all be quantized or all be plain, but got result 'tensor<4xf32>'; use quant.qcast or quant.dcast}}
   %0 = nn.swish %x {components = {sigmoid = f32}} : tensor<4x!x>
   func.return
 }

@@ -7,7 +7,7 @@
 
 // A lane without a result is refused where something observes it: a store that has it, a sum, a loop.
 
-// STORED: 'simd.round_to_int' op cannot be computed: nan lies outside the integers of 32 bits
+// STORED: 'simd.round_to_int' op cannot be computed: nan does not fit 32 bits
 func.func @stored() {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
@@ -31,7 +31,7 @@ func.func @stored_whole() {
   func.return
 }
 
-// SUMMED: 'simd.round_to_int' op cannot be computed: nan lies outside the integers of 32 bits
+// SUMMED: 'simd.round_to_int' op cannot be computed: nan does not fit 32 bits
 func.func @summed() -> i32 {
   %x = arith.constant dense<[1.0, 2.0, 3.0, 0x7FC00000]> : vector<4xf32>
   %whole = simd.round_to_int %x : vector<4xf32> to vector<4xi32>
@@ -39,7 +39,7 @@ func.func @summed() -> i32 {
   func.return %sum : i32
 }
 
-// NARROWED: 'simd.round_to_int' op cannot be computed: nan lies outside the integers of 32 bits
+// NARROWED: 'simd.round_to_int' op cannot be computed: nan does not fit 32 bits
 func.func @narrowed() {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
@@ -52,7 +52,7 @@ func.func @narrowed() {
   func.return
 }
 
-// LOOP: 'simd.round_to_int' op cannot be computed: nan lies outside the integers of 32 bits
+// LOOP: 'simd.round_to_int' op cannot be computed: nan does not fit 32 bits
 func.func @in_a_loop() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -66,7 +66,7 @@ func.func @in_a_loop() {
 }
 
 // Memory is read whatever becomes of the lane.
-// GATHERED: 'simd.gather' op cannot be computed: place 9 lies outside the table of 4 elements
+// GATHERED: 'simd.gather' op cannot be computed: index 9 is out of range for a table of 4 elements
 func.func @gathered() {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index

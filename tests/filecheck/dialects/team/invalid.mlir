@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
 func.func @main() {
-  // expected-error@+1 {{'team.chunks' op has 64 chunks for each thread: at most 63}}
+  // expected-error@+1 {{'team.chunks' op chunks per thread must be at most 63, but got 64}}
   team.chunks (%begin, %end) of 10 in 64 {
   }
   func.return
@@ -10,7 +10,7 @@ func.func @main() {
 // -----
 
 func.func @main() {
-  // expected-error@+1 {{'team.chunks' op has block arguments of the types index: accepted are two of type index}}
+  // expected-error@+1 {{'team.chunks' op expected two block arguments of type index (the bounds), but got index}}
   "team.chunks"() <{steps = 10 : i64, chunks = 3 : i64}> ({
   ^bb0(%begin: index):
   }) : () -> ()
@@ -21,7 +21,7 @@ func.func @main() {
 
 func.func @main() {
   team.single {
-    // expected-error@+1 {{'team.chunks' op is inside of 'team.single': a thread alone cannot divide work among a team}}
+    // expected-error@+1 {{'team.chunks' op cannot be nested in 'team.single': a single thread cannot divide work among a team}}
     team.chunks (%begin, %end) of 10 in 3 {
     }
   }

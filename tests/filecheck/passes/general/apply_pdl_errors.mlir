@@ -6,11 +6,11 @@
 // RUN: not qmlir-opt %s --verify-each=exec --pdl-file %S/../../tools/qmlir_opt/Inputs/relu_to_abs.pdl.mlir 2>&1 | filecheck %s --check-prefix=EXEC
 // RUN: qmlir-opt %s --verify-each=exec -p 'apply-pdl{keeps=meaning file="%S/../../tools/qmlir_opt/Inputs/relu_to_abs.pdl.mlir"}' | filecheck %s
 // RUN: not qmlir-opt %s --pdl-file %S/Inputs/endless.pdl.mlir 2>&1 | filecheck %s --check-prefix=ENDLESS
-// NONE: error: apply-pdl: give `file` or `named`, or patterns in the module itself
-// NAMED: error: there are no patterns named 'nobody'; there are none: no installed package has patterns
+// NONE: error: apply-pdl: pass `file` or `named`, or put patterns into the module
+// NAMED: error: no patterns named 'nobody' (available: none; no installed package provides patterns)
 // EMPTY: error: '{{.*}}apply_pdl_errors.mlir' holds no pdl.pattern
 // FILE: error: cannot read 'no.mlir': No such file or directory
-// KEEPS: error: apply-pdl: keeps='all' is none of bits, rounded, meaning
+// KEEPS: error: apply-pdl: keeps must be one of bits, rounded, meaning, but got 'all'
 // ENDLESS: error: 'builtin.module' op rewriting did not end within 4096 rewrites; most often applied: '@again' (4097 times)
 
 // A pattern that changes a number is caught, unless it says that it means to.

@@ -41,7 +41,7 @@ func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x?xf32> {
 // -----
 func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x3xf32> {
   %0 = nn.constant dense<1.0> : tensor<3xf32>
-  // expected-error @+1 {{'nn.add' op (node) sizes 2 and 3 do not broadcast}}
+  // expected-error @+1 {{'nn.add' op (node) sizes 2 and 3 cannot be broadcast}}
   %1 = nn.add %x, %0 : (tensor<?x?xf32>, tensor<3xf32>) -> tensor<?x3xf32> {origin = "node"}
   func.return %1 : tensor<?x3xf32>
 }
@@ -54,7 +54,7 @@ func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x4xf32> {
 // -----
 func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x?xf32> {
   %1 = nn.constant dense<[4, -1]> : tensor<2xi64>
-  // expected-error @+1 {{'nn.reshape' op (node) cannot reshape [3, 2] (6 elements) to parts of 4 elements}}
+  // expected-error @+1 {{'nn.reshape' op (node) cannot reshape [3, 2] (6 elements): 6 is not divisible by the product of the known output sizes, 4}}
   %2 = nn.reshape %x, %1 : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32> {origin = "node"}
   func.return %2 : tensor<?x?xf32>
 }

@@ -6,8 +6,8 @@
 
 // UNKNOWN: error: no target 'gpu', did you mean 'cpu'?, there are
 // TWICE: error: target 'cpu' is named twice
-// WRONG: error: 'builtin.module' op has target.specs = ["cpu"], a list of #target.spec<…> is accepted
-// WRONG: error: 'builtin.module' op names the target 'a' twice in target.specs
+// WRONG: error: 'builtin.module' op target.specs must be a list of #target.spec<…>, but got ["cpu"]
+// WRONG: error: 'builtin.module' op target 'a' is listed twice in target.specs
 
 // CHECK: #t0 = #target.spec<"cpu", keep = ["softmax"
 // CHECK: builtin.module attributes {target.specs = [#t0]} {

@@ -8,7 +8,7 @@
 // 255 * (1 + 2 + 3) from the constant weights; the bias is given at run time.
 func.func @constant_weights(%x: tensor<1x3x!x>, %b: tensor<1x!a>) -> tensor<1x1x!y> {
   %w = nn.constant dense<[[1, -2, 3]]> : tensor<1x3xi8> -> tensor<1x3x!w>
-  // expected-remark @+1 {{sums lie within ±1530, with the bias within ±2147485178: i32 holds the sums}}
+  // expected-remark @+1 {{sums are within ±1530, and within ±2147485178 with the bias: accumulating in i32}}
   %0 = nn.fully_connected %x, %w, %b : (tensor<1x3x!x>, tensor<1x3x!w>, tensor<1x!a>) -> tensor<1x1x!y>
   func.return %0 : tensor<1x1x!y>
 }
@@ -18,7 +18,7 @@ func.func @constant_weights(%x: tensor<1x3x!x>, %b: tensor<1x!a>) -> tensor<1x1x
 
 // 2 * 2^15 * 2^15
 func.func @words(%x: tensor<1x2x!x>, %w: tensor<2x1x!x>) -> tensor<1x1x!y> {
-  // expected-remark @+1 {{sums lie within ±2147483648, with the bias within ±2147483648: i64 holds the sums}}
+  // expected-remark @+1 {{sums are within ±2147483648, and within ±2147483648 with the bias: accumulating in i64}}
   %0 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x1x!x>) -> tensor<1x1x!y>
   func.return %0 : tensor<1x1x!y>
 }
@@ -29,10 +29,10 @@ func.func @words(%x: tensor<1x2x!x>, %w: tensor<2x1x!x>) -> tensor<1x1x!y> {
 
 // An argument may be -32768 whatever its type promises, a constant is what it is: 2^15 * (32767 + 32767).
 func.func @narrow_words(%x: tensor<1x2x!x>, %v: tensor<2x1x!w>) -> (tensor<1x1x!y>, tensor<1x1x!y>) {
-  // expected-remark @+1 {{sums lie within ±2147483648, with the bias within ±2147483648: i64 holds the sums}}
+  // expected-remark @+1 {{sums are within ±2147483648, and within ±2147483648 with the bias: accumulating in i64}}
   %0 = nn.matmul %x, %v : (tensor<1x2x!x>, tensor<2x1x!w>) -> tensor<1x1x!y>
   %w = nn.constant dense<[[32767], [-32767]]> : tensor<2x1xi16> -> tensor<2x1x!w>
-  // expected-remark @+1 {{sums lie within ±2147418112, with the bias within ±2147418112: i32 holds the sums}}
+  // expected-remark @+1 {{sums are within ±2147418112, and within ±2147418112 with the bias: accumulating in i32}}
   %1 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x1x!w>) -> tensor<1x1x!y>
   func.return %0, %1 : tensor<1x1x!y>, tensor<1x1x!y>
 }

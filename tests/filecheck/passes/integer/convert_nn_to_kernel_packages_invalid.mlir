@@ -2,7 +2,7 @@
 
 // What goes wrong in a package names the operation, its node, what was found and the package.
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error-re @+1 {{'spoilt.raises' op (layer1) its lowering raises KeyError: 'lost' (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
+  // expected-error-re @+1 {{'spoilt.raises' op (layer1) lowering raised KeyError: 'lost' (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
   %0 = spoilt.raises %x : tensor<4xf32> {origin = "layer1"}
   func.return %0 : tensor<4xf32>
 }
@@ -32,7 +32,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 // -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error-re @+1 {{'spoilt.fits' op (layer1) is asked whether 'tests.support.spoilt:raises' fits, which failed: KeyError: 'lost' (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
+  // expected-error-re @+1 {{'spoilt.fits' op (layer1) the check of whether 'tests.support.spoilt:raises' applies failed: KeyError: 'lost' (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
   %0 = spoilt.fits %x : tensor<4xf32> {origin = "layer1"}
   func.return %0 : tensor<4xf32>
 }

@@ -4,7 +4,7 @@
 func.func @bias(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
   %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
   %b = arith.constant dense<[1000, -1000]> : tensor<2xi32>
-  // expected-remark @+1 {{'kernel.matmul' op (fc1) sums lie in [-892, 893]; with what is added in [-1892, 1381]; operands in [-128, 127] by [-4, 3] fit pairs of i16}}
+  // expected-remark @+1 {{'kernel.matmul' op (fc1) sums are in [-892, 893]; with addends in [-1892, 1381]; operands in [-128, 127] and [-4, 3] fit pairs of i16}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) epilogue(%b : tensor<2xi32>) -> tensor<1x2xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>], origin = "fc1"} {
   ^bb0(%acc: i32, %e: i32):
     %1 = arith.addi %acc, %e : i32
@@ -17,7 +17,7 @@ func.func @bias(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
 func.func @conv(%x: tensor<1x5x1xi8>) -> tensor<1x3x1xi8> {
   %w = arith.constant dense<[[[2], [0], [3]]]> : tensor<1x3x1xi8>
   %m = arith.constant dense<0.5> : tensor<f32>
-  // expected-remark @+1 {{'kernel.conv' op sums lie in [-261, 759]; f32 holds what it takes; operands in [-3, 252] by [-1, 2] fit pairs of i16; F(2, 3) with [-255, 504] by [-4, 6] and sums in [-522, 1518] fit}}
+  // expected-remark @+1 {{'kernel.conv' op sums are in [-261, 759]; the epilogue is exact in f32; operands in [-3, 252] and [-1, 2] fit pairs of i16; F(2, 3) with [-255, 504] by [-4, 6] and sums in [-522, 1518] fit}}
   %0 = kernel.conv ins(%x, %w : tensor<1x5x1xi8>, tensor<1x3x1xi8>) epilogue(%m : tensor<f32>) -> tensor<1x3x1xi8> attributes {strides = array<i64: 1>, dilations = array<i64: 1>, input_zero_point = 3 : i32, weight_zero_point = 1 : i32, input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2) -> ()>]} {
   ^bb0(%acc: i32, %e: f32):
     %1 = kernel.requantize %acc, %e {mode = #kernel.requantize<f32>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : i32, f32 -> i8
@@ -43,7 +43,7 @@ func.func @flow(%a: tensor<2x2xi32>, %m: f32, %w: tensor<3x2xi16>) -> tensor<3x3
   %f = linalg.fill ins(%zero : i8) outs(%b : tensor<4x2xi8>) -> tensor<4x2xi8>
   %3 = tensor.insert_slice %2 into %f[1, 0] [2, 2] [1, 1] : tensor<2x2xi8> into tensor<4x2xi8>
   %4 = tensor.extract_slice %3[0, 0] [3, 2] [1, 1] : tensor<4x2xi8> to tensor<3x2xi8>
-  // expected-remark @+1 {{sums lie in [-589806, 589824]; operands in [-9, 0] by [-32768, 32767] fit pairs of i16}}
+  // expected-remark @+1 {{sums are in [-589806, 589824]; operands in [-9, 0] and [-32768, 32767] fit pairs of i16}}
   %5 = kernel.matmul ins(%4, %w : tensor<3x2xi8>, tensor<3x2xi16>) -> tensor<3x3xi32> {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
@@ -61,7 +61,7 @@ func.func @state(%h: tensor<1x4xi8>, %w: tensor<4x4xi8>) -> tensor<1x4xi8> {
   %e = tensor.empty() : tensor<1x4xi8>
   %f = linalg.fill ins(%zero : i8) outs(%e : tensor<1x4xi8>) -> tensor<1x4xi8>
   %r = scf.for %i = %c0 to %c9 step %c1 iter_args(%s = %f) -> (tensor<1x4xi8>) {
-    // expected-remark @+1 {{sums lie in [-3584, 3556]; operands in [0, 7] by [-128, 127] fit pairs of i16}}
+    // expected-remark @+1 {{sums are in [-3584, 3556]; operands in [0, 7] and [-128, 127] fit pairs of i16}}
     %0 = kernel.matmul ins(%s, %w : tensor<1x4xi8>, tensor<4x4xi8>) -> tensor<1x4xi8> {
     ^bb0(%acc: i32):
       %three = arith.constant 3 : i32
@@ -77,7 +77,7 @@ func.func @state(%h: tensor<1x4xi8>, %w: tensor<4x4xi8>) -> tensor<1x4xi8> {
 // -----
 // The bias may leave i32, and f32 does not hold what is requantized.
 func.func @wraps(%x: tensor<1x2xi16>, %w: tensor<1x2xi8>, %b: tensor<1xi32>, %m: tensor<f32>) -> tensor<1x1xi8> {
-  // expected-remark @+1 {{sums lie in [-8388352, 8388608]; with what is added in [-2147483648, 2147483647]; the epilogue may wrap; f32 rounds what it takes; operands in [-32768, 32767] by [-128, 127] fit pairs of i16}}
+  // expected-remark @+1 {{sums are in [-8388352, 8388608]; with addends in [-2147483648, 2147483647]; the epilogue may wrap; the epilogue rounds in f32; operands in [-32768, 32767] and [-128, 127] fit pairs of i16}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x2xi16>, tensor<1x2xi8>) epilogue(%b, %m : tensor<1xi32>, tensor<f32>) -> tensor<1x1xi8> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> ()>]} {
   ^bb0(%acc: i32, %e: i32, %f: f32):
     %1 = arith.addi %acc, %e : i32
@@ -90,7 +90,7 @@ func.func @wraps(%x: tensor<1x2xi16>, %w: tensor<1x2xi8>, %b: tensor<1xi32>, %m:
 // The largest sums alone leave i32.
 func.func @wraps_above(%x: tensor<1x1xi8>, %w: tensor<1x1xi8>) -> tensor<1x1xi32> {
   %b = arith.constant dense<2147480000> : tensor<1xi32>
-  // expected-remark @+1 {{sums lie in [-16256, 16384]; with what is added in [-2147483648, 2147483647]; the epilogue may wrap; operands in [-128, 127] by [-128, 127] fit pairs of i16}}
+  // expected-remark @+1 {{sums are in [-16256, 16384]; with addends in [-2147483648, 2147483647]; the epilogue may wrap; operands in [-128, 127] and [-128, 127] fit pairs of i16}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x1xi8>, tensor<1x1xi8>) epilogue(%b : tensor<1xi32>) -> tensor<1x1xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
   ^bb0(%acc: i32, %e: i32):
     %1 = arith.addi %acc, %e : i32
@@ -101,7 +101,7 @@ func.func @wraps_above(%x: tensor<1x1xi8>, %w: tensor<1x1xi8>) -> tensor<1x1xi32
 // -----
 // Bytes of 255 by 16 bits: 16 bits do not hold the transformed weights.
 func.func @wide(%x: tensor<1x4x4x1xi8>, %w: tensor<1x3x3x1xi16>) -> tensor<1x2x2x1xi32> {
-  // expected-remark @+1 {{sums lie in [-75202560, 75200265]; operands in [0, 255] by [-32768, 32767] fit pairs of i16; F(2x2, 3x3) with [-510, 1020] by [-294912, 294907] and sums in [-300810240, 300801060] don't fit}}
+  // expected-remark @+1 {{sums are in [-75202560, 75200265]; operands in [0, 255] and [-32768, 32767] fit pairs of i16; F(2x2, 3x3) with [-510, 1020] by [-294912, 294907] and sums in [-300810240, 300801060] don't fit}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi8>, tensor<1x3x3x1xi16>) -> tensor<1x2x2x1xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_unsigned} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
@@ -110,7 +110,7 @@ func.func @wide(%x: tensor<1x4x4x1xi8>, %w: tensor<1x3x3x1xi16>) -> tensor<1x2x2
 }
 // -----
 func.func @unproven(%x: tensor<1x4xi16>, %w: tensor<1x4xi16>) -> tensor<1x1xi32> {
-  // expected-error @+1 {{'kernel.matmul' op (fc2) has sums in [-4294836224, 4294967296], which i32 does not hold: operands in [-32768, 32767] by [-32768, 32767], 4 terms; accepted are sums that fit}}
+  // expected-error @+1 {{'kernel.matmul' op (fc2) sums in [-4294836224, 4294967296] overflow i32: operands are in [-32768, 32767] and [-32768, 32767], with 4 terms}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi16>, tensor<1x4xi16>) -> tensor<1x1xi32> attributes {origin = "fc2"} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
@@ -120,7 +120,7 @@ func.func @unproven(%x: tensor<1x4xi16>, %w: tensor<1x4xi16>) -> tensor<1x1xi32>
 // -----
 // In i64 they are held.
 func.func @proven(%x: tensor<1x4xi16>, %w: tensor<1x4xi16>) -> tensor<1x1xi64> {
-  // expected-remark @+1 {{sums lie in [-4294836224, 4294967296]; operands in [-32768, 32767] by [-32768, 32767] don't fit pairs of i16}}
+  // expected-remark @+1 {{sums are in [-4294836224, 4294967296]; operands in [-32768, 32767] and [-32768, 32767] don't fit pairs of i16}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi16>, tensor<1x4xi16>) -> tensor<1x1xi64> {
   ^bb0(%acc: i64):
     kernel.yield %acc : i64

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --load-plugin tests.support.custom_kernels -p convert-nn-to-kernel,kernel-verify-custom --split-input-file --verify-diagnostics
 
 func.func @another_region(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'kernel.custom' op (square1) calls 'tests.support.custom_kernels:squares', which does not compute 'soft.map': at [}}
+  // expected-error @+1 {{'kernel.custom' op (square1) 'tests.support.custom_kernels:squares' does not compute 'soft.map': at [0] expected}}
   %0 = soft.map %x {
   ^bb0(%e: f32):
     %s = arith.mulf %e, %e : f32
@@ -30,7 +30,7 @@ func.func @captured(%x: tensor<4xf32>, %c: f32) -> tensor<4xf32> {
 // -----
 
 func.func @no_text(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'kernel.custom' op stands in for 'soft.map', whose text cannot be read: }}
+  // expected-error @+1 {{'kernel.custom' op implements 'soft.map', whose text cannot be parsed: }}
   %0 = kernel.custom "tests.support.custom_kernels:squares" ins(%x : tensor<4xf32>) -> tensor<4xf32>
     computes {op = "soft.map", operands = [tensor<4xf32>], results = [tensor<4xf32>], text = "soft.map"}
   func.return %0 : tensor<4xf32>
@@ -39,7 +39,7 @@ func.func @no_text(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @text_of_another(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'kernel.custom' op stands in for 'soft.map' by a text that has another operation}}
+  // expected-error @+1 {{'kernel.custom' op implements 'soft.map', but its text contains a different operation}}
   %0 = kernel.custom "tests.support.custom_kernels:squares" ins(%x : tensor<4xf32>) -> tensor<4xf32>
     computes {op = "soft.map", operands = [tensor<4xf32>], results = [tensor<4xf32>], text = "func.func @f() { func.return }"}
   func.return %0 : tensor<4xf32>

@@ -20,7 +20,7 @@ func.func @right(%x: tensor<2x4xf32>, %w: tensor<2x4x!w>) -> (tensor<2x2xf32>, t
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.5>
 func.func @mode(%x: tensor<2x!x>) -> tensor<2x!y> {
-  // expected-error@+1 {{'nn.relu' op (relu1) requantizes by a product of floats (mode f32), between the casts of inputs and outputs to integers}}
+  // expected-error@+1 {{'nn.relu' op (relu1) requantizes by a product of floats (mode f32); between the casts at inputs and outputs, all values must be integers}}
   %0 = nn.relu %x : (tensor<2x!x>) -> tensor<2x!y> {origin = "relu1"}
   func.return %0 : tensor<2x!y>
 }
@@ -36,7 +36,7 @@ func.func @different_scales(%x: tensor<2x!x>, %y: tensor<2x!y>) -> tensor<2xi1> 
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i16:f32, 0.5>
 func.func @wide(%x: tensor<2x!y>) -> tensor<2x!x> {
-  // expected-error@+1 {{'nn.tanh' op computes on floats, between}}
+  // expected-error@+1 {{'nn.tanh' op computes on floats; between the casts at inputs and outputs, all values must be integers}}
   %0 = nn.tanh %x : (tensor<2x!y>) -> tensor<2x!x>
   func.return %0 : tensor<2x!x>
 }
@@ -45,7 +45,7 @@ func.func @wide(%x: tensor<2x!y>) -> tensor<2x!x> {
 !x = !quant.uniform<i8:f32, 0.25>
 func.func @casts(%x: tensor<2x!x>) -> tensor<2x!x> {
   %0 = quant.dcast %x : tensor<2x!x> to tensor<2xf32>
-  // expected-error@+1 {{'nn.softmax' op (softmax1) computes on floats, between}}
+  // expected-error@+1 {{'nn.softmax' op (softmax1) computes on floats; between the casts at inputs and outputs, all values must be integers}}
   %1 = nn.softmax %0 : tensor<2xf32> {origin = "softmax1"}
   %2 = quant.qcast %1 : tensor<2xf32> to tensor<2x!x>
   func.return %2 : tensor<2x!x>
@@ -54,7 +54,7 @@ func.func @casts(%x: tensor<2x!x>) -> tensor<2x!x> {
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.5>
 func.func @only_casts(%x: tensor<2x!x>) -> tensor<2x!y> {
-  // expected-error@+1 {{'quant.dcast' op computes on floats, between}}
+  // expected-error@+1 {{'quant.dcast' op computes on floats; between the casts at inputs and outputs, all values must be integers}}
   %0 = quant.dcast %x : tensor<2x!x> to tensor<2xf32>
   %1 = quant.qcast %0 : tensor<2xf32> to tensor<2x!y>
   func.return %1 : tensor<2x!y>
@@ -96,7 +96,7 @@ func.func @float_body(%x: tensor<2xi8>) -> tensor<2xi8> {
   ^bb0(%a: i8, %b: i8):
     %w = arith.extsi %a : i8 to i32
     %s = arith.constant 0.3 : f32
-    // expected-error@+1 {{'kernel.requantize' op (conv1) requantizes by a product of floats (mode f32), between}}
+    // expected-error@+1 {{'kernel.requantize' op (conv1) requantizes by a product of floats (mode f32); between the casts at inputs and outputs, all values must be integers}}
     %r = kernel.requantize %w, %s {mode = #kernel.requantize<f32>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64, origin = "conv1"} : i32, f32 -> i8
     linalg.yield %r : i8
   } -> tensor<2xi8>
@@ -118,7 +118,7 @@ func.func @epilogue(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>) -> tensor<2x3xf32> {
 func.func @float_epilogue(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>) -> tensor<2x3xi8> {
   %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<3x4xi8>) -> tensor<2x3xi8> {
   ^bb0(%acc: i32):
-    // expected-error@+1 {{'arith.sitofp' op computes on floats, between}}
+    // expected-error@+1 {{'arith.sitofp' op computes on floats; between the casts at inputs and outputs, all values must be integers}}
     %f = arith.sitofp %acc : i32 to f32
     %r = arith.fptosi %f : f32 to i8
     kernel.yield %r : i8
@@ -133,7 +133,7 @@ func.func private @kernel(%x: memref<4xi8>, %y: memref<4xi8>) {
   %c4 = arith.constant 4 : index
   scf.for %i = %c0 to %c4 step %c1 {
     %v = memref.load %x[%i] : memref<4xi8>
-    // expected-error@+1 {{'arith.sitofp' op (relu1) computes on floats, between}}
+    // expected-error@+1 {{'arith.sitofp' op (relu1) computes on floats; between the casts at inputs and outputs, all values must be integers}}
     %f = arith.sitofp %v {origin = "relu1"} : i8 to f32
     %r = arith.fptosi %f : f32 to i8
     memref.store %r, %y[%i] : memref<4xi8>
@@ -177,7 +177,7 @@ func.func @parts(%x: tensor<2x!x>) -> tensor<2x!x> {
 // -----
 !x = !quant.uniform<i8:f32, 0.25>
 func.func @parts(%x: tensor<2x!x>) -> tensor<2x!x> {
-  // expected-error@+1 {{'nn.swish' op has parts that may compute on floats, between}}
+  // expected-error@+1 {{'nn.swish' op has parts that may compute on floats; between the casts at inputs and outputs, all values must be integers}}
   %0 = nn.swish %x {components = {sigmoid = !x}} : tensor<2x!x>
   func.return %0 : tensor<2x!x>
 }
@@ -217,7 +217,7 @@ func.func @main(%x: memref<8xi8>, %y: memref<8xi8>) {
   %before = memref.alloc() : memref<8xf32>
   %after = memref.alloc() : memref<8xf32>
   %0 = memref.load %x[%c0] : memref<8xi8>
-  // expected-error@+1 {{'arith.sitofp' op (conv1) computes on floats, between}}
+  // expected-error@+1 {{'arith.sitofp' op (conv1) computes on floats; between the casts at inputs and outputs, all values must be integers}}
   %1 = arith.sitofp %0 {origin = "conv1"} : i8 to f32
   memref.store %1, %before[%c0] : memref<8xf32>
   func.call @moves(%before, %after) : (memref<8xf32>, memref<8xf32>) -> ()
@@ -229,7 +229,7 @@ func.func @main(%x: memref<8xi8>, %y: memref<8xi8>) {
 // -----
 // A product of floats that stands first is named, though it has no result: it writes memory.
 func.func private @product(%x: memref<1x2xf32>, %y: memref<1x1xf32>) {
-  // expected-error@+1 {{'kernel.matmul' op (conv1) computes on floats, between}}
+  // expected-error@+1 {{'kernel.matmul' op (conv1) computes on floats; between the casts at inputs and outputs, all values must be integers}}
   kernel.matmul ins(%x, %x : memref<1x2xf32>, memref<1x2xf32>) outs(%y : memref<1x1xf32>) attributes {origin = "conv1"} {
   ^bb0(%acc: f32):
     kernel.yield %acc : f32
@@ -254,7 +254,7 @@ func.func @main(%x: memref<1x2xi8>, %y: memref<1x1xi8>) {
 func.func @region_of_floats(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>, %s: tensor<3xf32>) -> tensor<2x3xi8> {
   %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<3x4xi8>) epilogue(%s : tensor<3xf32>) -> tensor<2x3xi8> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
   ^bb0(%acc: i32, %scale: f32):
-    // expected-error@+1 {{'kernel.requantize' op requantizes by a product of floats (mode f32), between}}
+    // expected-error@+1 {{'kernel.requantize' op requantizes by a product of floats (mode f32); between the casts at inputs and outputs, all values must be integers}}
     %r = kernel.requantize %acc, %scale {mode = #kernel.requantize<f32>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : i32, f32 -> i8
     kernel.yield %r : i8
   }

@@ -9,11 +9,11 @@ func.func @remarks(%s: tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, %keep: tens
   %0 = nn.add %s, %m : (tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, tensor<4xf32>) -> tensor<4xf32>
   %1 = nn.add %s, %n : (tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, tensor<4xf32>) -> tensor<4xf32>
   %c = nn.where %keep, %s, %near : (tensor<4xi1>, tensor<4x!quant.calibrated<f32<-20.0:20.0>>>, tensor<f32>) -> tensor<4xf32> {origin = "c"}
-  // expected-remark @+1 {{is masked by 'nn.where' op (m): what it masks gets -40 in the softmax, and no part in a range}}
+  // expected-remark @+1 {{is masked by 'nn.where' op (m); the masked elements get -40 in the softmax and are excluded from calibration ranges}}
   %2 = nn.softmax %0 : tensor<4xf32>
-  // expected-remark @+1 {{adds 'nn.where' op (c) as a number: the scores differ by up to 40, and -40 does not make each of them 0}}
+  // expected-remark @+1 {{treats the mask 'nn.where' op (c) as data: scores differ by up to 40, so adding -40 does not make each probability 0}}
   %4 = nn.softmax %c : tensor<4xf32>
-  // expected-remark @+1 {{is masked by 'nn.where' op (n): what it masks has the probability 0 and no part in a range}}
+  // expected-remark @+1 {{is masked by 'nn.where' op (n); the masked elements have probability 0 and are excluded from calibration ranges}}
   %3 = nn.softmax %1 : tensor<4xf32>
   func.return %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }

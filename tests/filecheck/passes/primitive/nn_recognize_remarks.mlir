@@ -7,7 +7,7 @@ func.func @users(%x: !image) -> (!image, !image) {
   %w = nn.constant dense<1.0> : tensor<1x1x1x1xf32>
   %s = nn.constant dense<1.0> : !one
   %0 = nn.conv %x, %w : (!image, tensor<1x1x1x1xf32>) -> !image {origin = "conv1"}
-  // expected-remark @+1 {{'nn.batch_norm' op (bn1) does not go into the weights before it: 'nn.conv' op (conv1) has other users}}
+  // expected-remark @+1 {{'nn.batch_norm' op (bn1) is not folded into the layer before it: 'nn.conv' op (conv1) has other users}}
   %1 = nn.batch_norm %0, %s, %s, %s, %s : (!image, !one, !one, !one, !one) -> !image {origin = "bn1"}
   func.return %0, %1 : !image, !image
 }

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file -p quant-expand-floats 2>&1 | filecheck %s
 // RUN: qmlir-opt %s --split-input-file -p 'quant-expand-floats{integers_only}' | filecheck %s --check-prefix=ONLY
 
-// CHECK: remark: 'func.func' op has 1 constant that is stored as f8E4M3FN: to be quantized anew as f32
+// CHECK: remark: 'func.func' op has 1 constant that is stored as f8E4M3FN; requantizing as f32
 
 // All values of f4E2M1FN, in blocks as MX formats have them: twice of each is an integer.
 // CHECK: !q0 = !quant.uniform<i5<-12:12>:f32:{0:8, 1:1}, {{\{\{}}2.500000e-01, 4.000000e+00}}>

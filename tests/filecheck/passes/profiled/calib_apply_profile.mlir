@@ -20,12 +20,12 @@
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<?x4x!q0>) -> tensor<?x4x!q1> {origin = "relu1", calib.stats = #c1}
 // CHECK-NEXT: func.return [[V1]] : tensor<?x4x!q1>
 
-// OTHER: error: the profile '{{.*}}relu.json' does not fit: it is of another model, or of one that went through other passes (then: none); the entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no entry for its value 'relu2', did you mean 'relu1'?; and 1 more; help: calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit
-// OTHER-NEXT: note: it is of another model
-// OTHER-NEXT: note: the entry 'relu1' matches no value
-// OTHER-NEXT: other.mlir:2:3: note: 'nn.relu' op (relu2) has no entry for its value 'relu2'
-// OTHER: other.mlir:3:3: note: 'nn.tanh' op has no entry for its value 'nn.tanh[0]'
-// WARNED: warning: the profile '{{.*}}relu.json' does not fit: {{.*}}; and 1 more
+// OTHER: error: profile '{{.*}}relu.json' does not match the model: it was made for a different model, or after different passes (none); entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no profile entry for value 'relu2', did you mean 'relu1'?; and 1 more; help: use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match
+// OTHER-NEXT: note: it was made for a different model
+// OTHER-NEXT: note: entry 'relu1' matches no value
+// OTHER-NEXT: other.mlir:2:3: note: 'nn.relu' op (relu2) has no profile entry for value 'relu2'
+// OTHER: other.mlir:3:3: note: 'nn.tanh' op has no profile entry for value 'nn.tanh[0]'
+// WARNED: warning: profile '{{.*}}relu.json' does not match the model: {{.*}}; and 1 more
 // PARTIAL: @main([[V0:%.+]]: tensor<1x4x!q0> {nn.name = "x", calib.stats = #c0}) -> tensor<1x4xf32> {
 // PARTIAL-NEXT: nn.relu [[V0]] : (tensor<1x4x!q0>) -> tensor<1x4xf32> {origin = "relu2"}
 
@@ -45,8 +45,8 @@
 // CALLS-NEXT: func.return [[V1]] : tensor<2x!q1>
 
 // GONE: error: cannot read '{{.*}}gone.json': No such file or directory
-// NONE: error: '{{.*}}fits.mlir' is not a profile: it is not JSON: line 1, column 1: expecting value
-// TYPO: error: the profile '{{.*}}typo.json' does not fit: the entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no entry for its value 'relu1', did you mean 'relul'?; help: calib-apply-profile{allow_partial} of qmlir-opt uses the entries that fit
+// NONE: error: cannot read profile '{{.*}}fits.mlir': it is not JSON: line 1, column 1: expecting value
+// TYPO: error: profile '{{.*}}typo.json' does not match the model: entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no profile entry for value 'relu1', did you mean 'relul'?; help: use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match
 
 //--- fits.mlir
 func.func @main(%image: tensor<?x4xf32> {nn.name = "x"}) -> tensor<?x4xf32> {

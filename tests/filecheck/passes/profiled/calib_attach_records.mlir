@@ -23,7 +23,7 @@ func.func @main(%x: tensor<2x3xf32> {nn.name = "x"}) -> tensor<2x3xf32> {
   func.return %4 : tensor<2x3xf32>
 }
 // -----
-// REFUSED: observes tensor<2xf16>: records are of f32
+// REFUSED: can only record f32, but got 'tensor<2xf16>'
 func.func @main(%x: tensor<2xf16>) -> tensor<2xf16> {
   func.return %x : tensor<2xf16>
 }

@@ -5,7 +5,7 @@
 // RUN: qmlir-opt %s --load-plugin tests.support.observers -p 'calib-insert-observers{observers=norms}' | filecheck %s --check-prefix=OBSERVERS
 // RUN: not qmlir-opt %s -p 'calib-insert-observers{observers=norms}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // OBSERVERS: calib.observe {{%.+}} "input:x" with ["norms"] : tensor<2x3xf32>
-// UNKNOWN: error: no observer 'norms', packages have none
+// UNKNOWN: error: unknown observer 'norms' (available: none)
 // RUN: qmlir-opt %s -p calib-insert-observers,dce,canonicalize,cse | grep -c calib.observe | filecheck %s --check-prefix=KEPT
 
 // KEPT: 14

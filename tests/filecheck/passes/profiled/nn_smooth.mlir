@@ -24,7 +24,7 @@ func.func @into_the_norm(%x: tensor<4x2x!x>) -> (tensor<4x2x!y>, tensor<4x1x!y>)
   %bias = nn.constant dense<0.5> : tensor<2xf32>
   %w = nn.constant dense<[[1.0, -1.0], [1.0, 1.0]]> : tensor<2x2xf32>
   %v = nn.constant dense<[[-1.0, 1.0]]> : tensor<1x2xf32>
-  // expected-remark @+1 {{is smoothed for q, k: its columns get factors from 0.287 to 1}}
+  // expected-remark @+1 {{is smoothed for q, k: its columns are scaled by 0.287 to 1}}
   %0 = nn.layer_norm %x, %scale, %bias : (tensor<4x2x!x>, tensor<2xf32>, tensor<2xf32>) -> tensor<4x2x!n> {origin = "n", calib.stats = #n}
   %1 = nn.matmul %0, %w : (tensor<4x2x!n>, tensor<2x2xf32>) -> tensor<4x2x!y> {origin = "q"}
   %2 = nn.matmul %0, %v {transpose_b = true} : (tensor<4x2x!n>, tensor<1x2xf32>) -> tensor<4x1x!y> {origin = "k"}
@@ -48,7 +48,7 @@ func.func @into_the_norm(%x: tensor<4x2x!x>) -> (tensor<4x2x!y>, tensor<4x1x!y>)
 // CHECK: nn.add [[N]], [[P]]
 func.func @on_a_stream(%x: tensor<4x2x!x>) -> tensor<4x2x!y> {
   %w = nn.constant dense<[[1.0, -1.0], [1.0, 1.0]]> : tensor<2x2xf32>
-  // expected-remark @+1 {{is smoothed for fc: its columns get factors from 0.286 to 1}}
+  // expected-remark @+1 {{is smoothed for fc: its columns are scaled by 0.286 to 1}}
   %0 = nn.rms_norm %x : (tensor<4x2x!x>) -> tensor<4x2x!n> {origin = "n", calib.stats = #n}
   %1 = nn.matmul %0, %w : (tensor<4x2x!n>, tensor<2x2xf32>) -> tensor<4x2x!y> {origin = "fc"}
   %2 = nn.add %0, %1 : (tensor<4x2x!n>, tensor<4x2x!y>) -> tensor<4x2x!y> {origin = "sum"}
@@ -73,7 +73,7 @@ func.func @unchanged(%x: tensor<4x2x!x>) -> (tensor<4x2x!y>, tensor<4x2x!y>, ten
   %one = nn.constant dense<[1.0, 1.0]> : tensor<2xf32>
   %w = nn.constant dense<[[1.0, -1.0], [1.0, 1.0]]> : tensor<2x2xf32>
   %0 = nn.rms_norm %x, %one : (tensor<4x2x!x>, tensor<2xf32>) -> tensor<4x2x!n> {origin = "alike", calib.stats = #alike}
-  // expected-remark @+1 {{is not smoothed: the profile has no ranges of its columns}}
+  // expected-remark @+1 {{is not smoothed: the profile has no per-column ranges for it}}
   %1 = nn.rms_norm %x, %one : (tensor<4x2x!x>, tensor<2xf32>) -> tensor<4x2x!n> {origin = "whole", calib.stats = #whole}
   %2 = nn.rms_norm %x, %one : (tensor<4x2x!x>, tensor<2xf32>) -> tensor<4x2x!n> {origin = "large", calib.stats = #large}
   %3 = nn.matmul %0, %w : (tensor<4x2x!n>, tensor<2x2xf32>) -> tensor<4x2x!y>

@@ -36,7 +36,7 @@ func.func @gated(%x: tensor<4x2x!x>) -> tensor<4x1x!y> {
   %3 = nn.matmul %0, %v : (tensor<4x2x!x>, tensor<2x16xf32>) -> tensor<4x16x!h> {origin = "up", calib.stats = #h}
   %4 = nn.add %3, %b : (tensor<4x16x!h>, tensor<16xf32>) -> tensor<4x16x!h> {origin = "bias", calib.stats = #h}
   %5 = nn.mul %2, %4 : tensor<4x16x!h> {origin = "gated", calib.stats = #h}
-  // expected-remark @+1 {{becomes the sum of two products: the 1 largest of its 16 columns are summed apart}}
+  // expected-remark @+1 {{is split into the sum of two matmuls: one for the 1 largest of its 16 columns}}
   %6 = nn.matmul %5, %down {transpose_b = true} : (tensor<4x16x!h>, tensor<1x16xf32>) -> tensor<4x1x!y> {origin = "down"}
   func.return %6 : tensor<4x1x!y>
 }

@@ -27,6 +27,6 @@ builtin.module attributes {target.specs = [#products, #host]} {
   }
 }
 // -----
-// expected-error @+1 {{target 'dsp' wants the patterns 'dsp.raise', which no package has}}
+// expected-error @+1 {{target 'dsp' requires patterns 'dsp.raise', which no package provides}}
 builtin.module attributes {target.specs = [#target.spec<"dsp", patterns = ["dsp.raise"]>]} {
 }

@@ -126,6 +126,6 @@ builtin.module attributes {target.specs = [#target.spec<"npu", supports = [
 // TARGET-NEXT: [[V4:%.+]] = nn.conv [[V1]], [[V2]], [[V3]] {components = {correlation = !q2}} : (tensor<1x1x4x4x!q0>, tensor<2x1x1x1x!q1>, tensor<2x!q2>) -> tensor<1x2x4x4x!q3> {origin = "cv"}
 // TARGET-NEXT: [[V5:%.+]] = quant.dcast [[V4]] {origin = "cv", role = "bias_add"} : tensor<1x2x4x4x!q3> to tensor<1x2x4x4xf32>
 // TARGET-NEXT: func.return [[V5]] : tensor<1x2x4x4xf32>
-// NARROW: error: 'nn.add' op (cv/bias_add) has a bias that i4 does not hold with the scale of its sum, !quant.uniform<i32:f32
-// SLOT: rule 1 (slot = 'output'): scale is for a bias, the one of slot 'output' follows from its range
-// ASKED: error: 'nn.add' op (cv/bias_add) is asked for bias storage i8 by '{{.*}}asked.toml', rule 1 (slot = 'bias'), target 'npu' has i16
+// NARROW: error: 'nn.add' op (cv/bias_add) the bias does not fit i4 with the scale of its accumulator, !quant.uniform<i32:f32
+// SLOT: rule 1 (slot = 'output'): scale is only for the bias, but the rule is for slot 'output'
+// ASKED: error: 'nn.add' op (cv/bias_add) its rules ask for bias storage i8 (by '{{.*}}asked.toml', rule 1 (slot = 'bias')), but target 'npu' supports i16

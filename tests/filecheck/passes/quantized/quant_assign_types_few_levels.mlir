@@ -22,7 +22,7 @@
 // STORED-NOT: quant.signed
 // STORED: nn.constant dense<{{\[\[}}{{-?}}1, {{-?}}1, {{-?}}1, {{-?}}1], [{{-?}}1, {{-?}}1, {{-?}}1, {{-?}}1]]> : tensor<2x4xi2>
 
-// DATA: error: 'nn.matmul' op (fc) has the storage 'binary' for its input: only weights may have it
+// DATA: error: 'nn.matmul' op (fc) storage 'binary' is only supported for weights, but it is set for slot 'input'
 
 !x = !quant.calibrated<f32<-1.0:1.0>>
 !y = !quant.calibrated<f32<-4.0:4.0>>

@@ -7,7 +7,7 @@
 // FLOAT-LABEL: @norm_behind(
 // FLOAT: nn.layer_norm {{.*}} -> tensor<4x8xf32> {origin = "ln1", nn.keep_float}
 
-// SLOT: error: '{{.*}}residual_slot.toml', rule 1 (slot = 'weight'): residual is for results, slot 'weight' has none
+// SLOT: error: '{{.*}}residual_slot.toml', rule 1 (slot = 'weight'): residual is only for results, but the rule is for slot 'weight'
 // BYTES-NOT: i16
 
 // What norms of rows read, added up over layers, has 16 bits; products round it to their own slot before. A sum that no

@@ -2,7 +2,7 @@
 // RUN: not qmlir-opt %s -p 'quant-assign-types,quant-store-states{states="h=h_next"}' 2>&1 | filecheck %s --check-prefix=APART
 
 // What leaves to enter again has one type of 16 bits, for the ranges of both: -2 to 1 and 0 to 3.1. Without that each has its own.
-// APART: error: 'func.func' op takes the state 'h' as tensor<2x!quant.uniform<i8:f32, 0.0117647061124444:42>> and gives 'h_next' as tensor<2x!quant.uniform<i8:f32, 0.012156862765550613:-128>>: one type is accepted
+// APART: error: 'func.func' op state must have one type, but input 'h' is 'tensor<2x!quant.uniform<i8:f32, 0.0117647061124444:42>>' and output 'h_next' is 'tensor<2x!quant.uniform<i8:f32, 0.012156862765550613:-128>>'
 func.func @main(%h: tensor<2x!quant.calibrated<f32<-2.0:1.0>>> {nn.name = "h"}, %x: tensor<2x!quant.calibrated<f32<-1.0:1.0>>> {nn.name = "x"}) -> (tensor<2x!quant.calibrated<f32<0.0:3.1>>> {nn.name = "h_next"}) {
   %0 = nn.mul %h, %x : (tensor<2x!quant.calibrated<f32<-2.0:1.0>>>, tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:3.1>>>
   func.return %0 : tensor<2x!quant.calibrated<f32<0.0:3.1>>>

@@ -5,7 +5,7 @@
 // RUN: qmlir-opt %s --split-input-file -p 'quant-gptq{data="%S/Inputs/alike.npy"},quant-store-constants' | filecheck %s --check-prefix=STORED
 // STORED: nn.constant dense<{{\[\[}}1, 2]]> : tensor<1x2xi4>
 // RUN: not qmlir-opt %s --split-input-file -p quant-gptq 2>&1 | filecheck %s --check-prefix=NONE
-// NONE: error: 'func.func' op has no samples: quant-gptq takes 'data', a file or a folder of arrays
+// NONE: error: 'func.func' op quant-gptq requires samples; pass data, a file or a folder of arrays
 // RUN: not qmlir-opt %s --split-input-file -p 'quant-gptq{data="%t.gone.npy"}' 2>&1 | filecheck %s --check-prefix=GONE
 // GONE: gone.npy
 
@@ -56,13 +56,13 @@ func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> (tensor<?x1xf32>, tensor
   func.return %4, %5 : tensor<?x1xf32>, tensor<?x1xf32>
 }
 
-// CHECK: {{.*}}quant_gptq.mlir:19:3: remark: 'nn.matmul' op (fc) codes of its weights are chosen by the error of its sums: 12.0 dB less
+// CHECK: {{.*}}quant_gptq.mlir:19:3: remark: 'nn.matmul' op (fc) weights are rounded to minimize the error of its accumulator: error reduced by 12.0 dB
 // CHECK-NEXT: [[V0:%.+]] = nn.matmul [[V1:%.+]], [[V2:%.+]] {transpose_b = true}
 // CHECK-NEXT: ^
-// CHECK-NEXT: {{.*}}quant_gptq.mlir:36:3: remark: 'nn.conv' op (conv) codes of its weights are chosen by the error of its sums: 12.0 dB less
+// CHECK-NEXT: {{.*}}quant_gptq.mlir:36:3: remark: 'nn.conv' op (conv) weights are rounded to minimize the error of its accumulator: error reduced by 12.0 dB
 // CHECK-NEXT: [[V3:%.+]] = nn.conv [[V2]], [[V0]] : (tensor<?x1x2x!x>, tensor<3x1x2x!w>) -> tensor<?x3x1x!s> {origin = "conv"}
 // CHECK-NEXT: ^
-// CHECK-NEXT: {{.*}}quant_gptq.mlir:52:3: remark: 'nn.matmul' op (one) codes of its weights are chosen by the error of its sums: 12.0 dB less
+// CHECK-NEXT: {{.*}}quant_gptq.mlir:52:3: remark: 'nn.matmul' op (one) weights are rounded to minimize the error of its accumulator: error reduced by 12.0 dB
 // CHECK-NEXT: [[V0]] = nn.matmul [[V1]], [[V2]] {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "one"}
 // CHECK-NEXT: ^
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>

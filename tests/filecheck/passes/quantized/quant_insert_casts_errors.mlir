@@ -19,28 +19,28 @@
 // RUN: qmlir-opt %t/nan.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=NAN
 // RUN: not qmlir-opt %t/huge.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=HUGE
 
-// UNMATCHED: error: the recipe has rules that decide nothing: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'), did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
-// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, node, slot, residual, faint, coarse, rooted, squared, given, uneven, amplified, fed_back, edge, table, storage, scheme, granularity, scale, rule, repair, quantize, calibrator)
-// SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): no slot 'wieght', did you mean 'weight'? (accepted: input, weight, bias, accumulator, output)
-// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'byte' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
-// CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: there is no calibrator 'percentil', did you mean 'percentile'?
+// UNMATCHED: error: these rules of the recipe have no effect: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'), did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
+// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (available: origin, role, op, node, slot, residual, low_sqnr_softmax, wide_logits, sqrt_operand, sqrt_square, underused_output, mixed_range_concat, low_sqnr_depthwise, fed_back, edge, embedding, storage, scheme, granularity, scale, rule, repair, quantize, calibrator)
+// SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): unknown slot 'wieght', did you mean 'weight'? (available: input, weight, bias, accumulator, output)
+// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): storage must be iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary, but got 'byte'
+// CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: unknown calibrator 'percentil', did you mean 'percentile'?
 // OPTION: error: '{{.*}}typo_option.toml', rule 1: calibrator 'percentile' has no option 'pecent', did you mean 'percent'?
-// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: 'symetric' is not a scheme: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2 are accepted, did you mean 'symmetric'?
-// GRANULARITY: error: '{{.*}}wrong_granularity.toml', rule 1 (slot = 'output'): granularity is for weights, slot 'output' has one scale
-// RULE: error: '{{.*}}typo_rule.toml': unknown key 'rules', did you mean 'rule'?: a recipe holds {{\[\[}}rule]] tables
+// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: unknown scheme 'symetric', did you mean 'symmetric'? (available: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2)
+// GRANULARITY: error: '{{.*}}wrong_granularity.toml', rule 1 (slot = 'output'): granularity is only for weights, but the rule is for slot 'output'
+// RULE: error: '{{.*}}typo_rule.toml': unknown key 'rules', did you mean 'rule'? (a recipe has
 // EMPTY: error: '{{.*}}empty_rule.toml', rule 1 (origin = 'fc1'): sets nothing
 // BROKEN: error: '{{.*}}broken.toml' is not TOML: {{.*}}line 1
 // MISSING: error: cannot read '{{.*}}missing.toml': No such file or directory
-// BITS: error: the options for slot 'input': storage has 1 to 32 bits, found 99
-// STATISTICS: error: 'nn.fully_connected' op (fc1) finds no parameters for the argument %x: the calibrator 'percentile' needs statistics, and only a range is known
-// BLOCKS: warning: 'nn.fully_connected' op (fc1) has a weight scale for each channel: a block of 3 does not divide its sum of 2
-// ALL: error: 'builtin.module' op has 3 operations left in float
+// BITS: error: the options for slot 'input': storage must have 1 to 32 bits, but got 99
+// STATISTICS: error: 'nn.fully_connected' op (fc1) cannot compute quantization parameters for the argument %x: calibrator 'percentile' needs statistics, but the profile has only a range
+// BLOCKS: warning: 'nn.fully_connected' op (fc1) block size 3 does not divide its reduction size (2); using one weight scale per channel
+// ALL: error: 'builtin.module' op has 3 operations that are not quantized
 // ALL: note: 'nn.relu' op (relu1) has an operand without a range: the argument %u
 // ALL: note: 'nn.pow' op (pow1) is quantized where its exponents are constants
 // ALL: note: 'nn.abs' op (abs1) has an operand of type tensor<2xf16>, only f32 is quantized
-// INFINITE: error: 'nn.abs' op (abs1) finds no parameters for the argument %data: the range [-inf, 1.0] is not finite
+// INFINITE: error: 'nn.abs' op (abs1) cannot compute quantization parameters for the argument %data: the range [-inf, 1.0] is not finite
 // NAN: warning: 'nn.fully_connected' op (fc1) is left in float: it has a constant with NaN, which no quantized type holds
-// HUGE: error: 'nn.abs' op (abs1) finds no parameters for the argument %data: the range [-3e+42, 3e+42] needs a scale above 3.4028234663852886e+38, the largest of f32
+// HUGE: error: 'nn.abs' op (abs1) cannot compute quantization parameters for the argument %data: the range [-3e+42, 3e+42] needs a scale above 3.4028234663852886e+38, the largest f32
 
 //--- net.mlir
 !x = !quant.calibrated<f32<-1.0:1.0>>

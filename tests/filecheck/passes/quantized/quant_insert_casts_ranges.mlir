@@ -18,7 +18,7 @@ func.func @bias_guard(%x: tensor<1x1x!tiny>) -> tensor<1x2x!x> {
   func.return %0 : tensor<1x2x!x>
 }
 
-// CHECK: {{.*}}quant_insert_casts_ranges.mlir:17:3: remark: 'nn.fully_connected' op (fc1) has its weight scale raised, up to {{.*}} times: the bias would not fit 32 bits
+// CHECK: {{.*}}quant_insert_casts_ranges.mlir:17:3: remark: 'nn.fully_connected' op (fc1) weight scale raised by up to {{.*}} times, so that the bias fits 32 bits
 // CHECK-NEXT: [[V0:%.+]] = nn.fully_connected [[V1:%.+]], [[V2:%.+]], [[V3:%.+]] : (tensor<1x1x!tiny>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<1x2x!x> {origin = "fc1"}
 // CHECK-NEXT: ^
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 1.000000e+00>

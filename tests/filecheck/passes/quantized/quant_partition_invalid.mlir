@@ -12,7 +12,7 @@ builtin.module {
   }
 }
 // -----
-// expected-error@+1 {{a list of #target.spec<…> is accepted}}
+// expected-error@+1 {{must be a list of #target.spec<…>}}
 builtin.module attributes {target.specs = 3 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     func.return %x : tensor<2xf32>

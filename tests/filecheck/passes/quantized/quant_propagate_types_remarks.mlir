@@ -6,7 +6,7 @@ func.func @coarse(%x: tensor<1x1x!quant.uniform<i8:f32, 1.0>>) -> tensor<1x1x!qu
   %bias = nn.constant dense<0.24> : tensor<1xf32>
   %0 = quant.dcast %x : tensor<1x1x!quant.uniform<i8:f32, 1.0>> to tensor<1x1xf32>
   %1 = quant.dcast %stored : tensor<1x1x!quant.uniform<i8:f32, 0.5>> to tensor<1x1xf32>
-  // expected-remark @+1 {{'nn.fully_connected' op (fc1) keeps its float bias, and stays in float with it: with the scale of its sums of products, 0.5, it would be off by 0.24, which is more than half a quantization step of the result, 0.01}}
+  // expected-remark @+1 {{'nn.fully_connected' op (fc1) is not quantized, because its bias is not: with the accumulator's scale 0.5 the bias would be off by 0.24, more than half a quantization step of the result (0.01)}}
   %2 = nn.fully_connected %0, %1, %bias : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> {origin = "fc1"}
   %3 = quant.qcast %2 : tensor<1x1xf32> to tensor<1x1x!quant.uniform<i8:f32, 0.01>>
   func.return %3 : tensor<1x1x!quant.uniform<i8:f32, 0.01>>
@@ -18,7 +18,7 @@ func.func @too_large(%x: tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>>) -> tensor<1
   %bias = nn.constant dense<0.3> : tensor<1xf32>
   %0 = quant.dcast %x : tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>> to tensor<1x1xf32>
   %1 = quant.dcast %stored : tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>> to tensor<1x1xf32>
-  // expected-remark @+1 {{'nn.fully_connected' op (fc2) keeps its float bias, and stays in float with it: no i32 with the scale of its sums of products holds it}}
+  // expected-remark @+1 {{'nn.fully_connected' op (fc2) is not quantized, because its bias is not: the bias does not fit i32 with the scale of the accumulator}}
   %2 = nn.fully_connected %0, %1, %bias : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> {origin = "fc2"}
   %3 = quant.qcast %2 : tensor<1x1xf32> to tensor<1x1x!quant.uniform<i8:f32, 0.25>>
   func.return %3 : tensor<1x1x!quant.uniform<i8:f32, 0.25>>

@@ -5,10 +5,10 @@
 // RUN: qmlir-opt %s --split-input-file -p 'quant-gptq{data="%S/Inputs/alike.npy"},quant-round{data="%S/Inputs/alike.npy"}' 2>&1 | filecheck %s --check-prefix=SETTLED
 // SETTLED-NOT: are learned
 // RUN: not qmlir-opt %s --split-input-file -p quant-round 2>&1 | filecheck %s --check-prefix=NONE
-// NONE: error: 'func.func' op has no samples: quant-round takes 'data', a file or a folder of arrays
+// NONE: error: 'func.func' op quant-round requires samples; pass data, a file or a folder of arrays
 
 // Both columns are alike, and the error counts behind the activation.
-// CHECK: remark: 'nn.matmul' op (fc) codes of its weights are learned from the error behind its activation
+// CHECK: remark: 'nn.matmul' op (fc) weights are rounded to minimize the error after its activation
 !x = !quant.uniform<i8:f32, 0.25>
 !w = !quant.uniform<i4:f32, 0.5>
 !s = !quant.uniform<i32:f32, 0.125>
@@ -25,7 +25,7 @@ func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
 // -----
 
 // A sum reads the layer, too: the error is that of the sums.
-// CHECK: remark: 'nn.matmul' op (two) codes of its weights are learned from the error of its sums
+// CHECK: remark: 'nn.matmul' op (two) weights are rounded to minimize the error of its accumulator
 !x = !quant.uniform<i8:f32, 0.25>
 !w = !quant.uniform<i4:f32, 0.5>
 !s = !quant.uniform<i32:f32, 0.125>

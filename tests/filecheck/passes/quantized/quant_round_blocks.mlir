@@ -3,15 +3,15 @@
 // RUN: qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=1}' 2>&1 | filecheck %s --check-prefix=ONE
 // ONE-NOT: of its block
 // RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=-1}' 2>&1 | filecheck %s --check-prefix=INVALID
-// INVALID: error: 'func.func' op blocks have at least 0 layers, which is none, found -1
+// INVALID: error: 'func.func' op blocks must be >= 0 (0 rounds layer by layer), but got -1
 // RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" weighted}' 2>&1 | filecheck %s --check-prefix=LAYERS
-// LAYERS: error: 'func.func' op 'weighted' is for errors of blocks, which have at least 2 layers, found blocks=0
+// LAYERS: error: 'func.func' op 'weighted' requires blocks >= 2, but got blocks=0
 // RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=2 weighted}' 2>&1 | filecheck %s --check-prefix=FLOATS
-// FLOATS: error: 'func.func' op 'weighted' takes gradients of the float program, which the caller has not given
+// FLOATS: error: 'func.func' op 'weighted' requires the float program, whose gradients it uses
 
 // Two layers of a chain are a block.
-// CHECK: remark: 'nn.matmul' op (one) codes of its block are learned from the error of what that gives
-// CHECK: remark: 'nn.matmul' op (two) codes of its block are learned from the error of what that gives
+// CHECK: remark: 'nn.matmul' op (one) weights of its block are rounded to minimize the error of the block's output
+// CHECK: remark: 'nn.matmul' op (two) weights of its block are rounded to minimize the error of the block's output
 !x = !quant.uniform<i8:f32, 0.25>
 !w = !quant.uniform<i4:f32, 0.5>
 !s = !quant.uniform<i32:f32, 0.125>

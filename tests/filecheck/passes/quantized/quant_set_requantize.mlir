@@ -6,7 +6,7 @@
 // RUN: not qmlir-opt %s -p 'quant-set-requantize{mode=single_round ties=up}' 2>&1 | filecheck %s --check-prefix=TIES
 // RUN: not qmlir-opt %s -p 'quant-set-requantize{mode=round}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
-// TIES: mode single_round has no choice of ties, a shift has
+// TIES: ties require mode shift, but got mode single_round
 // UNKNOWN: option 'mode' of pass 'quant-set-requantize' takes
 
 // SHIFT: [[MODE:#.+]] = #kernel.requantize<shift, away>

@@ -19,7 +19,7 @@
 // HELPER: output0: scalar int64
 // HELPER-NEXT: 3
 
-// FAILS: fails.mlir:10:3: error: 'check.expect_eq' op failed at [1]: found 5.0, expected 6.0 (1 of 2 elements differ)
+// FAILS: fails.mlir:10:3: error: 'check.expect_eq' op failed at [1]: expected 6.0, but got 5.0 (1 of 2 elements differ)
 
 // NONE: error: no function '@main' and none without arguments: say which with --function
 // NOTHING: error: no function '@nothing': the module has @needs

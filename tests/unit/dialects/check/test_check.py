@@ -30,7 +30,7 @@ def test_equal() -> None:
 def test_unequal_names_the_first_place() -> None:
     with pytest.raises(DiagnosticError) as caught:
         _run(ExpectEqOp, np.array([[1, 2], [3, 4]], np.int8), np.array([[1, 2], [5, 6]], np.int8))
-    message = "'check.expect_eq' op (fc1) failed at [1, 0]: found 3, expected 5 (2 of 4 elements differ)"
+    message = "'check.expect_eq' op (fc1) failed at [1, 0]: expected 5, but got 3 (2 of 4 elements differ)"
     assert caught.value.diagnostic.message == message
 
 

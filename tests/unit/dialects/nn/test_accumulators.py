@@ -175,5 +175,7 @@ def test_other_contractions_are_refused(name: str, is_constant: bool) -> None:
     terms = 4 if "matmul" in name else 3
     weights = (32767, 32767) if is_constant else (-32768, 32767)
     corners = [terms * a * b for a in (-32768, 32767) for b in weights]
-    with pytest.raises(DiagnosticError, match=rf"\(layer\) has sums from {min(corners)} to {max(corners)}, which its"):
+    with pytest.raises(
+        DiagnosticError, match=rf"\(layer\) has sums in \[{min(corners)}, {max(corners)}\], which overflow"
+    ):
         lowered(module)

@@ -39,7 +39,7 @@ SPELLINGS = {
 NEAR = {
     "function": (
         CELL.replace("so@ = Sigmoid (o@)", "so@ = Relu (o@)"),
-        "the function of its output gate is 'nn.relu' op (out2), not nn.sigmoid",
+        "its output gate must apply nn.sigmoid, but applies 'nn.relu' op (out2)",
     ),
     "biases": (
         CELL.replace("s@ = MatMul (h, R)", "r@ = MatMul (h, R) [hb@] s@ = Add (r@, b)"),
@@ -49,7 +49,7 @@ NEAR = {
         CELL.replace("Add (p@, b)", "Identity (p@)").replace(
             "g@ = Add (q@, s@)", "m@ = Add (q@, s@) [sb@] g@ = Add (m@, b)"
         ),
-        "'nn.add' op (sum2) is not a product with constant weights",
+        "'nn.add' op (sum2) is not a matmul with constant weights",
     ),
     "other user": (CELL.replace("tc@ = Tanh (c@)", "tc@ = Tanh (c@) [user@] u@ = Neg (tc@)"), "is used by 'nn.neg' op"),
     "state": (CELL.replace("k@ = Mul (sf@, c)", "k@ = Mul (sf@, x0)"), "'quant.qcast' op gives tensor<1x2x"),
@@ -116,7 +116,7 @@ def test_a_cell_that_is_nearly_one_stays_and_a_remark_says_why(name: str) -> Non
     module = _quantized(cell)
     raised, said = _raised(module)
     assert sum(op.name == "nn.lstm" for op in raised.walk()) == ("u@" in cell)  # nothing uses it in the first step
-    assert any("looks like the cell of nn.lstm and is not raised" in each and reason in each for each in said), said
+    assert any("looks like a cell of nn.lstm, but is not raised" in each and reason in each for each in said), said
 
 
 def test_a_cell_of_a_gru_is_named() -> None:
@@ -133,4 +133,4 @@ def test_a_cell_of_a_gru_is_named() -> None:
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(each.message)):
         qmlir.quantize(qmlir.load(model), data)
-    assert any("'nn.add' op (state1) looks like the cell of nn.gru and is not raised" in each for each in said)
+    assert any("'nn.add' op (state1) looks like a cell of nn.gru, but is not raised" in each for each in said)

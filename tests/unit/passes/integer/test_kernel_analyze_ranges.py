@@ -214,6 +214,6 @@ def test_remarks_name_the_operation() -> None:
     with diagnostic_handler(told.append):
         KernelAnalyzeRanges().apply(context, parsed(text.format(zero=0)))
         (remark,) = told
-        assert remark.message.startswith("'kernel.matmul' op (fc1) sums lie in [-1073709056, 1073741824]")
-        with pytest.raises(DiagnosticError, match=r"\(fc1\) has sums in \[.*\], which i32 does not hold"):
+        assert remark.message.startswith("'kernel.matmul' op (fc1) sums are in [-1073709056, 1073741824]")
+        with pytest.raises(DiagnosticError, match=r"\(fc1\) sums in \[.*\] overflow i32"):
             KernelAnalyzeRanges().apply(context, parsed(text.format(zero=40000)))

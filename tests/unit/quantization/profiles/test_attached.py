@@ -55,7 +55,7 @@ def test_the_attribute_loses_nothing(values: np.ndarray, axis: int | None, momen
 
 def test_a_summary_is_no_statistics() -> None:
     seen = Statistics.of(np.arange(3.0))
-    with pytest.raises(ValueError, match="only a summary is known"):
+    with pytest.raises(ValueError, match="the statistics of these values were not stored"):
         _ = StatsAttr.of(seen.summary).statistics
 
 
@@ -64,13 +64,13 @@ def test_bytes_that_are_cut_off_or_of_other_values() -> None:
     seen = replace(Statistics.of(values), batches=one_batch(values, 0.5))
     whole = StatsAttr.of_statistics(seen).exact.data
     for end in range(1, len(whole)):
-        with pytest.raises(VerifyException, match="the exact bytes are no statistics"):
+        with pytest.raises(VerifyException, match="cannot decode the exact statistics"):
             StatsAttr.of(seen.summary, exact=whole[:end])
-    with pytest.raises(VerifyException, match=r"they start with 02, not 01"):
+    with pytest.raises(VerifyException, match=r"expected format 01, but got 02"):
         StatsAttr.of(seen.summary, exact=b"\x02" + whole[1:])
-    with pytest.raises(VerifyException, match="1 bytes are left over"):
+    with pytest.raises(VerifyException, match="1 trailing bytes"):
         StatsAttr.of(seen.summary, exact=whole + b"\x00")
-    with pytest.raises(VerifyException, match="the exact bytes are of other values"):
+    with pytest.raises(VerifyException, match="the exact statistics contradict the summary"):
         StatsAttr.of(Statistics.of(np.arange(301.0)).summary, exact=whole)
 
 

@@ -61,7 +61,7 @@ def test_the_file(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match=r"cannot read '.*q.json': No such file"):
         Profile.load(tmp_path / "q.json")
     (tmp_path / "q.json").write_text("[]")
-    with pytest.raises(DiagnosticError, match=r"'.*q.json' is not a profile: it has no \"format\""):
+    with pytest.raises(DiagnosticError, match=r"cannot read profile '.*q.json': it has no \"format\""):
         Profile.load(tmp_path / "q.json")
 
 
@@ -91,13 +91,13 @@ def _batches(**fields: Any) -> Change:
         (_batches(count=-1), "its batches are -1"),
         (_batches(count=0), "its batches are 0"),
         (_batches(first=[2.0, 1.0]), "its batches range from 2.0 to 1.0"),
-        (lambda whole: whole.update(format="other"), "its format is 'other', not 'qmlir-profile'"),
-        (lambda whole: whole.update(version=2), "its version is 2, this qmlir reads 1"),
+        (lambda whole: whole.update(format="other"), "format must be 'qmlir-profile', but got 'other'"),
+        (lambda whole: whole.update(version=2), "unsupported version 2 (this qmlir reads version 1)"),
         (lambda whole: whole.update(samples=-1), "it is of -1 samples"),
         (lambda whole: whole.update(samples="3"), '"samples" is a whole number, found str'),
         (lambda whole: whole.pop("model"), 'it has no "model"'),
         (lambda whole: whole.update(values=[]), '"values" is an object, found list'),
-        (lambda whole: whole["values"].update(zero=3), "value 'zero': it is an object, found int"),
+        (lambda whole: whole["values"].update(zero=3), "value 'zero': expected an object, but got int"),
         (lambda whole: whole["values"]["zero"].pop("moments"), "value 'zero': it has no \"moments\""),
         (lambda whole: whole["values"]["zero"].update(range=[0.0, 1.0]), "is not that of its histogram"),
         (lambda whole: whole["values"]["zero"].update(range=[1.0, 0.0]), "is without the mean"),
@@ -111,19 +111,19 @@ def _batches(**fields: Any) -> Change:
         (_entry("moments", total=[1, 0]), "moments are those of no values"),
         (_entry("moments", total=[1, 10**9]), "a sum is a whole number and an exponent"),
         (_entry("histogram", counts=[-3]), "negative counts are not accepted"),
-        (_entry("histogram", counts=[4]), "its histogram holds 4 of 3 values"),
-        (_entry("histogram", counts=[]), "its histogram holds 0 of 3 values"),
+        (_entry("histogram", counts=[4]), "the histogram must count all 3 values, but counts 4"),
+        (_entry("histogram", counts=[]), "the histogram must count all 3 values, but counts 0"),
         (_entry("histogram", counts=["3"]), '"histogram" does not agree'),
-        (_entry("histogram", counts=[], first=0), "its histogram holds 0 of 3 values"),
+        (_entry("histogram", counts=[], first=0), "the histogram must count all 3 values, but counts 0"),
         (_entry("histogram", counts=[[3]]), "its histogram"),
         (_entry("histogram", counts=[10**30]), "not the statistics of a value"),
-        (_entry("moments", total=[]), "a sum is a whole number and an exponent, found []"),
+        (_entry("moments", total=[]), "a sum must be a whole number and an exponent, but got []"),
         (_entry("moments", total=[True, 0]), "a sum is a whole number and an exponent"),
-        (lambda whole: whole["values"]["zero"].update(moments=[]), 'its "moments" is an object, found list'),
+        (lambda whole: whole["values"]["zero"].update(moments=[]), 'field "moments" must be an object, but got list'),
         (lambda whole: whole["values"]["zero"].update(histogram=[]), "not the statistics of a value"),
-        (lambda whole: whole["values"]["zero"].update(range=[]), "its range is not finite"),
+        (lambda whole: whole["values"]["zero"].update(range=[]), "range must be finite"),
         (lambda whole: whole["values"]["zero"].update(range=[0.0]), "not enough values"),
-        (lambda whole: whole["values"]["zero"].update(batches=[]), 'its "batches" is an object, found list'),
+        (lambda whole: whole["values"]["zero"].update(batches=[]), 'field "batches" must be an object, but got list'),
         (lambda whole: whole["values"]["zero"].update(batches={}), 'it has no "totals"'),
         (lambda whole: whole["values"]["zero"].update(batches={"totals": []}), "not enough values"),
         (_entry("histogram", bins=1), "a histogram has 2 to 65536 bins"),
@@ -153,5 +153,5 @@ def test_the_samples_that_rule_a_range() -> None:
     held_out = text.replace('"extreme_samples": [2, 0]', '"extreme_samples": [3, 0]')  # sample 1 has not calibrated
     assert Profile.from_text(held_out).extreme_samples["big"] == (3, 0)
     for wrong in ("[-1, 0]", "[0]", "[true, 0]", "0", "[0.5, 1]", "{}"):
-        with pytest.raises(ProfileError, match=r"value 'big': its \"extreme_samples\" are two numbers from 0 on"):
+        with pytest.raises(ProfileError, match=r"value 'big': field \"extreme_samples\" must be two numbers >= 0"):
             Profile.from_text(text.replace('"extreme_samples": [2, 0]', f'"extreme_samples": {wrong}'))

@@ -168,7 +168,7 @@ func.func @main(%x: tensor<?x6x4xf16> {nn.name = "x", nn.dims = ["batch", "", ""
         found = qmlir.profile(_module(text), SAMPLES.astype(np.float16))
     assert found == qmlir.profile(_module(text), SAMPLES.astype(np.float16), compiled=False)
     assert [each.message for each in said] == [
-        "profiling is not compiled: 'calib.observe' op observes tensor<?x6x4xf16>: records are of f32"
+        "profiling is not compiled: 'calib.observe' op can only record f32, but got 'tensor<?x6x4xf16>'"
     ]
 
 

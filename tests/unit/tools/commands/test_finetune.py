@@ -68,7 +68,7 @@ def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
     ("words", "code", "message"),
     [
         (("--loss", "labels"), 1, "error: the loss 'labels' takes labels, and there are none"),
-        (("--train", "fc9"), 1, "has nothing to train that is called 'fc9'"),
+        (("--train", "fc9"), 1, "has nothing to train named 'fc9'"),
         (("--learning-rate", "0"), 1, "error: learning rate is a number above 0, found 0"),
         (("--loss", "mae"), 2, "qmlir finetune: error: argument --loss: invalid choice: 'mae'"),
         (("-o", "folder"), 2, "qmlir finetune: error: --output is FILE.mlir or FILE.onnx, found 'folder'"),

@@ -146,11 +146,11 @@ def test_what_is_excluded_is_in_the_recipe_of_the_folder(model: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--per-channel"], "unrecognized arguments: --per-channel: say --granularity channel (see"),
-        (["--weight_type", "QInt8"], "unrecognized arguments: --weight_type QInt8: say --weights i8 (see"),
+        (["--per-channel"], "unrecognized arguments: --per-channel; use --granularity channel (see"),
+        (["--weight_type", "QInt8"], "unrecognized arguments: --weight_type QInt8; use --weights i8 (see"),
         (["--calibrator", "entropi"], "invalid choice: 'entropi', did you mean 'entropy'? (choose from: min_max, "),
-        (["--calibrate-method", "MinMax"], "--calibrate-method MinMax: say --calibrator min_max (see"),
-        (["--nodes-to-exclude=fc1"], "--nodes-to-exclude=fc1: say --exclude fc1 (see"),
+        (["--calibrate-method", "MinMax"], "--calibrate-method MinMax; use --calibrator min_max (see"),
+        (["--nodes-to-exclude=fc1"], "--nodes-to-exclude=fc1; use --exclude fc1 (see"),
         (["--preset", "mixed"], "mixed is what is done without a setting, performance is the scheme symmetric (see"),
         (["more.npz"], "unrecognized arguments: more.npz: say --data more.npz (see"),
         (["--input", "more.npz"], "unrecognized arguments: --input more.npz: say --data more.npz (see"),
@@ -267,7 +267,7 @@ def test_what_is_quantized_already(model: Path, tmp_path: Path) -> None:
         (["net.mlir", "--data", "samples.npz", "--shape", "x=1x2"], "has no input 'x' (it has: image)"),
         (["net.mlir", "--profile", "samples.npz"], "error: "),
         (["net.mlir", "--data", "samples.npz", "--recipe", "gone.toml"], "gone.toml"),
-        (["net.mlir", "--data", "samples.npz", "--weights", "i99"], "storage has 1 to 32 bits, found 99"),
+        (["net.mlir", "--data", "samples.npz", "--weights", "i99"], "storage must have 1 to 32 bits, but got 99"),
     ],
 )
 def test_bad_input(model: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str) -> None:
@@ -361,7 +361,7 @@ def test_a_state_is_stored_integers(tmp_path: Path) -> None:
     given = {"x": np.full((1, 2), 200 / 255, np.float32), "h": np.full((1, 2), -(2**15) + 16384, np.int16)}
     found = qmlir.interpret(qmlir.load(tmp_path / "out.mlir"), given)["next"]
     assert (found.dtype, found.tolist()) == (np.int16, [[-(2**15) + 29234] * 2])
-    assert "'h=' does not name a state: input=output is accepted" in run(*words, "--state", "h")[2]
+    assert "state must be spelled input=output or past_*=present_*, but got 'h='" in run(*words, "--state", "h")[2]
 
 
 def test_a_profile_of_the_model_gives_the_same_module(model: Path, tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_profile_of_the_model_gives_the_same_module(model: Path, tmp_path: Pat
     assert run(model, "--data", data, "--passes", "", "-o", profile, command="profile")[0] == 0
     code, _, err = run(model, "--profile", profile, "-o", tmp_path / "raw")
     assert code == 1
-    assert "help: 'qmlir profile MODEL --data PATH -o FILE'" in err.splitlines()[0]
+    assert "help: make a new one with 'qmlir profile MODEL --data PATH -o FILE'" in err.splitlines()[0]
 
 
 def test_the_first_samples(model: Path, tmp_path: Path) -> None:

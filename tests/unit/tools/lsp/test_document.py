@@ -157,7 +157,12 @@ def test_faults_of_every_part_with_their_places_and_notes() -> None:
         (9, "%nothing"),
         (14, "%0"),
     ]
-    said = ["redefinition of symbol named 'g'", "sizes 2 and 3 do not broadcast", "value %nothing is used but not", ""]
+    said = [
+        "redefinition of symbol named 'g'",
+        "sizes 2 and 3 cannot be broadcast",
+        "value %nothing is used but not",
+        "",
+    ]
     assert all(part in message for part, (_, message) in zip(said, found, strict=True))
     assert {each.diagnostic.severity for each in document.diagnostics} == {Severity.ERROR}
     (note,) = document.diagnostics[0].notes

@@ -106,7 +106,7 @@ def test_a_text_is_opened_asked_about_changed_and_closed(client: Client, tmp_pat
     said = client.diagnostics()
     (fault,) = said["diagnostics"]
     assert (said["version"], fault["severity"], fault["source"]) == (2, 1, "qmlir")
-    assert "sizes 2 and 3 do not broadcast" in fault["message"]
+    assert "sizes 2 and 3 cannot be broadcast" in fault["message"]
     assert fault["range"] == _range(1, 2, len(WRONG.splitlines()[1]) + 1)
 
     twice = TEXT + TEXT

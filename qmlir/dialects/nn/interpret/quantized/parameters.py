@@ -28,7 +28,7 @@ from qmlir.ir.evaluation import Evaluator, operand_groups
 def uniform(element: Attribute) -> UniformQuantizedType:
     """`element`, which has a scale. Raises for `!quant.any`, whose scale is not known."""
     if not isinstance(element, UniformQuantizedType):
-        raise InterpretationError(f"{element} has no scale: only uniform types can be computed with")
+        raise InterpretationError(f"cannot compute with '{element}': expected a uniform quantized type")
     return element
 
 

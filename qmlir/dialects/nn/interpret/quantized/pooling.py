@@ -31,7 +31,7 @@ def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Resul
     if scale is None:
         return None
     if not np.all(count):
-        raise InterpretationError("the mean of no elements is not a number")
+        raise InterpretationError("the mean of zero elements is undefined")
     return (rescaled(op, total, scale, count),)
 
 

@@ -38,7 +38,7 @@ def _reduction(is_mean: bool) -> Callable[..., Result]:
             return (rescaled(op, total, scale),)
         count = math.prod(x.shape[axis] for axis in gone)
         if not count:
-            raise InterpretationError("the mean of no elements is not a number")
+            raise InterpretationError("the mean of zero elements is undefined")
         return (rescaled(op, total, scale, count),)
 
     return evaluator

@@ -4,7 +4,7 @@
 
 // STATISTICS: kernel-bufferize: {{.*}}1 tensors written into a slice
 
-// Two layers of one shape share a kernel, which stands for both; a third one has another constant in its body. A loop
+// Two layers of one shape share a kernel, which stands for both; a third one has a different constant in its body. A loop
 // is one kernel. What is a part of something is passed as memory that may begin anywhere, so that where does not matter.
 func.func @main(%x: tensor<1x4x4x2xi8>) -> tensor<1x4x4x4xi8> {
   %c0 = arith.constant 0 : index

@@ -66,5 +66,5 @@ def test_crop_of_a_cut() -> None:
 
 def test_scales_at_run_time() -> None:
     module = module_of("nn.resize", ["tensor<4xf32>", "_", "tensor<1xf32>"], ["tensor<8xf32>"])
-    with pytest.raises(DiagnosticError, match="takes its sizes, scales and roi as properties in loops"):
+    with pytest.raises(DiagnosticError, match="sizes, scales and roi must be constant"):
         lowered(module)
