@@ -23,7 +23,7 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
         "nn.reduce_log_sum_exp", "nn.reduce_sum_square", "nn.cum_sum", "nn.cum_prod", "nn.lp_pool", "nn.global_lp_pool",
         "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
     ),
-    "it compares floats with thresholds, and multiplies nothing": ("nn.tree_ensemble",),
+    "it compares floats with thresholds": ("nn.tree_ensemble",),
     "it is only for training: `strip-training` takes it from a model": ("nn.dropout",),
     "a sequence is not a tensor of numbers": _SEQUENCES,
     "text is not a number": _TEXT,

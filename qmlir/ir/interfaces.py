@@ -21,6 +21,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind, OpTrait
 
 from qmlir import registry
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.outside import Check, Checked, is_each
 
 
@@ -268,7 +269,7 @@ class Quantizable(Checked, Operation, abc.ABC):
 
     def float_reason(self) -> str:
         """Why an operation that does not accept quantized values stays in float."""
-        return "is not supported on quantized values"
+        return FloatCause.UNSUPPORTED.reason()
 
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:

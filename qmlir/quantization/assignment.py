@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.target.description import Accepted, Description, Support
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.choice import Choice, GranularityChoice
 from qmlir.quantization.recipe import Recipe
@@ -78,7 +79,7 @@ class Assignment:
         first = candidates[0]
         slots = dict.fromkeys((*slots_of(op).values(), Slot.OUTPUT))
         if any((each := first.support.slot(slot)) is not None and each.is_float_only for slot in slots):
-            return f"target '{first.target.name}' computes it in float"
+            return FloatCause.TARGET_FLOAT.reason(target=first.target.name)
         return None
 
     def may_stay_in_float(self, op: Operation) -> bool:

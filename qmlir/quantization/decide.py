@@ -27,6 +27,7 @@ from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control import HandedOn, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization import sums
@@ -62,13 +63,13 @@ HEADROOM = 128.0
 _ENOUGH_FOR_DATA = 16
 """Products of data of more bits have biases that do not fit 32 bits with the scale of their sum."""
 
-_INFINITE_WEIGHT = "has an infinite weight, which no quantized type holds"
+_INFINITE_WEIGHT = FloatCause.INFINITE_WEIGHT.reason()
 """Why a product stays in float: a weight that saturates would give finite sums in the place of infinite ones."""
 
 
-_NOT_A_NUMBER = "has a constant with NaN, which no quantized type holds"
+_NOT_A_NUMBER = FloatCause.NAN.reason()
 
-_MAY_BE_NAN = "may read NaN from a constant, which no quantized type holds"
+_MAY_BE_NAN = FloatCause.MAYBE_NAN.reason()
 
 
 def _named(value: SSAValue) -> str:
@@ -232,11 +233,11 @@ class _Decider:
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not wanted and op.fuses_with_casts():
             self.decisions.kept_in_float.add(op)
-            return "is left in float by the recipe"
+            return FloatCause.EXCLUDED.reason()
         if not op.accepts_quantized_values():
             return op.float_reason()
         if not may_be_quantized(op):
-            return "was left in float before"
+            return FloatCause.ALREADY_FLOAT.reason()
         if op in self.exact:
             return self.exact[op]
         if op in self.refused:
@@ -246,7 +247,7 @@ class _Decider:
         for place, slot in slots.items():
             value = op.operands[place]
             if not is_f32(value):
-                return f"has an operand of type {value.type}, only f32 is quantized"
+                return FloatCause.NOT_F32.reason(type=value.type)
             array = constant_array(value)
             if value in self.not_numbers or (array is not None and np.isnan(array).any()):
                 return _NOT_A_NUMBER
@@ -255,16 +256,16 @@ class _Decider:
             if array is not None and slot is Slot.WEIGHT and np.isinf(array).any():
                 return _INFINITE_WEIGHT
             if array is None and not self._has_range(value):
-                return f"has an operand without a range: {_named(value)}"
+                return FloatCause.NO_OPERAND_RANGE.reason(value=_named(value))
             if was_infinite(value):
-                return f"has an operand that was infinite: {_named(value)}"
+                return FloatCause.INFINITE_OPERAND.reason(value=_named(value))
         for result in op.results:
             if result in self.not_numbers:
                 return _NOT_A_NUMBER
             if is_float(result) and not self._has_range(result, op):
-                return "has a result without a range"
+                return FloatCause.NO_RESULT_RANGE.reason()
             if is_float(result) and was_infinite(result):
-                return "has a result that was infinite, which no quantized type holds"
+                return FloatCause.INFINITE_RESULT.reason()
         return None
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
@@ -728,5 +729,5 @@ def decide(
         )
     for op, reason in decisions.left_in_float.items():
         if reason in (_INFINITE_WEIGHT, _NOT_A_NUMBER, undefined.get(op)):
-            emit_warning(op, f"is left in float: it {reason}")
+            emit_warning(op, f"not quantized: {reason}")
     return decisions

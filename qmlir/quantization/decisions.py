@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.reasons import Reason
@@ -106,11 +107,11 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
         operands, made = _elements(decisions, op), [decisions.values.get(result) for result in op.results]
         results = [each or element_of(result) for each, result in zip(made, op.results, strict=True)]
         if (reason := mismatch(support, op, operands, results, element)) is not None:
-            found[op] = f"target '{target.name}' does not compute it with {reason}"
+            found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
             continue
         with suppress(VerifyException), imagined(op, operands, made) as as_decided:  # `refusals` says what it refuses
             if (reason := inexpressible(target, support, as_decided)) is not None:
-                found[op] = f"target '{target.name}' does not compute it: {reason}"
+                found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
     return found
 
 
@@ -120,5 +121,5 @@ def refusals(decisions: Decisions) -> dict[Operation, str]:
     for op in decisions.quantized:
         results = [decisions.values.get(result) for result in op.results]
         if (reason := refusal(op, _elements(decisions, op), results)) is not None:
-            found[op] = f"does not take the types that it would get: {reason}"
+            found[op] = FloatCause.TYPES.reason(detail=reason)
     return found

@@ -18,6 +18,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Domain, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.decisions import Decisions
@@ -97,14 +98,10 @@ def _reach(value: SSAValue, reason: Reason) -> tuple[float, float] | None:
 
 def _refusal(domain: Domain, type_: UniformQuantizedType, low: float, high: float) -> str:
     if type_.scale > domain.coarsest:
-        return (
-            f"takes x in steps of at most {domain.coarsest:.3g}: {storage_of(type_)} for an operand from {low:.3g} to "
-            f"{high:.3g} has steps of {type_.scale:.3g}"
-        )
-    return (
-        f"is defined for x {domain} only: {storage_of(type_)} in steps of {type_.scale:.3g} does not hold "
-        f"an operand from {low:.3g} to {high:.3g} without what is left out"
-    )
+        cause, required = FloatCause.COARSE_STEP, {"coarsest": domain.coarsest}
+    else:
+        cause, required = FloatCause.DOMAIN, {"domain": domain}
+    return cause.reason(**required, storage=storage_of(type_), scale=type_.scale, low=low, high=high)
 
 
 def within_domains(
@@ -173,7 +170,7 @@ def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation,
         if _sums_products(op) and not adds_up_positive(op):
             continue
         if direct:
-            found[op] = f"computes an operand of {describe(direct[0])}, which is left in float"
+            found[op] = FloatCause.FEEDS_FLOAT.reason(op=describe(direct[0]))
         elif through and all(use.operation in found or use.operation in undefined for use in uses):
             found[op] = found[through[0]]
     return found

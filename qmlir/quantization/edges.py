@@ -34,6 +34,7 @@ from qmlir.dialects.nn.ops.elementwise import AddOp, BinaryOp, ComparisonOp, Div
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control import handed_on
 from qmlir.ir.decomposition import is_part, role_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
@@ -239,10 +240,10 @@ class _Reader:
             if _is_transparent(op):
                 leaving.add(op)
                 if not is_part(op) and (lost := self._lost_by_joining(op)) > WORTH:
-                    losing[op] = f"joins values for outputs alone: one type of all would cost one of them {lost:.1f} dB"
+                    losing[op] = FloatCause.OUTPUT_JOIN.reason(lost=lost)
             elif _is_elementwise(op) and (reached := self._at_output(op)) < ENOUGH:
                 leaving.add(op)
-                losing[op] = f"computes an output: rounded to integers, its variation would have {reached:.1f} dB"
+                losing[op] = FloatCause.OUTPUT_LOSS.reason(reached=reached)
             elif self._is_product(op) and (self._is_read(op, losing, read) or self._at_output(op) < ENOUGH):
                 found.sums.add(op.results[0])
         for op in self.operations:
@@ -252,12 +253,12 @@ class _Reader:
                 found.in_float[op] = losing[op]
             elif op in leaving and any(each in found.in_float for each in before):
                 cause = next(each for each in before if each in found.in_float)
-                found.in_float[op] = f"moves the result of {describe(cause)}, which stays in float, to an output"
+                found.in_float[op] = FloatCause.OUTPUT_MOVE.reason(op=describe(cause))
             elif _decides(op) and any(each in found.in_float for each in before):
                 cause = next(each for each in before if each in found.in_float)
-                found.in_float[op] = f"decides by the result of {describe(cause)}, which stays in float"
+                found.in_float[op] = FloatCause.OUTPUT_CHOICE.reason(op=describe(cause))
             elif op in leaving and not found.sums.isdisjoint(computed_operands(op)):
-                found.in_float[op] = "moves sums that stay in 32 bits to an output"
+                found.in_float[op] = FloatCause.OUTPUT_SUM.reason()
         return found
 
     def _is_read(self, op: Operation, losing: dict[Operation, str], known: dict[Operation, bool]) -> bool:
@@ -330,14 +331,14 @@ class _Reader:
         for op in self.operations:
             if isinstance(op, MatMulOp) and (lost := self._lost_by_weights(op, noises)):
                 if (reached := lost[1]) < ENOUGH:
-                    reason = f"has a scaler of its input in its weights: in 16 bits, it would have {reached:.1f} dB"
+                    reason = FloatCause.INPUT_SCALER.reason(reached=reached)
                     found.in_float.update(dict.fromkeys((op, *_biases(op)), reason))
                 else:
                     found.wide.add(op)
         for op in entering:
             for result in op.results:
                 if self._is_taken(result, entering) and (reached := self._at_input(result, noises)) < ENOUGH:
-                    todo.append((op, f"prepares an input: in integers, its variation would have {reached:.1f} dB"))
+                    todo.append((op, FloatCause.INPUT_LOSS.reason(reached=reached)))
         while todo:
             op, reason = todo.pop()
             if op not in found.in_float:

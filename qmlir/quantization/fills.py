@@ -32,6 +32,7 @@ from qmlir.dialects.nn.ops.indexing import ScatteringOp
 from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp, TransposeOp
 from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.control import HandedOn, together
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.quantization.observed import observed
 from qmlir.quantization.retyping import is_f32, slots_of
@@ -74,7 +75,7 @@ class Fill:
     @property
     def reason(self) -> str:
         """Why an operation on such a value stays in float."""
-        return f"has the fill {self.fill:.6g} of a mask, too far from the other numbers for one scale"
+        return FloatCause.FAR_FILL.reason(fill=self.fill)
 
 
 def _split(numbers: Iterable[float], others: float, far: float) -> Fill | None:
@@ -173,7 +174,7 @@ class Fills:
             return
         users = [use.operation for result in op.results for use in result.uses]
         if users and all(user in self.reasons for user in users) and all(map(self.numbers, op.results)):
-            self.reasons[op] = "computes a mask whose fill is too far from what it masks for one scale"
+            self.reasons[op] = FloatCause.FAR_FILL_MASK.reason()
 
     # --- What a value may be ------------------------------------------------------------------------------------------
 

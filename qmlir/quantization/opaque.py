@@ -11,11 +11,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, ReadsExactNumbers
 from qmlir.quantization.profiles.keys import is_constant
 
-REASON = "is read only by what takes exact floats: trees, ONNX islands, dynamic quantization"
-DYNAMIC = "computes with the scale of a dynamic quantization: the model is quantized there already"
+REASON = FloatCause.EXACT_READER.reason()
+DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
 
 
 def read_exactly(function: FuncOp) -> Set[Operation]:

@@ -73,7 +73,7 @@ def decide_and_insert(
         watch(recipe, decided)
     left = [(op, reason) for decisions in decided for op, reason in decisions.left_in_float.items()]
     if assert_all_quantized and left:
-        notes = [note(op, reason) for op, reason in left]
+        notes = [note(op, f"not quantized: {reason}") for op, reason in left]
         raise op_error(
             module, f"has {len(left)} operation{'s that are' if len(left) > 1 else ' that is'} not quantized", notes
         )

@@ -19,6 +19,7 @@ from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.diagnostics import printable
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.decisions import Decisions
@@ -138,16 +139,18 @@ class Coverage(Readable):
         if products:
             text.append(f"multiply-adds: {products}")
         if self.masked:
-            text.append(f"masks: of {self.masked} softmax{'es' if self.masked > 1 else ''}; they are part of no range")
+            text.append(
+                f"masks of {self.masked} softmax{'es' if self.masked > 1 else ''} are excluded from calibration ranges"
+            )
         left = self.left_in_float
         if left:
             text.append(f"estimated time: {100 * self.integer_cost_share:.1f}% on quantized values")
         for row in left[:lines]:
             times = f" ({row.count} times)" if row.count > 1 else ""
             part = f"{100 * share(row.cost, self.cost):.1f}% of the time"
-            text.append(f"  in float: {row.key}, {row.name}{times}, {part}: {row.reason}")
+            text.append(f"  not quantized: {row.key}, {row.name}{times}, {part}: {row.reason}")
         if len(left) > lines:
-            text.append(f"  and {len(left) - lines} more in float")
+            text.append(f"  and {len(left) - lines} more that are not quantized")
         return "".join(f"{printable(line)}\n" for line in text)
 
 
@@ -221,12 +224,12 @@ def _data_elements(op: Operation) -> list[Attribute]:
 def _reason(op: Operation) -> str:
     """Why `op` is in float, as far as it can be told from the operation."""
     if not isinstance(op, Quantizable):
-        return "does not say how it is quantized"
+        return FloatCause.NOT_QUANTIZABLE.reason()
     if not op.accepts_quantized_values():
         return op.float_reason()
     if KEEP_FLOAT in op.attributes:
-        return "the recipe leaves it in float"
-    return "has values that were not seen, or are not f32"
+        return FloatCause.EXCLUDED.reason()
+    return FloatCause.NO_SAMPLE.reason()
 
 
 def _unfused(op: Operation) -> str | None:

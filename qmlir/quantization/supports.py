@@ -26,6 +26,7 @@ from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Accepted, Description, Support, parse_requantization
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import sums
 from qmlir.quantization.retyping import on_types
@@ -73,13 +74,13 @@ def _wrong(accepted: Accepted | None, element: Attribute, slot: Slot) -> _Fault 
         if not accepted.storages or (isinstance(element, AnyFloat) and element.name in accepted.floats):
             return None
         name = element.name if isinstance(element, AnyFloat) else brief_text(element)
-        return _Fault(0, f"{slot} in {name}, not in {', '.join(accepted.storages)}")
+        return _Fault(0, f"{slot} in {name} (supported: {', '.join(accepted.storages)})")
     if not accepted.has_storage(storage := storage_of(element)):
-        return _Fault(0, f"{slot} in {storage}, not in {', '.join(accepted.storages)}")
+        return _Fault(0, f"{slot} in {storage} (supported: {', '.join(accepted.storages)})")
     if not accepted.has_scheme(scheme := schemes_of(element)):
-        return _Fault(1, f"{slot} by scheme {scheme}, not by {', '.join(accepted.schemes)}")
+        return _Fault(1, f"{slot} with scheme {scheme} (supported: {', '.join(accepted.schemes)})")
     if not accepted.has_granularity(granularity := granularity_of(element)):
-        return _Fault(2, f"{slot} with scales by {granularity}, not by {', '.join(accepted.granularities)}")
+        return _Fault(2, f"{slot} with granularity {granularity} (supported: {', '.join(accepted.granularities)})")
     return None
 
 
@@ -167,10 +168,10 @@ def _overflow(support: Support, op: Operation, element: Callable[[Operation, SSA
 
     adder = Storage.parse(support.adder)
     if (limits := sum_limits(op, KnownOperands(element, known))) is None:
-        return f"sums without a bound: its adder in {adder} takes integers of one scale, and a known number of them"
+        return f"sums without a bound (its {adder} adder needs integers of one scale and a static number of terms)"
     if adder.minimum <= limits[0] and limits[1] <= adder.maximum:
         return None
-    return f"sums from {limits[0]} to {limits[1]}, which its adder in {adder} does not hold"
+    return f"sums in [{limits[0]}, {limits[1]}], which overflow its {adder} adder"
 
 
 def _wrong_scale(support: Support, op: Operation, elements: Sequence[Attribute]) -> str | None:
@@ -189,7 +190,7 @@ def _wrong_scale(support: Support, op: Operation, elements: Sequence[Attribute])
             isinstance(each, UniformQuantizedType) and np.array_equal(own.scales, each.scales) for each in sums_
         )
         if is_shared != (support.bias.scales[0] == "sum"):
-            return f"bias with the scale of its {'sum' if is_shared else 'range'}, not of its {support.bias.scales[0]}"
+            return f"bias with the scale of its {'sum' if is_shared else 'range'} (supported: {support.bias.scales[0]})"
     return None
 
 
@@ -212,7 +213,7 @@ def _wrong_mode(target: Description, support: Support, op: Operation) -> str | N
     modes, mode = target.modes(support), mode_text(op)
     if not modes or mode is None or mode in modes:
         return None
-    return f"requantization by {mode}, not by {', '.join(modes)}"
+    return f"requantization mode {mode} (supported: {', '.join(modes)})"
 
 
 def inexpressible(target: Description, support: Support, op: Operation) -> str | None:
@@ -248,7 +249,7 @@ def why_not(
         if reason is None:
             return None
         reasons.append(reason)
-    return f"target '{target.name}' does not compute it with {reasons[0]}"
+    return FloatCause.TARGET.reason(target=target.name, detail=f": {reasons[0]}")
 
 
 def first_target(targets: Iterable[Description], op: Operation, *, with_mode: bool = True) -> Description | None:

@@ -43,6 +43,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, Unif
 from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import (
     Domain,
     HasParameters,
@@ -396,7 +397,7 @@ class KeptOp(NnOp, abc.ABC):
         return self.components is not None
 
     def float_reason(self) -> str:
-        return "is kept whole, and quantized as its parts only"
+        return FloatCause.KEPT_COMPOSITE.reason()
 
     def verify_quantization(self) -> None:
         if self.components is None:

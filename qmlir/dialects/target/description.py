@@ -27,6 +27,7 @@ from xdsl.irdl import IRDLOperation
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.schemes import Scheme, Storage, scheme_names
 from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 
@@ -197,7 +198,7 @@ class Support:
                 return f"property '{name}', which {op.name} does not have{nearest_name(name, known)}"
             found = property_value(op, name)
             if found not in accepted:
-                return f"{name} = {plain_text(found)}, which has {', '.join(map(plain_text, accepted))}"
+                return f"{name} = {plain_text(found)} (supported: {', '.join(map(plain_text, accepted))})"
         return None
 
     def check(self) -> None:
@@ -259,9 +260,9 @@ class Description:
         """Why `op` is not computed whatever its types are; `None` where it is."""
         named = [each for each in self.supports if each.names(op)]
         if not named:
-            return f"target '{self.name}' does not compute it"
+            return FloatCause.TARGET.reason(target=self.name, detail="")
         wrong = [each.wrong_property(op) for each in named]
-        return None if None in wrong else f"target '{self.name}' does not compute it with {wrong[0]}"
+        return None if None in wrong else FloatCause.TARGET.reason(target=self.name, detail=f": {wrong[0]}")
 
     def modes(self, support: Support) -> tuple[str, ...]:
         """The modes of requantization of what `support` is about; none where every mode is accepted."""

@@ -22,7 +22,7 @@ from qmlir.quantization.profiles.attached import PARTS, hand_on_parts
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.quantization.retyping import mark_kept_in_float
 
-_UNRAISED = "stays in float: its length is open, so that all of its parts are quantized or none, and {}"
+_UNRAISED = "not quantized: its sequence length is dynamic, so either all of its parts are quantized or none, and {}"
 
 _EXCERPT = "nn.excerpt"
 """On the last parts of an excerpt, while there is one: the number of the composite."""

@@ -295,11 +295,11 @@ class Checks:
         if not facts.reason:
             return
         recipe = rule(facts.operation, None, quantize=True) if facts.is_kept_in_float else ""
-        end = "" if facts.is_kept_in_float else " No rule changes that."
+        end = "" if facts.is_kept_in_float or "; help: " in facts.reason else " No rule changes that."
         yield Finding(
             "in float",
             WarningLevel.NOTICE,
-            f"{facts.name} ({facts.operation.name}) is computed in float: it {facts.reason}.{end}",
+            f"{facts.name} ({facts.operation.name}) is not quantized: {facts.reason}.{end}",
             (facts.node.number,),
             recipe,
         )

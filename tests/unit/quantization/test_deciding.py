@@ -346,7 +346,8 @@ def test_a_recurrent_layer_is_left_whole() -> None:
     with pytest.raises(DiagnosticError, match="1 operation that is not quantized") as error:
         run_passes(module.clone(), "quant-assign-types{assert_all_quantized=true}")
     assert [note.message for note in error.value.diagnostic.notes] == [
-        "'nn.lstm' op is kept whole, and quantized as its parts only"
+        "'nn.lstm' op not quantized: it is kept as a composite, which has no integer kernel; "
+        "help: remove it from --keep-composites (keep_composites=) to quantize its parts"
     ]
     text = module_text(run_passes(module, "quant-assign-types"))
     assert "quant.qcast" not in text

@@ -257,7 +257,7 @@ def test_the_summary_names_the_steps_and_their_loss() -> None:
     case = _CASES["scale_offset"]
     text = str(qmlir.quantize(qmlir.load(case.model()), case.samples(64, 0), validate=False))
     assert "nn.add" in text
-    assert "rounded to integers, its variation would have" in text
+    assert "whose variation would have an SQNR of" in text
 
 
 def test_the_recipe_of_a_run_decides_the_same(tmp_path: Path) -> None:

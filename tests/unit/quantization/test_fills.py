@@ -291,4 +291,4 @@ def test_what_is_no_mask(body: str) -> None:
 
 def test_the_summary_names_the_fill() -> None:
     proto, samples = _model(-1e9, f"{FORMS['Where']} y = Identity(t)")
-    assert "has the fill -1e+09 of a mask" in qmlir.quantize(qmlir.load(proto), samples, validate=False).text()
+    assert "it has a mask fill of -1e+09" in qmlir.quantize(qmlir.load(proto), samples, validate=False).text()

@@ -391,7 +391,7 @@ def test_a_masked_softmax_is_explained(name: str, pass_name: str) -> None:
 def test_coverage_tells_of_masks_and_counts_no_arithmetic_of_theirs() -> None:
     found = coverage(quantized("T5, with a position bias").module)
     assert found.masked == 1
-    assert "masks: of 1 softmax; they are part of no range\n" in found.text()
+    assert "masks of 1 softmax are excluded from calibration ranges\n" in found.text()
     assert not found.left_in_float
     own = model("BERT, lowest")
     qmlir.quantize(own.module, own.samples, assert_all_quantized=True)

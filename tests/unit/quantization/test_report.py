@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.ir.decomposition import Parts
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.verification import verify
 from qmlir.quantization.decisions import Decisions
@@ -143,7 +144,7 @@ MIXED = f"""
 
 def test_what_is_in_integers_and_what_is_not() -> None:
     module = parsed(MIXED, "%x: tensor<?x4xf32>", "tensor<?x3xf32>")
-    found = coverage(module, {"fc2": "the recipe leaves it in float"})
+    found = coverage(module, {"fc2": "a rule of the recipe excludes it"})
     assert [(row.key, row.name, row.elements, row.is_quantized, row.count) for row in found.rows] == [
         ("fc1", "nn.fully_connected", "i8 x i8", True, 1),
         ("fc2", "nn.fully_connected", "f32 x f32", False, 1),
@@ -161,17 +162,18 @@ def test_what_is_in_integers_and_what_is_not() -> None:
         "1 of 4 operations compute on quantized values\n"
         "multiply-adds: 57.1% i8 x i8, 42.9% f32 x f32\n"
         "estimated time: 10.4% on quantized values\n"
-        "  in float: act, nn.relu (2 times), 58.5% of the time: has values that were not seen, or are not f32\n"
-        "  and 1 more in float\n"
+        "  not quantized: act, nn.relu (2 times), 58.5% of the time: "
+        f"{FloatCause.NO_SAMPLE.reason()}\n"
+        "  and 1 more that are not quantized\n"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("nn.hardmax", "%x : tensor<2x2xf32>", "is not supported on quantized values"),
+        ("nn.hardmax", "%x : tensor<2x2xf32>", "it has no integer kernel"),
         ("nn.einsum", '%x, %x, %x {equation = "ij,ij,ij->ij"} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)'
-         " -> tensor<2x2xf32>", "takes 2 quantized operands at most, found 3"),
+         " -> tensor<2x2xf32>", "at most 2 quantized operands are supported, but it has 3"),
     ],
 )  # fmt: skip
 def test_a_reason_that_nobody_gave(name: str, text: str, reason: str) -> None:
@@ -187,7 +189,7 @@ def test_a_reason_that_nobody_gave(name: str, text: str, reason: str) -> None:
         (40000, "has no integer arithmetic: sums of 32 bits hold at most 32768 elements of 16 bits, but "
          "rows have 40000; "
          "set 'components' to quantize its parts separately"),
-        (8, "has a float neighbour: it computes on integers where its data and its result are quantized for others"),
+        (8, "an adjacent op is in float, so an integer norm would only add casts"),
     ],
 )  # fmt: skip
 def test_a_norm_says_why_it_is_in_float(size: int, reason: str) -> None:

@@ -49,44 +49,44 @@ _POW2 = Accepted(schemes=("asymmetric_pow2",))
     ("name", "support", "reason"),
     [
         ("relu", Support("nn.*"), None),
-        ("relu", Support("nn.add"), "target 'dsp' does not compute it"),
+        ("relu", Support("nn.add"), "target 'dsp' does not support it"),
         ("relu", Support("nn.relu", input=_SYMMETRIC, output=_POW2), None),
         ("relu", Support("nn.relu", output=_SYMMETRIC),
-         "target 'dsp' does not compute it with output by scheme asymmetric_pow2, not by symmetric"),
+         "target 'dsp' does not support it: output with scheme asymmetric_pow2 (supported: symmetric)"),
         ("offset", Support("nn.relu", input=Accepted(("i8",))), None),
         ("offset", Support("nn.relu", output=_POW2),
-         "target 'dsp' does not compute it with output by scheme symmetric, not by asymmetric_pow2"),
+         "target 'dsp' does not support it: output with scheme symmetric (supported: asymmetric_pow2)"),
         ("offset", Support("nn.relu", output=Accepted(("i8<-127:127>",))), None),
         ("offset", Support("nn.relu", input=Accepted(("i8<-127:127>",))),
-         "target 'dsp' does not compute it with input in i8, not in i8<-127:127>"),
+         "target 'dsp' does not support it: input in i8 (supported: i8<-127:127>)"),
         ("float", Support("nn.relu"), None),
         ("float", Support("nn.relu", input=Accepted(("f32", "i8"))), None),
         ("float", Support("nn.relu", input=Accepted(("i8",))),
-         "target 'dsp' does not compute it with input in f32, not in i8"),
+         "target 'dsp' does not support it: input in f32 (supported: i8)"),
         ("float", Support("nn.relu", input=_SYMMETRIC), None),
         ("sum", Support("nn.matmul", weight=Accepted(("i4",), (), ("channel",)), output=Accepted(("i8",))), None),
         ("sum", Support("nn.matmul", accumulator=Accepted(("i24",)), output=Accepted(("i8",))),
-         "target 'dsp' does not compute it with output in i32, not in i8"),
+         "target 'dsp' does not support it: output in i32 (supported: i8)"),
         ("sum", Support("nn.matmul", weight=Accepted((), (), ("tensor",))),
-         "target 'dsp' does not compute it with weight with scales by channel, not by tensor"),
+         "target 'dsp' does not support it: weight with granularity channel (supported: tensor)"),
         ("blocks", Support("nn.matmul", weight=Accepted((), (), ("block:2",))), None),
         ("blocks", Support("nn.matmul", weight=Accepted((), (), ("block",))), None),
         ("blocks", Support("nn.matmul", weight=Accepted((), (), ("block:32",))),
-         "target 'dsp' does not compute it with weight with scales by block:2, not by block:32"),
+         "target 'dsp' does not support it: weight with granularity block:2 (supported: block:32)"),
         ("biased", Support("nn.add", role="bias_add", input=Accepted(("i8",)), bias=Accepted(("i16",)),
                            accumulator=Accepted(("i32",))), None),
         ("biased", Support("nn.add", input=Accepted(("i8",)), accumulator=Accepted(("i32",))),
-         "target 'dsp' does not compute it with input in i16, not in i8"),
-        ("biased", Support("nn.add", role="*gate/*"), "target 'dsp' does not compute it"),
+         "target 'dsp' does not support it: input in i16 (supported: i8)"),
+        ("biased", Support("nn.add", role="*gate/*"), "target 'dsp' does not support it"),
         ("moved", Support("nn.transpose", properties={"permutation": ((1, 0), (0, 1))}), None),
         ("moved", Support("nn.transpose", properties={"permutation": ((0, 1),)}),
-         "target 'dsp' does not compute it with permutation = [1, 0], which has [0, 1]"),
+         "target 'dsp' does not support it: permutation = [1, 0] (supported: [0, 1])"),
         ("sum", Support("nn.matmul", properties={"transpose_b": (True,), "components": (None,)}), None),
         ("sum", Support("nn.matmul", properties={"transpose": (True,)}),
-         "target 'dsp' does not compute it with property 'transpose', which nn.matmul does not have, "
+         "target 'dsp' does not support it: property 'transpose', which nn.matmul does not have, "
          "did you mean 'transpose_b'?"),
         ("sum", Support("nn.matmul", properties={"transpose_b": (False,)}),
-         "target 'dsp' does not compute it with transpose_b = true, which has false"),
+         "target 'dsp' does not support it: transpose_b = true (supported: false)"),
     ],
 )  # fmt: skip
 def test_values(name: str, support: Support, reason: str | None, operations: dict[str, Operation]) -> None:
@@ -97,10 +97,10 @@ def test_values(name: str, support: Support, reason: str | None, operations: dic
     ("name", "modes", "own", "reason"),
     [
         ("relu", ("shift:even",), (), None),
-        ("relu", ("shift:up",), (), "requantization by shift:even, not by shift:up"),
+        ("relu", ("shift:up",), (), "requantization mode shift:even (supported: shift:up)"),
         ("relu", ("shift:up",), ("f32", "shift:even"), None),
         ("offset", ("f32",), (), None),
-        ("offset", ("shift:even",), (), "requantization by f32, not by shift:even"),
+        ("offset", ("shift:even",), (), "requantization mode f32 (supported: shift:even)"),
         ("float", ("shift:even",), (), None),
         ("moved", ("shift:even",), (), None),
     ],
@@ -109,7 +109,7 @@ def test_modes(
     name: str, modes: tuple[str, ...], own: tuple[str, ...], reason: str | None, operations: dict[str, Operation]
 ) -> None:
     target = _target(Support("*", requantize=own), requantize=modes)
-    expected = None if reason is None else f"target 'dsp' does not compute it with {reason}"
+    expected = None if reason is None else f"target 'dsp' does not support it: {reason}"
     assert why_not(target, operations[name]) == expected
     assert why_not(target, operations[name], with_mode=False) is None
 

@@ -124,7 +124,7 @@ def test_a_device_of_products_has_them_apart_and_changes_no_number(
     (report,) = qmlir.partition(apart).reports
     assert [(part.target, part.operations) for part in report.parts] == [("products", 1), ("products", 1)]
     stays = {each.node: each.reason for each in report.stays if each.operation == "nn.add"}
-    assert stays == dict.fromkeys(("fc1/bias_add", "fc2/bias_add"), "target 'products' does not compute it")
+    assert stays == dict.fromkeys(("fc1/bias_add", "fc2/bias_add"), "target 'products' does not support it")
     assert " nn.fully_connected " not in module_text(apart)
     assert " nn.matmul " not in module_text(whole)
     found, expected = (qmlir.interpret(each, data) for each in (qmlir.partition(apart).module, whole))

@@ -12,6 +12,7 @@ from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
 
 MOST_QUANTIZED = 2
@@ -45,7 +46,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
         return len(self.inputs) <= MOST_QUANTIZED
 
     def float_reason(self) -> str:
-        return f"takes {MOST_QUANTIZED} quantized operands at most, found {len(self.inputs)}"
+        return FloatCause.TOO_MANY_OPERANDS.reason(most=MOST_QUANTIZED, count=len(self.inputs))
 
     def verify_quantization(self) -> None:
         if len(self.inputs) > MOST_QUANTIZED:

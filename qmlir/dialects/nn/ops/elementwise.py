@@ -26,6 +26,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Recomputable
 from qmlir.ir.small_floats import as_small_float
 
@@ -342,7 +343,7 @@ class PowOp(BinaryOp):
         return isinstance(self.rhs.owner, ConstantOp)
 
     def float_reason(self) -> str:
-        return "is quantized where its exponents are constants"
+        return FloatCause.VARIABLE_EXPONENT.reason()
 
     def domains(self) -> Iterator[Domain | None]:
         exponents = self.rhs.owner.array if isinstance(self.rhs.owner, ConstantOp) else np.array([-0.5])

@@ -20,6 +20,7 @@ from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import (
     InferResultTypes,
     Quantizable,
@@ -99,7 +100,7 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
         return False
 
     def float_reason(self) -> str:
-        return self.reason.data
+        return FloatCause.FALLBACK.reason(cause=self.reason.data)
 
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         return ((value, Slot.INPUT) for value in self.operands)

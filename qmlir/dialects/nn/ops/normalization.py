@@ -48,6 +48,7 @@ from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import QuantizationSlots
 
 MOST_BITS = 16
@@ -118,7 +119,7 @@ class RowNormOp(NormOp, ABC):
         return True
 
     def float_reason(self) -> str:
-        return "has a float neighbour: it computes on integers where its data and its result are quantized for others"
+        return FloatCause.FLOAT_NEIGHBOR.reason()
 
     def row_bounds(self) -> RowBounds:
         """How a quantized norm computes on integers, but for their scale. Raises `ValueError` where it does not."""

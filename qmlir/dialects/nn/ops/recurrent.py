@@ -37,6 +37,7 @@ from qmlir.dialects.nn.infer.operands import check_choice, check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
 from qmlir.ir.decomposition import UNROLLED
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -110,7 +111,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
     def float_reason(self) -> str:
         if not self.is_open:
             return super().float_reason()
-        return "is kept whole, as its length is open: all of its parts are quantized or none (--shape says it)"
+        return FloatCause.DYNAMIC_LENGTH.reason()
 
     def multiply_adds(self) -> int:
         """`W x + R h` of all gates at every step, in every direction."""

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, NnOp, plain_type, shapes_agree
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import QuantizationSlots, ReadsExactNumbers
 
 AGGREGATES = ("sum", "min", "max")
@@ -57,7 +58,7 @@ class TreeEnsembleOp(NnOp):
     traits = traits_def(ReadsExactNumbers())
 
     def float_reason(self) -> str:
-        return "compares floats with thresholds, and multiplies nothing"
+        return FloatCause.THRESHOLDS.reason()
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape, element, count = shape_of(self.input), plain_type(element_of(self.input)), self.count.value.data

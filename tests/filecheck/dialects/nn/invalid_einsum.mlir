@@ -38,7 +38,7 @@ func.func @no_operands() {
 // -----
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @three_quantized(%x: tensor<2x!x>) {
-  // expected-error @+1 {{takes 2 quantized operands at most, found 3}}
+  // expected-error @+1 {{at most 2 quantized operands are supported, but it has 3}}
   %0 = nn.einsum %x, %x, %x {equation = "i,i,i->i"} : (tensor<2x!x>, tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x>
   func.return
 }

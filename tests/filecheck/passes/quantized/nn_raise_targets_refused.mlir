@@ -7,7 +7,7 @@
 builtin.module attributes {target.specs = [#dsp]} {
   func.func @types(%x: tensor<1x4x!x>, %w: tensor<2x4x!x>, %b: tensor<2x!a>) -> tensor<1x2x!x> {
     %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4x!x>, tensor<2x4x!x>) -> tensor<1x2x!a> {origin = "fc", role = "matmul"}
-    // expected-remark @+1 {{is not raised to nn.fully_connected: target 'dsp' does not compute it with weight in i8, not in i4}}
+    // expected-remark @+1 {{is not raised to nn.fully_connected: target 'dsp' does not support it: weight in i8 (supported: i4)}}
     %1 = nn.add %0, %b : (tensor<1x2x!a>, tensor<2x!a>) -> tensor<1x2x!x> {origin = "fc", role = "bias_add", composite = {op = "nn.fully_connected"}}
     func.return %1 : tensor<1x2x!x>
   }

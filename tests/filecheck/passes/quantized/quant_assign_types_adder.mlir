@@ -14,9 +14,9 @@ builtin.module attributes {target.specs = [#target.spec<"mac", supports = [
     %b = nn.constant dense<0.5> : tensor<1xf32>
     %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x36x!x>, tensor<1x36xf32>) -> tensor<1x1x!p> {origin = "fc1", role = "matmul"}
     %1 = nn.add %0, %b : (tensor<1x1x!p>, tensor<1xf32>) -> tensor<1x1x!p> {origin = "fc1", role = "bias_add"}
-    // expected-remark@+1 {{'nn.matmul' op (fc2/matmul) is assigned to target 'cpu': target 'mac' does not compute it with sums from -33152 to 32893, which its adder in i16 does not hold}}
+    // expected-remark@+1 {{'nn.matmul' op (fc2/matmul) is assigned to target 'cpu': target 'mac' does not support it: sums in [-33152, 32893], which overflow its i16 adder}}
     %2 = nn.matmul %y, %v {transpose_b = true} : (tensor<1x37x!x>, tensor<1x37xf32>) -> tensor<1x1x!p> {origin = "fc2", role = "matmul"}
-    // expected-remark@+1 {{'nn.add' op (fc2/bias_add) is assigned to target 'cpu': target 'mac' does not compute it with sums from -32266 to 33269}}
+    // expected-remark@+1 {{'nn.add' op (fc2/bias_add) is assigned to target 'cpu': target 'mac' does not support it: sums in [-32266, 33269]}}
     %3 = nn.add %2, %b : (tensor<1x1x!p>, tensor<1xf32>) -> tensor<1x1x!p> {origin = "fc2", role = "bias_add"}
     func.return %1, %3 : tensor<1x1x!p>, tensor<1x1x!p>
   }

@@ -62,7 +62,7 @@ func.func @constant(%x: tensor<2x!x>) -> tensor<2x!x> {
 // CHECK-LABEL: @near(
 // CHECK: nn.div {{.*}} : tensor<2xf32>
 func.func @near(%x: tensor<2x!x>, %y: tensor<2x!near>) -> tensor<2x!x> {
-  // expected-warning @+1 {{'nn.div' op (div4) is left in float: it is defined for x != 0 only: i8 in steps of 0.1 does not hold an operand from 0.01 to 25.5 without what is left out}}
+  // expected-warning @+1 {{'nn.div' op (div4) not quantized: it requires x != 0, but i8 with scale 0.1 cannot represent [0.01, 25.5] there}}
   %0 = nn.div %x, %y : (tensor<2x!x>, tensor<2x!near>) -> tensor<2x!x> {origin = "div4"}
   func.return %0 : tensor<2x!x>
 }
@@ -70,7 +70,7 @@ func.func @near(%x: tensor<2x!x>, %y: tensor<2x!near>) -> tensor<2x!x> {
 // CHECK-LABEL: @around(
 // CHECK: nn.reciprocal {{.*}} : tensor<2xf32>
 func.func @around(%y: tensor<2x!around>) -> tensor<2x!x> {
-  // expected-warning @+1 {{'nn.reciprocal' op (reciprocal2) is left in float: it is defined for x != 0 only: i8 in steps of 0.1 does not hold an operand from -12.5 to 13}}
+  // expected-warning @+1 {{'nn.reciprocal' op (reciprocal2) not quantized: it requires x != 0, but i8}}
   %0 = nn.reciprocal %y : (tensor<2x!around>) -> tensor<2x!x> {origin = "reciprocal2"}
   func.return %0 : tensor<2x!x>
 }
@@ -79,7 +79,7 @@ func.func @around(%y: tensor<2x!around>) -> tensor<2x!x> {
 // CHECK: nn.div {{.*}} : tensor<2xf32>
 func.func @constant_near(%x: tensor<2x!x>) -> tensor<2x!x> {
   %c = nn.constant dense<[0.01, 25.5]> : tensor<2xf32>
-  // expected-warning @+1 {{'nn.div' op (div5) is left in float: it is defined for x != 0 only}}
+  // expected-warning @+1 {{'nn.div' op (div5) not quantized: it requires x != 0, but}}
   %0 = nn.div %x, %c : (tensor<2x!x>, tensor<2xf32>) -> tensor<2x!x> {origin = "div5"}
   func.return %0 : tensor<2x!x>
 }
@@ -107,7 +107,7 @@ func.func @computed(%x: tensor<2x!x>, %y: tensor<2x!around>) -> (tensor<2x!x>, t
   %0 = nn.neg %y : tensor<2x!around> {origin = "neg1"}
   %1 = nn.neg %0 : (tensor<2x!around>) -> tensor<2x!near> {origin = "neg2"}
   %2 = nn.add %1, %c : (tensor<2x!near>, tensor<f32>) -> tensor<2x!near> {origin = "add1"}
-  // expected-warning @+1 {{'nn.div' op (div6) is left in float}}
+  // expected-warning @+1 {{'nn.div' op (div6) not quantized}}
   %3 = nn.div %x, %2 : (tensor<2x!x>, tensor<2x!near>) -> tensor<2x!x> {origin = "div6"}
   %4 = nn.relu %0 : tensor<2x!around> {origin = "relu1"}
   func.return %3, %4 : tensor<2x!x>, tensor<2x!around>
@@ -120,7 +120,7 @@ func.func @computed(%x: tensor<2x!x>, %y: tensor<2x!around>) -> (tensor<2x!x>, t
 func.func @summed(%x: tensor<1x2x!x>) -> tensor<1x2x!x> {
   %w = nn.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
   %0 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x2xf32>) -> tensor<1x2x!around> {origin = "matmul1"}
-  // expected-warning @+1 {{'nn.div' op (div7) is left in float}}
+  // expected-warning @+1 {{'nn.div' op (div7) not quantized}}
   %1 = nn.div %x, %0 : (tensor<1x2x!x>, tensor<1x2x!around>) -> tensor<1x2x!x> {origin = "div7"}
   func.return %1 : tensor<1x2x!x>
 }
@@ -140,7 +140,7 @@ func.func @turn(%y: tensor<2x!turn>) -> tensor<2x!x> {
 func.func @turns(%positions: tensor<2x1x!turns>) -> tensor<2x2x!x> {
   %w = nn.constant dense<[[1.0, 0.1]]> : tensor<1x2xf32>
   %0 = nn.matmul %positions, %w : (tensor<2x1x!turns>, tensor<1x2xf32>) -> tensor<2x2x!turns> {origin = "matmul2"}
-  // expected-warning @+1 {{'nn.cos' op (cos1) is left in float: it takes x in steps of at most 0.0312: i8 for an operand from 0 to 20 has steps of 0.0784}}
+  // expected-warning @+1 {{'nn.cos' op (cos1) not quantized: it requires a scale <= 0.0312, but i8 for [0, 20] has scale 0.0784}}
   %1 = nn.cos %0 : (tensor<2x2x!turns>) -> tensor<2x2x!x> {origin = "cos1"}
   func.return %1 : tensor<2x2x!x>
 }

@@ -35,11 +35,11 @@
 // STATISTICS: error: 'nn.fully_connected' op (fc1) cannot compute quantization parameters for the argument %x: calibrator 'percentile' needs statistics, but the profile has only a range
 // BLOCKS: warning: 'nn.fully_connected' op (fc1) block size 3 does not divide its reduction size (2); using one weight scale per channel
 // ALL: error: 'builtin.module' op has 3 operations that are not quantized
-// ALL: note: 'nn.relu' op (relu1) has an operand without a range: the argument %u
-// ALL: note: 'nn.pow' op (pow1) is quantized where its exponents are constants
-// ALL: note: 'nn.abs' op (abs1) has an operand of type tensor<2xf16>, only f32 is quantized
+// ALL: note: 'nn.relu' op (relu1) not quantized: operand the argument %u has no calibrated range; help: add samples that reach it
+// ALL: note: 'nn.pow' op (pow1) not quantized: its exponents are not constant
+// ALL: note: 'nn.abs' op (abs1) not quantized: it has an operand of type 'tensor<2xf16>', but only f32 is quantized
 // INFINITE: error: 'nn.abs' op (abs1) cannot compute quantization parameters for the argument %data: the range [-inf, 1.0] is not finite
-// NAN: warning: 'nn.fully_connected' op (fc1) is left in float: it has a constant with NaN, which no quantized type holds
+// NAN: warning: 'nn.fully_connected' op (fc1) not quantized: it has a constant with NaN
 // HUGE: error: 'nn.abs' op (abs1) cannot compute quantization parameters for the argument %data: the range [-3e+42, 3e+42] needs a scale above 3.4028234663852886e+38, the largest f32
 
 //--- net.mlir

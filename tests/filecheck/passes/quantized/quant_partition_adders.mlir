@@ -15,15 +15,15 @@ builtin.module attributes {target.specs = [#target.spec<"mac", supports = [{op =
     %many = nn.constant dense<764> : tensor<1xi16> -> tensor<1x!a>
     %other = nn.constant dense<1> : tensor<1xi16> -> tensor<1x!b>
     %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x36x!x>, tensor<1x36x!w>) -> tensor<1x1x!a> {origin = "held"}
-    // expected-remark@+1 {{stays on the host: target 'mac' does not compute it with sums from -33152 to 32893, which its adder in i16 does not hold}}
+    // expected-remark@+1 {{stays on the host: target 'mac' does not support it: sums in [-33152, 32893], which overflow its i16 adder}}
     %1 = nn.matmul %y, %v {transpose_b = true} : (tensor<1x37x!x>, tensor<1x37x!w>) -> tensor<1x1x!a> {origin = "beyond"}
     %2 = nn.add %0, %few : (tensor<1x1x!a>, tensor<1x!a>) -> tensor<1x1x!x> {origin = "biased"}
-    // expected-remark@+1 {{does not compute it with sums from -31492 to 32768, which its adder in i16 does not hold}}
+    // expected-remark@+1 {{does not support it: sums in [-31492, 32768], which overflow its i16 adder}}
     %3 = nn.add %0, %many : (tensor<1x1x!a>, tensor<1x!a>) -> tensor<1x1x!x> {origin = "biased_beyond"}
-    // expected-remark@+1 {{does not compute it with sums without a bound: its adder in i16 takes integers of one scale, and a known number of them}}
+    // expected-remark@+1 {{does not support it: sums without a bound (its i16 adder needs integers of one scale and a static number of terms)}}
     %4 = nn.add %0, %other : (tensor<1x1x!a>, tensor<1x!b>) -> tensor<1x1x!x> {origin = "scales"}
     %5 = nn.fully_connected %x, %w, %few : (tensor<1x36x!x>, tensor<1x36x!w>, tensor<1x!a>) -> tensor<1x1x!x> {origin = "whole"}
-    // expected-remark@+1 {{does not compute it with sums from -32256 to 32768, which its adder in i16 does not hold}}
+    // expected-remark@+1 {{does not support it: sums in [-32256, 32768], which overflow its i16 adder}}
     %6 = nn.fully_connected %x, %w, %many : (tensor<1x36x!x>, tensor<1x36x!w>, tensor<1x!a>) -> tensor<1x1x!x> {origin = "whole_beyond"}
     func.return %2, %3, %4, %5, %6, %1 : tensor<1x1x!x>, tensor<1x1x!x>, tensor<1x1x!x>, tensor<1x1x!x>, tensor<1x1x!x>, tensor<1x1x!a>
   }
@@ -35,9 +35,9 @@ builtin.module attributes {target.specs = [#target.spec<"mac", supports = [{op =
 !a = !quant.uniform<i32:f32, 1.0>
 builtin.module attributes {target.specs = [#target.spec<"mac", supports = [{op = "nn.matmul", adder = i16}]>]} {
   func.func @main(%x: tensor<1x37x!x>, %w: tensor<1x37x!w>, %v: tensor<1x?x!w>, %z: tensor<1x?x!x>) -> (tensor<1x1x!a>, tensor<1x1x!a>) {
-    // expected-remark@+1 {{does not compute it with sums from -37592 to 37888, which its adder in i16 does not hold}}
+    // expected-remark@+1 {{does not support it: sums in [-37592, 37888], which overflow its i16 adder}}
     %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x37x!x>, tensor<1x37x!w>) -> tensor<1x1x!a> {origin = "any"}
-    // expected-remark@+1 {{does not compute it with sums without a bound: its adder in i16}}
+    // expected-remark@+1 {{stays on the host: target 'mac' does not support it: sums without a bound (its i16 adder needs integers of one scale and a static number of terms)}}
     %1 = nn.matmul %z, %v {transpose_b = true} : (tensor<1x?x!x>, tensor<1x?x!w>) -> tensor<1x1x!a> {origin = "open"}
     func.return %0, %1 : tensor<1x1x!a>, tensor<1x1x!a>
   }

@@ -119,7 +119,7 @@ def test_a_report() -> None:
         "main_dsp_0  dsp              1     6  x ?x3xi4  t ?x2xi4  3 bytes",
         "",
         "on the host  operation   because",
-        "end          nn.sigmoid  target 'dsp' does not compute it",
+        "end          nn.sigmoid  target 'dsp' does not support it",
     ]
 
 

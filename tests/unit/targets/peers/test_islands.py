@@ -137,7 +137,7 @@ def test_exported_it_is_the_same_module_again(which: str, detector: ModuleOp, qu
 def test_the_summary_says_why(detector: ModuleOp) -> None:
     made = quantize(detector, {"x": RNG.standard_normal((4, 3, 8, 8)).astype(np.float32)}, validate=False)
     text = repr(made)
-    assert "in float: nms, nn.onnx_island" in text
+    assert "not quantized: nms, nn.onnx_island" in text
     assert "qmlir has no operation for NonMaxSuppression: it runs as an ONNX island" in text
 
 

@@ -83,7 +83,7 @@ def test_the_module_in_the_folder_is_the_folder(folder: Path) -> None:
 def test_what_stays_in_float(folder: Path) -> None:
     code, out, _ = run("explain", folder, "relu1")
     assert code == 0
-    assert "stays in float: it is left in float by the recipe (by '" in out
+    assert "not quantized: a rule of the recipe excludes it (by '" in out
     assert "(origin = 'relu1')" in out
 
 

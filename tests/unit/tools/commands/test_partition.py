@@ -40,7 +40,7 @@ def test_the_table(model: Path) -> None:
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "@main: 1 part, 2 crossings of 24 bytes"
     assert "main_dsp_0  dsp              1     0  x 3x4xi8  twice 3x4xi8  24 bytes" in out
-    assert "end          nn.sigmoid  target 'dsp' does not compute it" in out
+    assert "end          nn.sigmoid  target 'dsp' does not support it" in out
 
 
 def test_json_and_the_module(model: Path, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_json_and_the_module(model: Path, tmp_path: Path) -> None:
     assert code == 0
     assert (found["function"], found["crossings"], found["bytes"]) == ("main", 2, 8)
     assert found["parts"][0]["results"] == [{"name": "twice", "type": "?x4xi8", "bytes": 4}]
-    reason = "target 'dsp' does not compute it"
+    reason = "target 'dsp' does not support it"
     assert found["stays"] == [{"node": "end", "operation": "nn.sigmoid", "target": "cpu", "reason": reason}]
     divided = qmlir.load(tmp_path / "parts.mlir")
     x = np.arange(-8, 8, dtype=np.int8).reshape(4, 4)

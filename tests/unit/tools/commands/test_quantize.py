@@ -137,8 +137,8 @@ def test_what_is_excluded_is_in_the_recipe_of_the_folder(model: Path, tmp_path: 
     data = ("--data", tmp_path / "samples.npz", "--quiet")
     code, said, err = run(model, *data, "-o", first, "--exclude", "fc1", "--weights", "QInt4", "--calibrator", "minmax")
     assert (code, err) == (0, "")
-    assert "in float: fc1, " in said
-    assert "is left in float by the recipe" in said
+    assert "not quantized: fc1, " in said
+    assert "a rule of the recipe excludes it" in said
     assert run(model, *data, "-o", second, "--recipe", first / "recipe.toml")[0] == 0
     assert files(first)["net.q.mlir"] == files(second)["net.q.mlir"]
 

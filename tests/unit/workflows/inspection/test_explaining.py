@@ -134,7 +134,7 @@ def test_who_decides(profile: Profile, tmp_path: Path) -> None:
 
     gate = decision_of(explain_node("gate", net(), profile, activations="i4", recipe=recipe), "gate")
     assert (gate.is_quantized, gate.slots) == (False, ())
-    assert (gate.reason, gate.rule) == ("is left in float by the recipe", f"'{recipe}', rule 3 (op = 'sigmoid')")
+    assert (gate.reason, gate.rule) == ("a rule of the recipe excludes it", f"'{recipe}', rule 3 (op = 'sigmoid')")
     assert gate.observations[0].key == "gate"
 
 
@@ -148,7 +148,7 @@ def test_why_it_is_in_float_where_no_rule_says_so() -> None:
     taken = quantize(module, {"x": np.ones((2, 4))}, validate=False)
     (decision,) = explain_node("r", module, taken.profile).decisions
     assert not decision.is_quantized
-    assert decision.reason == "is not supported on quantized values"
+    assert decision.reason == "it has no integer kernel"
     assert decision.rule == ""
 
 
