@@ -26,7 +26,7 @@ def _guarded(what: str, owner: str, factory: Callable[[], _T]) -> Callable[[], _
         except DiagnosticError:
             raise
         except (Exception, SystemExit) as error:  # whatever a package does at import
-            raise text_error(f"{what} of package '{owner}' does not load: {one_line(error)}") from error
+            raise text_error(f"cannot load {what} of package '{owner}': {one_line(error)}") from error
 
     return made
 

@@ -51,7 +51,7 @@ def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
             return sorted(_table(package))
         if name.startswith("__") or name not in _table(package):
             near = [] if name.startswith("_") else get_close_matches(name, _table(package), 1)
-            hint = "".join(f", did you mean '{each}'?" for each in near)
+            hint = "".join(f"; did you mean '{each}'?" for each in near)
             raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
         module, own = _table(package)[name]
         with paused_collection():

@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
 from qmlir.ir.decomposition import COMPONENTS, Parts, parts_given
-from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.diagnostics import op_error, text_error, unknown
 
 
 class Element(Flag):
@@ -155,12 +155,12 @@ def _check_types(op: Operation, level: Level) -> None:
                 accepted = ", ".join((each.name or "").lower() for each in Element if each in level.elements)
                 raise op_error(
                     op,
-                    f"has a value of type {holder} at level '{level.name}', which allows {accepted} elements",
+                    f"level '{level.name}' allows only {accepted} elements, but got a value of type {holder}",
                 )
             is_container = isinstance(holder, (*_TENSORS, *_BUFFERS, VectorType))
             if is_container and not isinstance(holder, level.containers):
                 names = ", ".join(container.name for container in level.containers)
-                raise op_error(op, f"has a value of type {holder} at level '{level.name}', whose values are {names}")
+                raise op_error(op, f"level '{level.name}' allows only values of type {names}, but got {holder}")
 
 
 def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Operation] | None = None) -> None:
@@ -169,16 +169,16 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Opera
     `keep` names the composites that may stay whole at a level of primitives.
     """
     if name not in LEVELS:
-        raise text_error(f"no level '{name}', there are {', '.join(LEVELS)}")
+        raise text_error(unknown("level", name, LEVELS))
     level = LEVELS[name]
     composites = () if level.composites else tuple(registry.decompositions())
     for op in module.walk():
         dialect = op.dialect_name()
         is_one = dialect in level.dialects or op.name in level.operations
         if not is_one and not _is_member(ctx.get_optional_dialect(dialect), level):
-            raise op_error(op, f"is not allowed at level '{name}', which has {', '.join(sorted(level.dialects))}")
+            raise op_error(op, f"is not allowed at level '{name}' (dialects: {', '.join(sorted(level.dialects))})")
         if isinstance(op, composites) and (keep is None or op not in keep) and _has_parts(op):
-            raise op_error(op, f"is a composite, and level '{name}' has primitives only: run nn-decompose")
+            raise op_error(op, f"is a composite, but level '{name}' allows only primitives; run nn-decompose")
         _check_types(op, level)
 
 

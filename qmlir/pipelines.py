@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error, unknown
 from qmlir.passmanager.pipeline import NestedPipeline, PassSpec, Pipeline, parse_pipeline, spec, step_text
 from qmlir.quantization.recipe import OPTIONS, simple_rules
 from qmlir.quantization.recipe_text import RecipeText
@@ -129,7 +129,7 @@ class NamedPipeline(Generic[_Options]):
             for point, text in target.stages.items():
                 if point not in known:
                     near = nearest_name(point, known)
-                    raise text_error(f"target '{target.name}': '{point}' is not a point of a pipeline{near}")
+                    raise text_error(f"target '{target.name}': unknown pipeline point '{point}'{near}")
                 steps = parse_pipeline(text, default_environment().passes).steps
                 added.setdefault(point, []).extend(steps)
         return replace(self, added=added)
@@ -156,7 +156,7 @@ def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
     for package in registry.packages():
         for point, _ in package.rows("stages"):
             if point not in known:
-                yield package, point, f"'{point}' is not a point of a pipeline{nearest_name(point, known)}"
+                yield package, point, f"unknown pipeline point '{point}'{nearest_name(point, known)}"
 
 
 CLEAN: LiteralString = "canonicalize,cse,dce"
@@ -573,7 +573,7 @@ def _text(words: Sequence[str]) -> str:
 def _flag(words: Sequence[str]) -> bool:
     """A flag that is named without a value is set."""
     if words and words not in (["true"], ["false"]):
-        raise ValueError(f"expected true or false, found {_text(words)}")
+        raise ValueError(f"expected true or false, but got {_text(words)}")
     return words != ["false"]
 
 
@@ -581,7 +581,7 @@ def _whole(words: Sequence[str]) -> int:
     try:
         return int(_text(words))
     except ValueError as error:
-        raise ValueError(f"expected a whole number, found {_text(words)}") from error
+        raise ValueError(f"expected an integer, but got {_text(words)}") from error
 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:
@@ -635,8 +635,9 @@ def options_in(name: str, words: Mapping[str, Sequence[str]]) -> Mapping[str, An
     for option, each in words.items():
         if option not in known:
             new = new_name(option)
-            near = f": it is now '{new}'" if new in known else nearest_name(option, known)
-            raise ValueError(f"no option '{option}'{near} (it has: {', '.join((*known, 'stages'))})")
+            if new in known:
+                raise ValueError(f"option '{option}' is now '{new}'")
+            raise ValueError(unknown("option", option, (*known, "stages")))
         try:
             given[option] = known[option](each)
         except ValueError as error:
@@ -656,7 +657,7 @@ def element(name: str, words: Mapping[str, Sequence[str]]) -> Pipeline:
     stages = words.get("stages", own)
     for stage in stages:
         if stage not in own:
-            raise ValueError(f"no stage '{stage}'{nearest_name(stage, own)} (it has: {', '.join(own)})")
+            raise ValueError(unknown("stage", stage, own))
     if name == "quantize" and not words.get("profile"):
         stages = [stage for stage in stages if stage != "profile"]
     return pipeline.passes(*stages, **options) if stages else Pipeline(())

@@ -15,7 +15,7 @@ from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import PART, TARGETS, set_targets, targets_of
 from qmlir.dialects.target.description import Accepted, Description, Plain, Support
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 
 __all__ = [
     "HOST", "INTERPRETER", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "Plain", "Runnable",
@@ -130,11 +130,11 @@ def find_target(name: str) -> Target:
     """The target `name`. Raises `DiagnosticError` where there is none, or where it is none."""
     known = registry.named("targets")
     if name not in known:
-        raise text_error(f"no target '{name}'{nearest_name(name, known)}, there are {', '.join(sorted(known))}")
+        raise text_error(unknown("target", name, sorted(known)))
     try:
         found = known[name].load(Target)
         if found.name != name:
-            raise known[name].error(f"it calls itself '{found.name}'")
+            raise known[name].error(f"its name must be '{name}', but got '{found.name}'")
         try:
             found.check()
         except ValueError as error:
@@ -155,7 +155,7 @@ def function_of_target(target: Target, row: str) -> Callable[..., Any]:
     try:
         found = registry.load(row)
     except (ImportError, AttributeError) as error:
-        raise text_error(f"target '{target.name}': '{row}' does not load: {error}") from error
+        raise text_error(f"target '{target.name}': cannot load '{row}': {error}") from error
     if not callable(found):
         raise text_error(f"target '{target.name}': '{row}' is not a function")
     return found
@@ -165,5 +165,5 @@ def find_targets(names: str | Iterable[str]) -> tuple[Target, ...]:
     """The targets of a list, or of its text `npu,cpu`. Raises `DiagnosticError`, for a name that is there twice too."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     if twice := next((name for name in listed if listed.count(name) > 1), None):
-        raise text_error(f"target '{twice}' is named twice")
+        raise text_error(f"duplicate target '{twice}'")
     return tuple(map(find_target, listed))

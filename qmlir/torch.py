@@ -23,7 +23,7 @@ from qmlir.workflows.training import Trainable
 from qmlir.workflows.training_programs import TrainingPrograms, data_inputs
 
 if find_spec("torch") is None:
-    raise ImportError("qmlir.torch needs torch: pip install 'qmlir[torch]'")
+    raise ImportError("qmlir.torch requires PyTorch; run pip install 'qmlir[torch]'")
 torch: Any = import_module("torch")
 
 
@@ -104,11 +104,11 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
         given = {**dict(zip(names, inputs, strict=False)), **named}
         if len(inputs) + len(named) != len(names) or set(given) != set(names):
             found = ", ".join([f"{len(inputs)} in order", *named])
-            raise text_error(f"the model takes the inputs {', '.join(names)}, found {found}")
+            raise text_error(f"the model takes inputs {', '.join(names)}, but got {found}")
         for port in self._inputs:
             type_ = ranked_tensor(port.type)
             dtype = None if type_ is None else value_dtype(type_.get_element_type())
             found = str(given[port.name].dtype).removeprefix("torch.")
             if dtype is not None and found != dtype.name:
-                raise text_error(f"the input '{port.name}' has elements of {dtype.name}, found {found}")
+                raise text_error(f"input '{port.name}' must be {dtype.name}, but got {found}")
         return {name: given[name] for name in names}

@@ -109,7 +109,9 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy parses it as Python before it checks it
         raise ValueError("no header") from error
     if dtype.hasobject:
-        raise text_error("it holds Python objects, which are code to NumPy; help: save text by array.astype(str)")
+        raise text_error(
+            "it contains Python objects, which cannot be loaded safely; help: save text with array.astype(str)"
+        )
     if any(type(size) is not int or size < 0 for size in shape):  # NumPy takes True for a size
         raise ValueError("no plain array")
     return shape, is_fortran, dtype
@@ -126,7 +128,9 @@ def _told(path: Path) -> Generator[None]:
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror or 'it is damaged'}") from error
     except _NO_ARRAYS as error:
-        raise text_error(f"cannot read '{path}': it is not a .npy or .npz file of plain arrays, or damaged") from error
+        raise text_error(
+            f"cannot read '{path}': it is not a .npy or .npz file of plain arrays, or it is damaged"
+        ) from error
 
 
 def _archived(path: Path) -> Iterator[tuple[str, ArchiveRows]]:

@@ -18,7 +18,7 @@ from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import changed_output
 from qmlir.interpreter.random_inputs import Draw, random_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
 from qmlir.ir.preservation import Preservation
 from qmlir.ir.signature import MAIN, inputs_of
 
@@ -34,7 +34,7 @@ DRAWS = len(Draw)
 def inputs_in(path: Path) -> Values:
     """The arrays of an `.npz` file by name. Raises `DiagnosticError` for a file that is none."""
     if path.suffix != ".npz":
-        raise text_error(f"cannot read '{path}': inputs by name are in an .npz file")
+        raise text_error(f"cannot read '{path}': named inputs must be in an .npz file")
     return {name: whole(rows) for name, rows in arrays_of(path).items()}
 
 
@@ -114,7 +114,7 @@ class Execution:
         for run in list(self._runs):
             name = run.function
             if name not in functions:
-                raise op_error(after, f"has no public function '@{name}' any more")
+                raise op_error(after, f"no longer has a public function '@{name}'")
             inputs, known = self._fitting(functions[name], run), run.outputs
             if inputs is not run.inputs:
                 anew = _computed(before, name, inputs, must=not run.number)
@@ -125,7 +125,7 @@ class Execution:
             changed, found = changed_output(before, after, inputs, preservation, function=name, known=known)
             if changed is not None:
                 inputs_are = "" if run.draw is Draw.SPREAD else f" (inputs: {run.draw})"
-                raise op_error(changed.op or functions[name], f"changes a number: in @{name} {changed}{inputs_are}")
+                raise op_error(changed.op or functions[name], f"changes a value: in @{name} {changed}{inputs_are}")
             run.inputs, run.outputs = inputs, found
 
     def _names(self, functions: Mapping[str, FuncOp]) -> list[str]:
@@ -133,12 +133,10 @@ class Execution:
         if EVERY_FUNCTION in names:
             names = list(functions)
         if not names:
-            raise text_error("there is nothing to run: the module has no public function with a body")
+            raise text_error("nothing to run: the module has no public function with a body")
         for name in names:
             if name not in functions:
-                known = ", ".join(f"@{each}" for each in functions) or "none"
-                near = nearest_name(name, functions)
-                raise text_error(f"no public function '@{name}' with a body{near} (the module has: {known})")
+                raise text_error(unknown("public function", name, functions))
         return names
 
     def _given_for(self, functions: Mapping[str, FuncOp]) -> Values:
@@ -146,8 +144,7 @@ class Execution:
         names = {port.name for function in functions.values() for port in inputs_of(function)}
         for name in self._given:
             if name not in names:
-                known = ", ".join(sorted(names)) or "none"
-                raise text_error(f"no input '{name}'{nearest_name(name, names)} (there are: {known})")
+                raise text_error(unknown("input", name, sorted(names)))
         return self._given
 
     def _fitting(self, function: FuncOp, run: _Run) -> Values:

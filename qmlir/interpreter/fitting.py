@@ -75,23 +75,23 @@ class SampledInput:
         found = array.dtype
         if dtype == np.object_:
             raise op_error(
-                self.function, f"input '{self.port.name}' must be text, but got {found}; help: array.astype(str)"
+                self.function, f"input '{self.port.name}' must be text, but got {found}; help: pass array.astype(str)"
             )
-        what = f"input '{self.port.name}' has elements of {dtype}, found {found}"
+        what = f"input '{self.port.name}' must be {dtype}, but got {found}"
         is_plain = plain_type(self.type.get_element_type()) == self.type.get_element_type()
         if is_plain and is_float(dtype) and (is_float(found) or found == np.uint8):
-            told = "converted" if is_float(found) else "0 to 255 stay these numbers, though models are often fed 0 to 1"
+            told = "" if is_float(found) else "; its values stay 0 to 255, but many models expect 0 to 1"
             with np.errstate(over="ignore"):
                 made = array.astype(dtype)
             if is_float(found) and not np.array_equal(np.isinf(made), np.isinf(array)):
-                raise op_error(self.function, f"{what}, in which some are too large for {dtype}")
+                raise op_error(self.function, f"{what} with values too large for {dtype}")
         elif is_plain and dtype.kind in "iu" and found.kind in "iub" and self.type.get_element_type() != i1:
-            made, told = array.astype(dtype), "converted"
+            made, told = array.astype(dtype), ""
             if not np.array_equal(made, array):
-                raise op_error(self.function, f"{what}, in which some are out of the range of {dtype}")
+                raise op_error(self.function, f"{what} with values out of the range of {dtype}")
         else:
-            raise op_error(self.function, f"{what}: give array.astype('{dtype}') if these are its numbers")
-        warn_once(f"{what}: {told}")
+            raise op_error(self.function, f"{what}; help: pass array.astype('{dtype}') if that keeps the values")
+        warn_once(f"converting input '{self.port.name}' from {found} to {dtype}{told}")
         return made
 
     def refuse(self, rows: Sequence[int], is_row: bool = False) -> Exception:
@@ -101,13 +101,13 @@ class SampledInput:
         axis = 0 if self.axis is None and len(found) == len(self.shape) - 1 else self.axis
         sample = self.shape if axis is None else _without(self.shape, axis)
         if self.axis is not None:
-            wanted = f"{shape_text(sample)} for one sample, {wanted} for several"
+            wanted = f"{shape_text(sample)} (one sample) or {wanted} (a batch)"
         hint = _remedy(sample, found, is_row) or ("" if is_row else _remedy(self.shape, found, False))
         if is_row and (axes := self._axes_missing_in(rows)):
             is_sample = (0 if self.axis is None else self.axis) in axes
-            hint = "; give array[None] (it is one sample)" if is_sample else f"; give {_with_axis(axes[0])}"
+            hint = "; help: pass array[None] (it is one sample)" if is_sample else f"; help: pass {_with_axis(axes[0])}"
         return op_error(
-            self.function, f"input '{self.port.name}' has the shape {wanted}, found {shape_text(found)}{hint}"
+            self.function, f"input '{self.port.name}' must have shape {wanted}, but got {shape_text(found)}{hint}"
         )
 
     def is_sample(self, shape: Sequence[int]) -> bool:
@@ -202,8 +202,10 @@ class SampledInput:
             wanted, found = shape_text(self.shape), shape_text(shape)
             raise op_error(
                 self.function,
-                f"input '{self.port.name}' has the shape {wanted}, found {found}, whose rows are not known to be "
-                f"samples: {error.diagnostic.message}; give arrays of {wanted}, or all samples as one array",
+                f"input '{self.port.name}' must have shape {wanted}, but got {found}, and its rows may not be "
+                "independent "
+                f"samples: {error.diagnostic.message}; help: pass arrays of shape {wanted}, or all samples as "
+                "one array",
             ) from error
         if axes.get(self.port.name) != 0:
             raise self.refuse(shape)
@@ -232,11 +234,11 @@ def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:
         for axes in _orders(len(wanted)):
             if shapes_agree(wanted, [found[axis] for axis in axes]):
                 order = (0, *(axis + 1 for axis in axes)) if is_row else axes
-                layout = " (channels come first here)" if len(axes) > 2 and axes[-1] == len(axes) - 2 else ""
-                return f"; give array.transpose({', '.join(map(str, order))}){layout}"
+                layout = " (the model expects channels first)" if len(axes) > 2 and axes[-1] == len(axes) - 2 else ""
+                return f"; help: pass array.transpose({', '.join(map(str, order))}){layout}"
     if known and prod(wanted) == prod(found):
         sizes = (-1, *wanted) if is_row else tuple(wanted)
-        return f"; give array.reshape({', '.join(map(str, sizes))})"
+        return f"; help: pass array.reshape({', '.join(map(str, sizes))})"
     return ""
 
 
@@ -291,5 +293,5 @@ def input_of(function: FuncOp, port: Port) -> SampledInput:
     """The input of `function` that `port` is. Raises `DiagnosticError` where no array can be given for it."""
     type_ = ranked_tensor(port.type)
     if type_ is None or value_dtype(type_.get_element_type()) is None:
-        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
+        raise op_error(function, f"input '{port.name}' must be a tensor, but got type {port.type}")
     return SampledInput(function, port, type_, _open_axis(port, type_.get_shape()))

@@ -62,7 +62,7 @@ def _chosen(hook: Hook, chooses: ByOperation, op: Operation) -> Evaluator | Runs
 
 
 def _fault(op: Operation, hook: Hook, message: str, error: BaseException | None = None) -> DiagnosticError:
-    return op_error(op, f"cannot be computed: its evaluator is wrong: {message}{hook.at(error)}")
+    return op_error(op, f"cannot be computed: its evaluator is faulty: {message}{hook.at(error)}")
 
 
 def _takes_stored(function: Any) -> bool:
@@ -167,7 +167,7 @@ def _quantized(value: Any, type_: Attribute, element: _Uniform) -> Any:
     array = cast(Array, value)
     if isinstance(value, np.ndarray) and array.dtype == storage_dtype(element):
         hint = f"an evaluator that computes stored integers must be declared as {TakesStored.__name__}"
-        raise InterpretationError(f"real values of {real} are expected, but it is an array of {array.dtype}; {hint}")
+        raise InterpretationError(f"expected real values of {real}, but got an array of {array.dtype}; {hint}")
     check_value(value, real)
     return quantize(array, element)
 
@@ -187,7 +187,7 @@ def _check_range(array: Array, element: Attribute) -> None:
     low, high = int(array.min()), int(array.max())
     if low < limits[0] or high > limits[1]:
         raise InterpretationError(
-            f"values of {element} must be from {limits[0]} to {limits[1]}, but are from {low} to {high}"
+            f"values of {element} must be in [{limits[0]}, {limits[1]}], but are in [{low}, {high}]"
         )
 
 
@@ -198,4 +198,4 @@ def _check_scalar(value: Any, type_: Attribute) -> None:
     kind = "integer" if isinstance(type_, IndexType) or as_integer(type_) is not None else ""
     kind = "float" if isinstance(type_, AnyFloat) else kind
     if kind and not isinstance(value, _SCALARS[kind]):
-        raise InterpretationError(f"a value of type {type_} must be one {kind}, but is {_kind(value)}")
+        raise InterpretationError(f"a value of type {type_} must be one {kind}, but got {_kind(value)}")

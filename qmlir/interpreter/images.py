@@ -33,10 +33,12 @@ def open_image(path: Path) -> Image.Image:
             with Image.open(path, formats=FORMATS) as image:
                 size = image.width * image.height * _BYTES_OF_PIXEL
                 if size > budget("packed-bytes") and size > EXPANSION * path.stat().st_size:
-                    raise text_error(f"cannot read the image '{path}': in memory it takes {over('packed-bytes', size)}")
+                    raise text_error(
+                        f"cannot read the image '{path}': its size in memory is {over('packed-bytes', size)}"
+                    )
                 return image.convert("RGB")
     except UnidentifiedImageError as error:
-        raise text_error(f"cannot read the image '{path}': it is none of {', '.join(FORMATS)}") from error
+        raise text_error(f"cannot read the image '{path}': expected one of the formats {', '.join(FORMATS)}") from error
     except _DAMAGED as error:
         reason = error.strerror if isinstance(error, OSError) else ""
         raise text_error(f"cannot read the image '{path}': {reason or 'it is damaged, or too large'}") from error

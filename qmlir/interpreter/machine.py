@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.analysis.observed_lanes import with_observed_lanes
 from qmlir.interpreter.values import check_result, check_value
 from qmlir.ir.budgets import budget, over
-from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
 from qmlir.ir.evaluation import Evaluator, Layout, RunsRegions, arguments_by, evaluator_of, not_computed, operand_layout
 
 _BUDGET = "interpreted-operations"
@@ -97,7 +97,7 @@ def _prepare(block: Block) -> _Plan:
                 check_result(result.type)
         steps.append(_Step(op, evaluator, operand_layout(op), ends.get(op, ())))
     if terminator is not None and terminator.successors:
-        raise op_error(terminator, "branches between blocks, which the interpreter does not run: use scf")
+        raise op_error(terminator, "branches between blocks, which the interpreter does not support; use scf")
     return _Plan(steps, terminator)
 
 
@@ -119,10 +119,9 @@ class Interpreter:
         """The function `name`. Raises `DiagnosticError` where there is none with a body."""
         function = self._functions.get(name)
         if function is None:
-            known = ", ".join(f"@{each}" for each in self._functions) or "none"
-            raise text_error(f"no function '@{name}': the module has {known}")
+            raise text_error(unknown("function", name, self._functions))
         if function.is_declaration:
-            raise op_error(function, f"@{name} has no body to run")
+            raise op_error(function, f"@{name} has no body")
         return function
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -142,7 +141,7 @@ class Interpreter:
             plan = self._plans[block] = _prepare(block)
         self._left -= 1 + len(plan.steps)
         if self._left < 0:
-            raise text_error(f"a run does not end: the operations that it took are {over(_BUDGET)}")
+            raise text_error(f"the run does not end: the number of executed operations is {over(_BUDGET)}")
         return plan
 
 

@@ -80,7 +80,7 @@ class ProfilePart:
             OverflowError,
             DiagnosticError,
         ) as error:
-            raise text_error("a part of a profile holds something else: remove it, and run again") from error
+            raise text_error("it is not part of a profile; remove it and run again") from error
         return ProfilePart(ranges, statistics)
 
     def is_of(self, keys: Collection[str], firsts: Sequence[int], bins: int) -> bool:

@@ -201,7 +201,7 @@ def _begin_profiling(made: _SharedWay) -> Begun:
     """Answers runs with a part of the profile."""
     make = made.shared.maker(made.way)
     if make is None:
-        raise text_error("a worker has not the compiled form of the model that another one has")
+        raise text_error("a worker compiled the model differently from another one")
     machine = make()
 
     def profile(runs: Sequence[Run]) -> bytes:
@@ -257,7 +257,9 @@ def _run_by(
         try:
             totals.add_statistics(part.statistics)
         except ValueError as error:
-            raise text_error(f"parts of the profile do not go together, such as those of --resume: {error}") from error
+            raise text_error(
+                f"the parts of the profile are inconsistent (check the --resume folder): {error}"
+            ) from error
         yield counts.popleft()
 
 
@@ -375,9 +377,9 @@ def run_profile(
     """
     for name, number in (("batch size", batch_size), ("number of processes", processes)):
         if number is not None and number < 1:
-            raise text_error(f"the {name} is at least 1, found {number}")
+            raise text_error(f"{name} must be at least 1, but got {number}")
     if not 0 < options.momentum <= 1:
-        raise text_error(f"momentum is above 0 and at most 1, found {options.momentum}")
+        raise text_error(f"--momentum (momentum) must be in (0, 1], but got {options.momentum}")
     function = Interpreter(module).function(options.function)
     recorder = Recorder(module, bins=options.bins)
     if not recorder.keys and not any(has_parameters(each.value) for each in keyed_values(module)):

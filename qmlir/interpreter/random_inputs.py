@@ -169,7 +169,7 @@ def _random_value(
         return [_random_value(function, each, random, None, draw, sizes) for each in parts]
     sizes_of, element = _shape_and_element(port.of_caller().type)
     if element is None or value_dtype(element) is None:
-        raise op_error(function, f"input '{port.name}' has type {port.type}: no random values are made of it")
+        raise op_error(function, f"cannot generate random values for input '{port.name}' of type {port.type}")
     shape = [_size(port, axis, size, sizes) for axis, size in enumerate(sizes_of)]
     with about(function):
         check_size(shape, np.dtype(np.int64))  # as which numbers are drawn

@@ -166,7 +166,7 @@ class ObservedValue:
         if self.axis_ranges is not None:
             known = self.axis_ranges
             if known[0].shape != lows.shape:
-                raise ValueError(f"has {known[0].size} and {lows.size} indices along axis {axis}")
+                raise ValueError(f"must have one size along axis {axis}, but got {known[0].size} and {lows.size}")
             lows, highs = np.minimum(known[0], lows), np.maximum(known[1], highs)
         self.axis_ranges = lows, highs
 
@@ -263,7 +263,7 @@ class Recorder(Listener):
                 if value.axis != axis:
                     raise op_error(op, f"and another observer of '{op.key.data}' keep ranges of different axes")
                 if unknown := sorted({*op.names} - {*observer_names()}):
-                    raise op_error(op, f"has the observer '{unknown[0]}', which no package has")
+                    raise op_error(op, f"uses the observer '{unknown[0]}', which no installed package provides")
                 self._slots[op] = value
         self._parts: dict[Operation, dict[str, ObservedValue]] = {
             op: {role: self._values.setdefault(key, kind(key, None, bins, ())) for role, key in keyed_parts(op).items()}

@@ -23,7 +23,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Container
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
 from qmlir.ir.small_floats import as_small_float
-from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value
+from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value, missing_inputs
 
 
 def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Any:
@@ -31,7 +31,7 @@ def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> A
     if not isinstance(port.type, Container):
         return _checked(function, port, value, sizes)
     if not isinstance(value, Sequence):
-        raise op_error(function, f"input '{port.name}' is a list of arrays, found {type(value).__name__}")
+        raise op_error(function, f"input '{port.name}' must be a list of arrays, but got {type(value).__name__}")
     with about(function):
         values = enumerate(parts_of(port.type, cast(Sequence[Any], value)))
     ports = ((Port(f"{port.name}[{place}]", port.type.part(place)), each) for place, each in values)
@@ -58,9 +58,9 @@ def _checked_text(function: FuncOp, port: Port, value: Any) -> Array:
     if array.dtype.kind == "U":
         array = array.astype(np.object_)
     if array.dtype != np.object_:
-        raise op_error(function, f"input '{port.name}' has elements of {np.dtype(np.object_)}, found {array.dtype}")
+        raise op_error(function, f"input '{port.name}' must be {np.dtype(np.object_)}, but got {array.dtype}")
     if not all(isinstance(text, str) for text in array.flat):
-        raise op_error(function, f"input '{port.name}' has elements that are no strings")
+        raise op_error(function, f"input '{port.name}' must contain only strings")
     return array
 
 
@@ -68,7 +68,7 @@ def _memory(function: FuncOp, port: Port) -> Array:
     """Uninitialized memory for an output."""
     found: Attribute = port.type
     if not isinstance(found, MemRefType):
-        raise op_error(function, f"output '{port.name}' has type {found}: only memory is written")
+        raise op_error(function, f"output '{port.name}' must be a memref, but got type {found}")
     type_ = cast(MemRefType[Attribute], found)
     with about(function):
         return unwritten(type_.get_shape(), type_.get_element_type())
@@ -102,7 +102,7 @@ def _by_name(function: FuncOp, ports: Sequence[Port], inputs: Mapping[str, Any])
     names = [port.name for port in ports]
     missing = [name for name in names if name not in inputs]
     if missing:
-        raise op_error(function, f"lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+        raise op_error(function, missing_inputs(port for port in ports if port.name in missing))
     return [inputs[name] for name in names]
 
 
@@ -128,7 +128,7 @@ def interpret(
     else:
         values = list(inputs)
         if len(values) != len(ports):
-            raise op_error(called, f"takes {len(ports)} inputs, found {len(values)}")
+            raise op_error(called, f"takes {len(ports)} inputs, but got {len(values)}")
     sizes: dict[str, int] = {}
     arguments = [_given(called, port, value, sizes) for port, value in zip(ports, values, strict=True)]
     memory = [_memory(called, port) for port in memory_outputs_of(called)]

@@ -27,7 +27,7 @@ from qmlir.text.tables import counted
 
 def left_out(name: str) -> str:
     """What is said of an array that is no input."""
-    return f"the data has '{name}', which is no input of the model: it is left out"
+    return f"ignoring array '{name}' in the data: the model has no such input"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Samples:
     def __post_init__(self) -> None:
         self.inputs = [input_of(self.function, port) for port in inputs_of(self.function)]
         if not self.inputs:
-            raise op_error(self.function, "has no inputs to give samples for")
+            raise op_error(self.function, "has no inputs, so no samples can be passed")
         self._most: int | None = None
         if isinstance(self.data, Limited):
             self._most, self.data = self.data.samples, self.data.data
@@ -77,21 +77,27 @@ class Samples:
             yield Run(first, size, tuple(each.batch(column) for each, column in columns))
             first += size
         if first == 0:
-            raise text_error("there are no samples to run")
+            raise text_error("the data contains no samples")
 
     def _leave_out(self, first: int, left: int, size: int) -> None:
         if first == 0:
-            raise op_error(self.function, f"takes batches of {size} samples, found {left} in all")
-        message = f"the last {left} of {first + left} samples are left out: @{self.function.sym_name.data} takes {size}"
+            raise op_error(
+                self.function,
+                f"takes batches of {size} samples, but got {left} in total; help: pass at least {size} samples, "
+                "or make the batch dynamic",
+            )
+        message = f"ignoring the last {left} of {first + left} samples: @{self.function.sym_name.data} takes {size}"
         emit(Diagnostic(Severity.WARNING, f"{message} at a time"))
 
     def _batch_size(self) -> int:
         """The samples of one run: as many as the types say, one where they leave it open."""
         sizes = {each.shape[each.axis] for each in self.inputs if each.axis is not None} - {DYNAMIC_INDEX}
         if len(sizes) > 1:
-            raise op_error(self.function, f"has inputs of different batch sizes: {', '.join(map(str, sorted(sizes)))}")
+            raise op_error(
+                self.function, f"has inputs with different batch sizes: {', '.join(map(str, sorted(sizes)))}"
+            )
         if 0 in sizes:
-            raise op_error(self.function, "takes batches of 0 samples, which no samples fill: give the batch a size")
+            raise op_error(self.function, "has a batch size of 0; export the model with a batch size of at least 1")
         return sizes.pop() if sizes else 1
 
     def _samples_in(self, item: Any) -> Iterator[tuple[Array, ...]]:
@@ -99,7 +105,10 @@ class Samples:
         parts = [each.samples_in(value) for each, value in zip(self.inputs, self._in_order(item), strict=True)]
         counts = {len(part) for each, part in zip(self.inputs, parts, strict=True) if each.axis is not None} or {1}
         if len(counts) > 1:
-            raise op_error(self.function, f"is given inputs of {' and '.join(map(str, sorted(counts)))} samples")
+            raise op_error(
+                self.function,
+                f"expected the same number of samples for each input, but got {' and '.join(map(str, sorted(counts)))}",
+            )
         (count,) = counts
         for place in range(count):
             yield tuple(part[place] if len(part) == count else part[0] for part in parts)
@@ -108,15 +117,15 @@ class Samples:
         """What an item gives for each input: labels and what else is none are left out, and told."""
         if isinstance(item, ImageFile):
             raise text_error(
-                f"'{item.path}' is an image, and how one becomes an input has to be said: name a function that takes "
-                "an image of Pillow and gives an array, --preprocess package.module:function, or preprocess=function"
+                f"cannot convert image '{item.path}' to a model input without a preprocessing function; help: pass "
+                "--preprocess MODULE:FUNCTION (preprocess=function); it takes a PIL image and returns an array"
             )
         if isinstance(item, Mapping):
             return self._by_name(cast(Mapping[str, Any], item))
         if is_array(item):
             item = [item]
         elif isinstance(item, str) or not isinstance(item, Sequence):
-            raise op_error(self.function, f"takes arrays, found an item of type {type(item).__name__}")
+            raise op_error(self.function, f"expected arrays as data, but got an item of type {type(item).__name__}")
         values, count = list(cast(Sequence[Any], item)), len(self.inputs)
         if values and isinstance(values[0], Mapping) and len(values) <= 2:  # arrays by name, and labels beside them
             self._tell_labels(len(values) == 2)
@@ -130,12 +139,14 @@ class Samples:
         elif count == 1 and len(values) > 1 and not any(map(is_array, values)):
             values = [values]  # numbers of Python
         if len(values) != count:
-            raise op_error(self.function, f"takes {counted(count, 'input')} ({self._described()}), found {len(values)}")
+            raise op_error(
+                self.function, f"takes {counted(count, 'input')} ({self._described()}), but got {len(values)}"
+            )
         return values
 
     def _tell_labels(self, are_there: bool) -> None:
         if are_there:
-            warn_once("what comes with the inputs of a sample is taken for its label, and left out")
+            warn_once("ignoring the last element of each sample (assumed to be its label)")
 
     def _by_name(self, item: Mapping[str, Any]) -> list[Any]:
         names = [each.port.name for each in self.inputs]
@@ -145,10 +156,13 @@ class Samples:
         missing = [name for name in names if name not in item]
         if more and missing:
             near = nearest_name(more[0], missing)
-            raise op_error(self.function, f"has no input '{more[0]}'{near} (it has: {self._described()})")
+            raise op_error(self.function, f"has no input '{more[0]}'{near} (available: {self._described()})")
         if missing:
             listed = ", ".join(each.described for each in self.inputs if each.port.name in missing)
-            raise op_error(self.function, f"lacks the input{'s' if len(missing) > 1 else ''} {listed}")
+            raise op_error(
+                self.function,
+                f"no data for input{'s' if len(missing) > 1 else ''} {listed}; help: pass an array with that name",
+            )
         for name in more:
             warn_once(left_out(name))
         return [item[name] for name in names]
@@ -197,7 +211,10 @@ class Samples:
         sizes = {each.shape[0] if each.shape else -1 for each in in_order}
         if len(sizes) > 1 or -1 in sizes:
             found = ", ".join(shape_text(each.shape) for each in in_order)
-            raise op_error(self.function, f"is given arrays without one leading axis of samples: {found}")
+            raise op_error(
+                self.function,
+                f"expected arrays with the same number of samples along the first axis, but got shapes {found}",
+            )
         in_a_row = 1
         for each, rows in zip(self.inputs, in_order, strict=True):
             count = each.take_rows(rows.shape[1:])

@@ -107,7 +107,7 @@ def array_of(value: Any) -> Array:
             given = given.float()
         return np.asarray(given)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise text_error(f"{type(value).__name__} cannot be read as an array: {one_line(error)}") from error
+        raise text_error(f"cannot convert {type(value).__name__} to an array: {one_line(error)}") from error
 
 
 def opened(data: Data) -> Opened:
@@ -150,8 +150,7 @@ def _given(data: Any) -> Opened:
         if callable(data):
             return _given(data())
         raise text_error(
-            f"data of type {type(data).__name__} gives no samples: a path, an array, arrays by name, or an iterable of "
-            "such does"
+            f"data must be a path, an array, a dict of arrays, or an iterable of these, but got {type(data).__name__}"
         )
     return Opened(iter(data), _length(data), samples=_length(getattr(data, "dataset", None)))
 
@@ -168,7 +167,7 @@ def _folder(folder: Path) -> Opened:
         return Opened(files, len(paths))
     images = sorted(path for path in folder.rglob("*") if path.suffix.lower() in _IMAGES)
     if not images:
-        raise text_error(f"the folder '{folder}' holds no .npy or .npz file, and no image ({', '.join(_IMAGES)})")
+        raise text_error(f"folder '{folder}' contains no .npy or .npz files and no images ({', '.join(_IMAGES)})")
     return _images(images)
 
 
@@ -181,7 +180,7 @@ class ImageFile:
     def open(self) -> Any:
         """The image as Pillow has it, in RGB. Raises `DiagnosticError`."""
         if find_spec("PIL") is None:
-            raise text_error("images are read by Pillow: pip install 'qmlir[images]'")
+            raise text_error("reading images requires Pillow; run pip install 'qmlir[images]'")
         return interpreter.open_image(self.path)
 
 
@@ -196,16 +195,16 @@ def named_function(name: str) -> Callable[[Any], Any]:
     """The function that `package.module:function` or `file.py:function` names. Raises `DiagnosticError`."""
     module, colon, function = name.partition(":")
     if not colon:
-        raise text_error(f"'{name}' names no function: say package.module:function, or file.py:function")
+        raise text_error(f"'{name}' does not name a function; use package.module:function or file.py:function")
     try:
         found: Any = module_at(module)
         for part in function.split("."):
             found = getattr(found, part)
     except (Exception, SystemExit) as error:  # whatever a module of the user does at import
         hint = " (of a file that is not installed: file.py:function)" if isinstance(error, ImportError) else ""
-        raise text_error(f"cannot load the preprocessing '{name}': {one_line(error)}{hint}") from error
+        raise text_error(f"cannot load preprocessing function '{name}': {one_line(error)}{hint}") from error
     if not callable(found):
-        raise text_error(f"the preprocessing '{name}' is no function, but of type {type(found).__name__}")
+        raise text_error(f"--preprocess '{name}' must be a function, but got {type(found).__name__}")
     return found
 
 
@@ -234,7 +233,7 @@ def _rows(arrays: Mapping[str, ArchiveRows]) -> tuple[Iterator[Any], int]:
     if len(sizes) != 1 or -1 in sizes:
         found = ", ".join(f"{name} {shape_text(each.shape)}" for name, each in arrays.items())
         raise text_error(
-            f"a preprocessing is given one sample at a time, found arrays without one leading axis: {found}"
+            f"preprocessing needs arrays with the same number of samples along the first axis, but got shapes {found}"
         )
     samples = zip(*arrays.values(), strict=True)
     if len(arrays) == 1:
@@ -251,5 +250,5 @@ def _applied(function: Callable[[Any], Any], title: str, items: Iterator[Any]) -
             raise
         except Exception as error:  # whatever a function of the user raises
             what = f"'{item.path}'" if isinstance(item, ImageFile) else f"item {place}"
-            raise text_error(f"the preprocessing '{title}' failed on {what}: {one_line(error)}") from error
+            raise text_error(f"preprocessing function '{title}' failed on {what}: {one_line(error)}") from error
         yield made

@@ -38,7 +38,7 @@ def check_size(shape: Sequence[int], dtype: np.dtype[Any] | None) -> None:
     """Raise `InterpretationError` where an array of this static shape is larger than a value may be."""
     size = math.prod(shape) * (dtype.itemsize if dtype is not None else 1)
     if size > budget("value-bytes"):
-        raise InterpretationError(f"the bytes of a value of the shape {list(shape)} are {over('value-bytes', size)}")
+        raise InterpretationError(f"the size in bytes of a value of shape {list(shape)} is {over('value-bytes', size)}")
 
 
 def check_result(type_: Attribute) -> None:
@@ -52,7 +52,7 @@ def check_result(type_: Attribute) -> None:
 def parts_of(type_: Container, values: Sequence[_Value]) -> Sequence[_Value]:
     """`values`. Raises `InterpretationError` where a value of `type_` has another number of parts."""
     if type_.count not in (None, len(values)):
-        raise InterpretationError(f"a value of type {type_} has {type_.count} parts, found {len(values)}")
+        raise InterpretationError(f"a value of type {type_} must have {type_.count} parts, but got {len(values)}")
     return values
 
 
@@ -60,7 +60,9 @@ def check_value(value: Any, type_: Attribute) -> None:
     """Raise `InterpretationError` where an array, or one in a sequence, does not have the type `type_`."""
     if isinstance(type_, Container):
         if not isinstance(value, tuple):
-            raise InterpretationError(f"a value of type {type_} is a tuple of arrays, found {type(value).__name__}")
+            raise InterpretationError(
+                f"a value of type {type_} must be a tuple of arrays, but got {type(value).__name__}"
+            )
         for place, each in enumerate(parts_of(type_, cast(tuple[Any, ...], value))):
             check_value(each, type_.part(place))
         return
@@ -70,12 +72,12 @@ def check_value(value: Any, type_: Attribute) -> None:
     dtype = value_dtype(expected.get_element_type())
     if not isinstance(value, np.ndarray):
         held = "" if dtype is None else f" of {dtype}"
-        raise InterpretationError(f"a value of type {type_} is an array{held}, found {type(value).__name__}")
+        raise InterpretationError(f"a value of type {type_} must be an array{held}, but got {type(value).__name__}")
     array = cast(Array, value)
     if dtype is not None and array.dtype != dtype:  # an element type of a package is held as the package likes
-        raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {array.dtype}")
+        raise InterpretationError(f"a value of type {type_} must be an array of {dtype}, but got {array.dtype}")
     ranked = ranked_tensor(type_)
     if ranked is not None and not shapes_agree(ranked.get_shape(), array.shape):
         raise InterpretationError(
-            f"a value of type {type_} has the shape {shape_text(ranked.get_shape())}, found {list(array.shape)}"
+            f"a value of type {type_} must have shape {shape_text(ranked.get_shape())}, but got {list(array.shape)}"
         )

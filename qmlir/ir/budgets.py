@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ def budget(name: str) -> int:
 def over(name: str, found: int | None = None) -> str:
     """The end of a message: what was found, that it is more than the budget `name`, and how to raise that."""
     size = "" if found is None else f"{found}, "
-    return f"{size}more than the budget of {budget(name)} (--limit {name}=N raises it)"
+    return f"{size}over the limit of {budget(name)}; raise it with --limit {name}=N"
 
 
 def out_of_memory(error: MemoryError) -> str:
     """The message of a failed allocation, which is not a fault of its caller."""
     text = " ".join(str(error).split())
-    return f"memory does not suffice: {text}" if text else "memory does not suffice"
+    return f"out of memory: {text}" if text else "out of memory"
 
 
 @contextmanager
@@ -59,11 +59,9 @@ def budgets(values: Mapping[str, int]) -> Generator[None]:
     """Inside the `with` block these budgets have other numbers. Raises `DiagnosticError` for what is not a budget."""
     for name, number in values.items():
         if name not in BUDGETS:
-            raise text_error(
-                f"there is no budget '{name}'{nearest_name(name, BUDGETS)}, there are {', '.join(BUDGETS)}"
-            )
+            raise text_error(unknown("budget", name, BUDGETS))
         if number < 0:
-            raise text_error(f"the budget '{name}' is a number from 0 on, found {number}")
+            raise text_error(f"budget '{name}' must be >= 0, but got {number}")
     token = _given.set({**(_given.get() or {}), **values})
     try:
         yield

@@ -52,7 +52,7 @@ class Legality:
         """The fault of `op`, for an error message."""
         fault = self._fault_of_class(op)
         if fault is None and self.types is not None and (type_ := self.types.illegal_type(op)) is not None:
-            fault = f"is left with the type {type_}, which is not legal"
+            fault = f"has the type {type_}, which is not legal here"
         return None if fault is not None and self.is_kept is not None and self.is_kept(op) else fault
 
     def _fault_of_class(self, op: Operation) -> str | None:
@@ -62,16 +62,16 @@ class Legality:
             return self._known[class_]
         fault, dialect = None, dialect_of(op)
         if dialect in self.illegal_dialects or isinstance(op, self.illegal_operations):
-            fault = "is left where it is not legal"
+            fault = "is not legal here"
         elif self.legal_dialects is not None and dialect not in self.legal_dialects:
-            fault = f"is left where only {', '.join(sorted(self.legal_dialects))} are legal"
+            fault = f"is not legal here (legal dialects: {', '.join(sorted(self.legal_dialects))})"
         if not isinstance(op, UnregisteredOp):
             self._known[class_] = fault
         return fault
 
     def check(self, root: Operation) -> None:
         """Raise `DiagnosticError` for the first illegal operation nested in `root`."""
-        accepted = f"; accepted: {self.accepted}" if self.accepted else ""
+        accepted = f"; expected {self.accepted}" if self.accepted else ""
         for op in operations_in(root):
             if op is not root and (fault := self._fault(op)) is not None:
                 raise op_error(op, f"{fault}, and no pattern converts it{accepted}")

@@ -56,7 +56,7 @@ class Parts:
     def missing_type(self) -> str:
         """The message of a decomposition that failed for want of a type, after `components `."""
         part = f": the part '{self.untyped}' has none" if self.untyped else ""
-        return f"do not give the types of all parts{part}"
+        return f"do not define the types of all parts{part}"
 
     def add(self, role: str, op: OperationT) -> OperationT:
         """Add a part; it stands for the composite's nodes, in `role`."""
@@ -100,7 +100,7 @@ def results_given(
     wanted = ", ".join(map(str, op.result_types))
     end = of_package(function) if where is None else where
     raise op_error(
-        op, f"is replaced by what '{name_of(function)}' gives: {found}; accepted: values for ({wanted}){end}"
+        op, f"decomposition '{name_of(function)}' must return values for ({wanted}), but returned {found}{end}"
     )
 
 
@@ -124,20 +124,23 @@ def guarded_decomposition(hook: Hook) -> Decomposition:
         except RAISED as error:  # a package may raise anything
             raise wrong(f"raises {one_line(error)}", error) from error
         if (op.parent, tuple(op.operands), dict(op.properties), op.prev_op, op.next_op) != state:
-            raise wrong("changes the operation or its block: parts are added by 'parts.add' alone")
+            raise wrong("changes the operation or its block; parts must be added with 'parts.add'")
         if given is None:
             return None
         values = results_given(op, hook.function, given, lambda found, wanted: True, hook.at())
         known = {*op.operands}
         for part in parts.operations:
             if part.parent is not None:
-                raise wrong(f"adds the part '{part.name}', which is in a block already")
+                raise wrong(f"adds the part '{part.name}', which is already in a block")
             foreign = next((operand for operand in part.operands if operand not in known), None)
             if foreign is not None:
-                raise wrong(f"adds the part '{part.name}', which uses a value of no earlier part and no operand")
+                raise wrong(
+                    f"adds the part '{part.name}', which uses a value that is neither "
+                    "an earlier part's result nor an operand"
+                )
             known.update(part.results)
         if not known.issuperset(values):
-            raise wrong("returns a value of no part and no operand")
+            raise wrong("returns a value that is neither a part's result nor an operand")
         return values
 
     return guarded

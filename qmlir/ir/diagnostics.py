@@ -46,15 +46,21 @@ LINES = "\n\t"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` if a known name is near, otherwise empty: the end of a message."""
+    """`; did you mean 'x'?` if a known name is similar, otherwise empty: the end of a message."""
     folded: dict[str, list[str]] = {}
     for each in known:
         folded.setdefault(each.lower(), []).append(each)
-    matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    matches = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     if not matches:
         return ""
     (nearest,) = difflib.get_close_matches(name, folded[matches[0]], n=1, cutoff=0.0)
-    return f", did you mean '{nearest}'?"
+    return f"; did you mean '{nearest}'?"
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """The message about a `name` that is not in `known`: `unknown target 'nqu'; did you mean 'npu'? (available: …)`."""
+    names = list(known)
+    return f"unknown {kind} '{name}'{nearest_name(name, names)} (available: {', '.join(names) or 'none'})"
 
 
 class Severity(StrEnum):
@@ -78,6 +84,10 @@ class SourceLocation:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+_WHOLE_SENTENCES = ("input ", "output ", "dimension ", "expected ", "no ", "cannot ")
+"""Beginnings of messages about a function that need no subject."""
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One message, with its operation and its place if they are known."""
@@ -94,10 +104,12 @@ class Diagnostic:
         return printable(f"{place}{self.severity}: {self.message}")
 
     def for_caller(self) -> "Diagnostic":
-        """For a user of models, who has no function: `@main` is called the model."""
+        """For a user of models, who has no function: `@main` is called the model, or goes without saying."""
         if not isinstance(self.op, FuncOp) or self.op.sym_name.data != "main":
             return self
-        return replace(self, message=self.message.replace(f"{describe(self.op)} ", "the model ", 1))
+        before, subject, rest = self.message.partition(f"{describe(self.op)} ")
+        needs_subject = subject and not rest.startswith(_WHOLE_SENTENCES)
+        return replace(self, message=f"{before}{'the model ' if needs_subject else ''}{rest}")
 
 
 class DiagnosticError(DiagnosticException):

@@ -121,7 +121,7 @@ def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record
 def _budget_error(op: Operation, limit: int, counts: Counter[str], hooks: Iterable[Hook]) -> DiagnosticError:
     owners = {pattern_name(hook.function): hook.at() for hook in hooks}
     busiest = ", ".join(f"'{name}' ({count} times){owners.get(name, '')}" for name, count in counts.most_common(3))
-    return op_error(op, f"rewriting did not end within {limit} rewrites; most often applied: {busiest}")
+    return op_error(op, f"rewriting did not converge within {limit} rewrites; most frequent patterns: {busiest}")
 
 
 def _is_visible(value: SSAValue, op: Operation) -> bool:

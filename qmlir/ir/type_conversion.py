@@ -172,6 +172,6 @@ def _refuse(cast: UnrealizedConversionCastOp, types: TypeConversion) -> None:
     source, result = cast.inputs[0], cast.outputs[0]
     if types.is_legal(source.type):
         (*_, user) = (use.operation for use in result.uses)
-        raise op_error(user, f"takes a value of type {result.type}, which was converted to {source.type}")
+        raise op_error(user, f"uses a value of type {result.type}, which was converted to {source.type}")
     giver = source.owner if isinstance(source.owner, Operation) else source.owner.parent_op()
-    raise op_error(giver or cast, f"gives a value of type {source.type}, which is needed as {result.type}")
+    raise op_error(giver or cast, f"returns a value of type {source.type}, but its users need {result.type}")

@@ -39,7 +39,7 @@ def _verify_place(op: Operation, block: Block) -> None:
         region = block.parent
         for successor in op.successors:
             if region is None or successor.parent is not region:
-                raise op_error(op, "branches to a block of another region")
+                raise op_error(op, "must not branch to a block of another region")
             if successor is region.first_block:
                 raise op_error(op, "branches to the entry block of its region, which may not have predecessors")
     if is_last:
@@ -82,7 +82,7 @@ def _verify_structure(op: Operation) -> None:
     for region in op.regions:
         for block in region.blocks:
             if block.last_op is None and not _may_lack_terminator(block):
-                raise op_error(op, "has an empty block, where at least a terminator is expected")
+                raise op_error(op, "must not have an empty block: expected at least a terminator")
     if op.has_trait(SymbolTable, value_if_unregistered=False):
         _verify_symbols(op)
 
@@ -95,11 +95,11 @@ def _verify_ports(function: FuncOp) -> None:
         ("results", type_.outputs, function.res_attrs),
     ):
         if entries is not None and len(entries) != len(types):
-            raise op_error(function, f"has attributes for {len(entries)} of its {len(types)} {kind}")
+            raise op_error(function, f"must have attributes for all its {len(types)} {kind}, but got {len(entries)}")
     for kind, ports in (("inputs", inputs_of(function)), ("outputs", outputs_of(function))):
         for name, count in Counter(port.name for port in ports).items():
             if count > 1:
-                raise op_error(function, f"has {count} {kind} named '{name}': their names must differ")
+                raise op_error(function, f"must have unique names of {kind}, but {count} are named '{name}'")
 
 
 _CALL = CallOp.get_irdl_definition()
@@ -145,7 +145,9 @@ class _Callees:
 
 def _verify_own_rules(op: Operation, callees: _Callees) -> None:
     if twice := sorted(op.attributes.keys() & op.properties.keys()):
-        raise op_error(op, f"has '{twice[0]}' as a property and as an attribute: text has one place for both")
+        raise op_error(
+            op, f"has '{twice[0]}' both as a property and as an attribute, which the text cannot distinguish"
+        )
     try:
         with faults_from_outside(lambda reason: op_error(op, f"cannot be verified: {reason}")):
             if isinstance(op, CallOp):

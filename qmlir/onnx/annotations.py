@@ -39,7 +39,7 @@ class _TensorRange:
 
     def __post_init__(self) -> None:
         if not (isfinite(self.minimum) and isfinite(self.maximum) and self.minimum <= self.maximum):
-            raise ValueError(f"from {self.minimum} to {self.maximum} is not a range")
+            raise ValueError(f"[{self.minimum}, {self.maximum}] is not a valid range")
 
 
 def _of_metadata(said: Mapping[str, str]) -> _TensorRange | None:
@@ -48,7 +48,7 @@ def _of_metadata(said: Mapping[str, str]) -> _TensorRange | None:
     if low is None and high is None:
         return None
     if low is None or high is None:
-        raise ValueError("it has one end of a range")
+        raise ValueError("it defines only one end of a range")
     numbers = float(low), float(high)
     if mean is None or deviation is None or count is None:
         return _TensorRange(*numbers)
@@ -68,7 +68,7 @@ def _of_annotation(annotation: TensorAnnotation, tensors: Mapping[str, TensorPro
         raise ValueError(f"it has no {missing.pop()}")
     scale, zero_point = (numpy_helper.to_array(tensors[said[key]]) for key in (_SCALE, _ZERO_POINT))
     if scale.size != 1 or zero_point.size != 1 or zero_point.dtype.kind not in "iu":
-        raise ValueError("its scale is one number, its zero point one integer")
+        raise ValueError("its scale must be a single number and its zero point a single integer")
     limits = np.iinfo(zero_point.dtype)
     low, high = (float(scale.item()) * (int(end) - int(zero_point.item())) for end in (limits.min, limits.max))
     return _TensorRange(low, high)
@@ -88,7 +88,7 @@ def _found(graph: GraphProto) -> Iterator[tuple[str, _TensorRange]]:
         try:
             found = _of_annotation(annotation, tensors)
         except (ValueError, KeyError) as error:
-            _warn(f"the annotation of '{annotation.tensor_name}' is ignored: {error}")
+            _warn(f"ignoring the annotation of '{annotation.tensor_name}': {error}")
             continue
         if found is not None:
             yield annotation.tensor_name, found
@@ -96,7 +96,7 @@ def _found(graph: GraphProto) -> Iterator[tuple[str, _TensorRange]]:
         try:
             found = _of_metadata(metadata.entries(info))
         except (ValueError, VerifyException) as error:
-            _warn(f"the statistics of '{info.name}' are ignored: {error}")
+            _warn(f"ignoring the statistics of '{info.name}': {error}")
             continue
         if found is not None:
             yield info.name, found

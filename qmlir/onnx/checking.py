@@ -42,16 +42,15 @@ def opsets(imports: Sequence[Any]) -> dict[str, int]:
         domain = "" if each.domain == "ai.onnx" else each.domain
         if found.setdefault(domain, each.version) != each.version:
             raise model_error(
-                f"the model imports the operator set '{domain}' in the versions {found[domain]} and {each.version}"
+                f"the model imports operator set '{domain}' twice, in versions {found[domain]} and {each.version}"
             )
         if not 1 <= each.version <= UNBOUNDED:
-            raise model_error(
-                f"the model uses version {each.version} of the operator set '{domain}': versions count from 1"
-            )
+            raise model_error(f"the version of operator set '{domain}' must be at least 1, but got {each.version}")
     newest = defs.onnx_opset_version()
     if found.get("", 1) > newest:
         raise model_error(
-            f"the model uses operator set {found['']}; up to {newest} is read, a newer 'onnx' package may know it"
+            f"the model uses operator set {found['']}, but the installed 'onnx' package supports up to {newest}; "
+            "update 'onnx'"
         )
     return found
 
@@ -75,7 +74,7 @@ def check_text(message: Message) -> None:
                 for text in (value,) if isinstance(value, str | bytes) else value:
                     if isinstance(text, bytes):
                         kind = each.DESCRIPTOR.name.removesuffix("Proto").lower()
-                        raise model_error(f"the {field.name} {text!r} of a {kind} is not UTF-8 text")
+                        raise model_error(f"the {field.name} {text!r} of a {kind} must be UTF-8 text")
 
 
 _TENSOR_FIELDS = tuple(
@@ -114,11 +113,13 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
         reference = attribute.ref_attr_name
         if reference and given is None:
             raise node_error(
-                node, f"the attribute '{attribute.name}' is '{reference}' of a function, outside of any function"
+                node, f"attribute '{attribute.name}' refers to function attribute '{reference}' outside of a function"
             )
         if reference and given is not None and reference not in given:
             raise node_error(
-                node, f"the attribute '{attribute.name}' is '{reference}' of its function, which has {_named(given)}"
+                node,
+                f"attribute '{attribute.name}' refers to unknown function attribute '{reference}' (available: "
+                f"{_named(given)})",
             )
     function = functions.find(node)
     if function is not None:
@@ -131,14 +132,14 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
     domain = "" if node.domain == "ai.onnx" else node.domain
     version = versions.get(domain)
     if version is None:
-        raise node_error(node, f"the model does not say which version of the domain '{domain}' it uses")
+        raise node_error(node, f"the model does not declare a version of the operator set '{domain}'")
     schema = schema_of(node, version)
     if schema is None:
         if not domain:
             raise node_error(node, f"operator set {version} has no such operator{_since(node)}")
         return
     if schema.deprecated:
-        raise node_error(node, f"operator set {version} has dropped this operator")
+        raise node_error(node, f"operator set {version} no longer has this operator")
     _check_inputs(node, schema)
     _check_attributes(node, schema)
 
@@ -163,13 +164,13 @@ def _check_count(node: NodeProto, what: str, count: int, least: int, most: int) 
     if least <= count <= most:
         return
     accepted = str(least) if least == most else f"{least} to {most}" if most < UNBOUNDED else f"at least {least}"
-    raise node_error(node, f"has {count} {what}, {accepted} are accepted")
+    raise node_error(node, f"expected {accepted} {what}, but got {count}")
 
 
 def _check_inputs(node: NodeProto, schema: defs.OpSchema) -> None:
     for place, (name, formal) in enumerate(zip(node.input, schema.inputs, strict=False)):
         if not name and formal.option == defs.OpSchema.FormalParameterOption.Single:
-            raise node_error(node, f"lacks input {place} ('{formal.name}')")
+            raise node_error(node, f"missing input {place} ('{formal.name}')")
     _check_count(node, "inputs", len(node.input), schema.min_input, schema.max_input)
     _check_count(node, "outputs", len(node.output), 0, schema.max_output)
 
@@ -177,7 +178,7 @@ def _check_inputs(node: NodeProto, schema: defs.OpSchema) -> None:
 def _check_known(node: NodeProto, attribute: AttributeProto, known: Sequence[str] | set[str]) -> None:
     if attribute.name not in known:
         near = nearest_name(attribute.name, known)
-        raise node_error(node, f"has no attribute '{attribute.name}'{near} (it has: {_named(known)})")
+        raise node_error(node, f"has no attribute '{attribute.name}'{near} (available: {_named(known)})")
 
 
 def _check_attributes(node: NodeProto, schema: defs.OpSchema) -> None:
@@ -186,17 +187,17 @@ def _check_attributes(node: NodeProto, schema: defs.OpSchema) -> None:
     for attribute in node.attribute:
         name = attribute.name
         if name in seen:
-            raise node_error(node, f"gives the attribute '{name}' twice")
+            raise node_error(node, f"duplicate attribute '{name}'")
         seen.add(name)
         if name.startswith("__"):
             continue  # ONNX reserves these names for tools: they are part of no operator
         _check_known(node, attribute, set(declared))
         found, accepted = attribute_kind(attribute.type), declared_kind(declared[name])
         if found != accepted:
-            raise node_error(node, f"the attribute '{name}' is a {found}, {accepted} is accepted")
+            raise node_error(node, f"attribute '{name}' must be {accepted}, but got {found}")
     for name, attribute in declared.items():
         if attribute.required and name not in seen:
-            raise node_error(node, f"lacks the attribute '{name}' ({declared_kind(attribute)})")
+            raise node_error(node, f"missing attribute '{name}' ({declared_kind(attribute)})")
 
 
 def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]) -> None:
@@ -213,12 +214,13 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
         formal = formals[min(place, len(formals) - 1)]  # the last one stands for all further ones
         if found not in formal.types:
             raise node_error(
-                node, f"input {place} ('{formal.name}') is a {found}, accepted are {', '.join(sorted(formal.types))}"
+                node,
+                f"input {place} ('{formal.name}') must be one of {', '.join(sorted(formal.types))}, but got {found}",
             )
         first, other = bound.setdefault(formal.type_str, (found, formal))
         if first != found and formal.is_homogeneous:
             raise node_error(
-                node, f"input {place} ('{formal.name}') is a {found}, '{other.name}' a {first}: they have one type"
+                node, f"inputs '{other.name}' and '{formal.name}' must have one type, but got {first} and {found}"
             )
 
 

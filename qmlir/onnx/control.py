@@ -115,7 +115,7 @@ class Control:
         values = self.import_graph(graph, builder, inputs)
         island = next((op for op in _outermost(block) if isinstance(op, OnnxIslandOp)), None)
         if island is not None:
-            raise NoForm(f"has an operator inside that nothing imports ({island.cause})")
+            raise NoForm(f"contains an unsupported operator ({island.cause})")
         _check_parameters(block)
         return [builder.plain(_as_tensor(value, each.name)) for value, each in zip(values, graph.output, strict=True)]
 
@@ -138,12 +138,12 @@ def _check_parameters(block: Block) -> None:
     for op in block.walk() if given else ():
         if isinstance(op, HasParameters) and not given.isdisjoint(values_behind(op.parameter_operands())):
             role = origins_of(op)[0].role if origins_of(op) else op.name
-            raise NoForm(f"takes a parameter of '{role}' from the data that it carries")
+            raise NoForm(f"computes a parameter of '{role}' from loop-carried data")
 
 
 def _as_tensor(value: SSAValue, name: str) -> SSAValue:
     if ranked_tensor(value.type) is None:
-        raise NoForm(f"hands on '{name}' as {value.type}, and regions hand on tensors")
+        raise NoForm(f"passes '{name}' of type {value.type}, but regions can pass only tensors")
     return value
 
 
@@ -151,7 +151,7 @@ def _zeros(type_: AnyTensor) -> ConstantOp:
     dtype = GraphBuilder.dtype_of(type_.get_element_type())
     size = math.prod(type_.get_shape()) * dtype.itemsize
     if size > budget("value-bytes"):
-        raise NoForm(f"collects a tensor of {type_}, whose bytes are {over('value-bytes', size)}")
+        raise NoForm(f"collects a tensor of {type_}, whose size in bytes is {over('value-bytes', size)}")
     return ConstantOp.of(np.zeros(type_.get_shape(), dtype=dtype), type_)
 
 
@@ -206,7 +206,7 @@ def import_if(control: Control) -> Sequence[SSAValue]:
                 one = then[place] = _flat(control, control.builder.inside(blocks["then"]), one)
                 two = other[place] = _flat(control, control.builder.inside(blocks["else"]), two)
             if one.type != two.type:
-                raise NoForm(f"gives '{name}' as {one.type} in one branch, as {two.type} in the other")
+                raise NoForm(f"'{name}' must have the same type in both branches, but got {one.type} and {two.type}")
     except Exception:
         _discard(*blocks.values())
         raise
@@ -252,13 +252,15 @@ class _Loop:
         """Raise `NoForm` where a state has another type after a step."""
         for name, before, value in zip(self.names, self.states, after, strict=True):
             if before.type != value.type:
-                raise NoForm(f"begins with '{name}' as {before.type}, and a step makes it {value.type}")
+                raise NoForm(
+                    f"'{name}' must keep its type across iterations, but changes from {before.type} to {value.type}"
+                )
 
     def stack(self, name: str, value: SSAValue, count: int, place: SSAValue) -> None:
         """Let the slice number `place` of the output `name` of `count` slices be `value`."""
         shape = shape_of(value)
         if DYNAMIC_INDEX in shape:
-            raise NoForm(f"stacks slices of {value.type}, whose size is not known")
+            raise NoForm(f"stacks slices of {value.type}, whose size is unknown")
         type_ = TensorType(tensor_type(value.type).get_element_type(), [count, *shape])
         control, builder = self.control, self.control.builder.inside(self.block)
         whole = self.block.insert_arg(type_, len(self.states) + len(self.stacks))
@@ -309,7 +311,7 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
         steps = 0 if begins is False else steps
         is_counted = begins is not None and bound is not None and (is_counted or steps == 0)
         if slices and (not is_counted or steps is None):
-            raise NoForm(f"gives '{control.node.output[len(states)]}' of a length that depends on the data")
+            raise NoForm(f"returns '{control.node.output[len(states)]}', whose length depends on the data")
         if is_counted:
             for value, each in zip(slices, graph.output[1 + len(states) :], strict=True):
                 loop.stack(each.name, value, cast(int, steps), loop.number)
@@ -379,7 +381,10 @@ def _flat(control: Control, builder: GraphBuilder, value: SSAValue) -> SSAValue:
 def import_scan(control: Control) -> Sequence[SSAValue]:
     """An `scf.for` over the slices. Raises `NoForm` where their number is not known."""
     if control.version < OLDEST_SCAN:
-        raise NoForm(f"is of operator set {control.version}, whose Scan has batches and lengths of its own")
+        raise NoForm(
+            f"uses Scan of operator set {control.version}, which has batch and length inputs; convert the model "
+            "to operator set 9 or later"
+        )
     graph: GraphProto = control.attribute("body")
     count: int = control.attribute("num_scan_inputs")
     values = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(control.inputs, control, 0)]

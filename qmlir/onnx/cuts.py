@@ -83,15 +83,15 @@ def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> N
         *(each.name for each in graph.initializer),
     ]
     if names is not None and not names:
-        raise model_error(f"{what}: names of tensors are expected, found none")
+        raise model_error(f"{what}: expected at least one tensor name")
     for place, name in enumerate(names or ()):
         if name not in known:
             near = nearest_name(name, known)
             ends = [each.name for each in (graph.input if what == "inputs" else graph.output)]
             shown = ", ".join(f"'{end}'" for end in ends[:MAX_NAMED])
-            raise model_error(f"{what}: the model has no tensor '{name}'{near} (its own {what} are {shown})")
+            raise model_error(f"{what}: the model has no tensor '{name}'{near} ({what} of the model: {shown})")
         if name in (names or ())[:place]:
-            raise model_error(f"{what}: '{name}' is named twice")
+            raise model_error(f"{what}: duplicate name '{name}'")
 
 
 def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> None:
@@ -100,12 +100,12 @@ def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> 
             user = part.tensors[name]
             where = "an output" if user is None else describe_node(user)
             raise model_error(
-                f"inputs: the outputs need the model's input '{name}' as well, which {where} takes: name it too, or a "
-                "tensor between it and the outputs"
+                f"inputs: the outputs also depend on the model input '{name}', which is used by {where}; add it, or a "
+                "tensor between it and the outputs, to the inputs"
             )
     for name in inputs:
         if name not in part.tensors:
-            raise model_error(f"inputs: no output needs the tensor '{name}'")
+            raise model_error(f"inputs: no output depends on the tensor '{name}'")
 
 
 def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Sequence[str]) -> ModelProto:
@@ -116,7 +116,7 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
         infos = {name: ValueInfoProto(name=name, type=type_) for name, type_ in inferred_types(model).items()} | infos
     for name in inputs:
         if name not in infos:
-            raise model_error(f"inputs: the model does not declare the type of '{name}', and ONNX does not infer it")
+            raise model_error(f"inputs: the type of '{name}' is neither declared nor inferred")
     annotations = [each for each in graph.quantization_annotation if each.tensor_name in part.tensors]
     parameters = {entry.value for each in annotations for entry in each.quant_parameter_tensor_names}
     kept = part.tensors.keys() - set(inputs)

@@ -40,7 +40,7 @@ class Functions:
 
         def size(function: FunctionProto, depth: int) -> int:
             if depth > MAX_CALL_DEPTH:
-                raise model_error(f"the function '{function.name}' calls functions deeper than {MAX_CALL_DEPTH}")
+                raise model_error(f"function '{function.name}' exceeds the call depth of {MAX_CALL_DEPTH}")
             if id(function) not in sizes:
                 sizes[id(function)] = sum(own(node, depth + 1) for node in function.node)
             return sizes[id(function)]
@@ -53,7 +53,7 @@ class Functions:
         for node in nodes:
             total += own(node, 0)
             if total > MAX_NODES:
-                raise node_error(node, f"with the functions that it calls, the model has over {MAX_NODES} nodes")
+                raise node_error(node, f"the model has more than {MAX_NODES} nodes after inlining its functions")
 
 
 class _Definition(Protocol):
@@ -94,7 +94,7 @@ def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> Fun
             version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
         )
     except (RuntimeError, ValueError) as error:  # ONNX's own code, which takes some inputs to be there
-        raise node_error(node, f"ONNX does not define it for these inputs: {reason_of(error)}") from error
+        raise node_error(node, f"ONNX does not define this operator for these inputs: {reason_of(error)}") from error
     if not body:
         return None
     function = FunctionProto()
@@ -128,7 +128,7 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto
         if value is None:
             continue  # an optional attribute that the call leaves out
         if value.type != attribute.type:
-            raise node_error(call, f"the attribute '{attribute.ref_attr_name}' has another type than its function asks")
+            raise node_error(call, f"attribute '{attribute.ref_attr_name}' has another type than its function requires")
         copy = AttributeProto()
         copy.CopyFrom(value)
         copy.name = attribute.name

@@ -226,7 +226,7 @@ class GraphBuilder:
         """The NumPy type that holds an element type."""
         dtype = dense_dtype(element)
         if dtype is None:
-            raise model_error(f"a constant holds numbers, not elements of type {element}")
+            raise model_error(f"a constant must contain numbers, but got elements of type {element}")
         return dtype
 
     @staticmethod

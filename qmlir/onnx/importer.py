@@ -114,14 +114,14 @@ def _check_given(
 ) -> None:
     """Raise `DiagnosticError` where the importer of a package gives values that do not fit the outputs of its node."""
     if len(found) > len(node.output):
-        raise node_error(node, f"its importer gives {len(found)} values, but the node has {len(node.output)}{where}")
+        raise node_error(node, f"its importer must return {len(node.output)} values, but returned {len(found)}{where}")
     for name, value in zip(node.output, found, strict=False):
         if not name:
             continue
         if value is None:
-            raise node_error(node, f"its importer gives None for the output '{name}'{where}")
+            raise node_error(node, f"its importer returned None for the output '{name}'{where}")
         if isinstance(value.owner, Operation) and value.owner.parent is None:
-            raise node_error(node, f"its importer gives a value for '{name}' that is not in the module{where}")
+            raise node_error(node, f"its importer returned a value for '{name}' that is not in the module{where}")
         wanted, type_ = declared.get(name), ranked_tensor(value.type)
         if wanted is None:
             continue
@@ -246,7 +246,7 @@ class _ModelImporter:
             found, declared = type_name(value), declared_name(each.type)
             is_held = restoration is not None and restoration.is_held(value, each)
             if each.type.WhichOneof("value") and found not in (None, declared) and not is_held:
-                raise model_error(f"the model declares its output '{each.name}' as {declared}, it is a {found}")
+                raise model_error(f"output '{each.name}' is declared as {declared}, but is {found}")
             outputs.append(value)
         return outputs
 
@@ -348,7 +348,7 @@ class _ModelImporter:
         """Add the operations of a node by its importer, or by what defines it."""
         for name in node.input:
             if self._is_text(name, scope):
-                raise RefusedNodeError(node, f"takes '{name}', a constant of text, which modules have not")
+                raise RefusedNodeError(node, f"uses '{name}', a string constant, which is not supported")
         inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
         first = builder.block.last_op
         try:
@@ -368,7 +368,7 @@ class _ModelImporter:
         """Let `name` be `value`, of the type that the model declares too."""
         declared, found = scope.types.get(name), type_name(value)
         if declared is not None and found not in (None, declared):
-            raise node_error(node, f"the model declares '{name}' as {declared}, the node gives a {found}")
+            raise node_error(node, f"'{name}' is declared as {declared}, but the node returns {found}")
         if name in scope.declared:
             refined = self._refined(node, name, value, scope, builder)
             if refined is not value:  # also under the other names that an Identity gave it
@@ -392,7 +392,9 @@ class _ModelImporter:
 
         def inside(graph: GraphProto, given: Sequence[SSAValue]) -> _Scope:
             if graph.sparse_initializer:
-                raise NoForm(f"has the sparse tensor '{graph.sparse_initializer[0].values.name}' inside")
+                raise NoForm(
+                    f"contains the sparse tensor '{graph.sparse_initializer[0].values.name}', which is not supported"
+                )
             own = dict(zip((each.name for each in graph.input), given, strict=True))
             initializers = {each.name: each for each in graph.initializer}
             declared = declared_types(graph) if scope.declared else {}
@@ -422,7 +424,7 @@ class _ModelImporter:
                 values = STRUCTURED[node.op_type](control)
             except (NoForm, DiagnosticError) as refused:
                 if not self.operators.fallback and isinstance(refused, NoForm):
-                    raise node_error(node, f"{refused}: it is one that nothing imports") from refused
+                    raise node_error(node, f"{refused}: the operator is unsupported") from refused
                 if not self.operators.fallback:
                     raise
                 reason = reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
@@ -521,12 +523,16 @@ class _ModelImporter:
             if where := registry.of_package(importer):
                 _check_given(node, found, scope.declared, where)
             if any(node.output[len(found) :]):
-                raise node_error(node, f"gives {len(found)} outputs, '{node.output[len(found)]}' is not supported")
+                raise node_error(
+                    node, f"output '{node.output[len(found)]}' is not supported (only the first {len(found)})"
+                )
             return found
         types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
         function = definition(node, version, types)
         if function is None:
-            raise RefusedNodeError(node, "has no importer, and ONNX defines it by others for some inputs only")
+            raise RefusedNodeError(
+                node, "is unsupported, and ONNX defines it in terms of other operators for some inputs only"
+            )
         # A definition that depends on its inputs does not always say which operators it is written in: the model's.
         versions = {**scope.opsets, **opsets(function.opset_import)}
         self.operators.check(function.node, versions, self.model.name)
@@ -552,7 +558,7 @@ class _ModelImporter:
     ) -> Sequence[SSAValue | None]:
         """Import the nodes of `function` in `scope`; `version` is that of ONNX's operator, where it defines one."""
         if scope.call is not None and scope.call.role.count("/") > MAX_CALL_DEPTH:
-            raise node_error(call, "calls functions that call one another without end")
+            raise node_error(call, "calls functions that call each other recursively")
         for name, value in zip(function.input, inputs, strict=False):
             if value is not None:
                 scope.values[name] = value
@@ -574,7 +580,7 @@ class _ModelImporter:
         proto = scope.initializers.get(name)
         if proto is None:
             where = "the graph's output" if user is None else describe_node(user)
-            raise model_error(f"{where}: nothing gives the tensor '{name}'")
+            raise model_error(f"{where}: tensor '{name}' is not defined")
         value = scope.values[name] = builder.initializer(proto, name)
         suggest_name(value, name)
         return value
@@ -617,7 +623,7 @@ def modernized(model: OnnxModel) -> OnnxModel:
         newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
     except (RuntimeError, ValueError, version_converter.ConvertError, shape_inference.InferenceError) as error:
         raise model_error(
-            f"{model.name} uses operator set {version}, which cannot be brought to {OLDEST_OPSET}: {reason_of(error)}"
+            f"{model.name} uses operator set {version}, which cannot be converted to {OLDEST_OPSET}: {reason_of(error)}"
         ) from error
     return replace(model, proto=newer)
 

@@ -107,7 +107,7 @@ def add_island(
         registry.table(TABLE)["open"](data)
     except (InterpretationError, DiagnosticError) as error:
         help = advice_for(domain_of(first), is_refused=True)
-        raise node_error(first, f"has no importer, and cannot run as an island: {error}{help}") from error
+        raise node_error(first, f"is unsupported and cannot run in ONNX Runtime: {error}{help}") from error
     result_types = [_type_of(info, first) for info in model.graph.output]
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
 
@@ -245,8 +245,8 @@ def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
         kind = (type_.WhichOneof("value") or "value of an unknown type").removesuffix("_type")
         raise node_error(
             node,
-            f"has no importer, and its island gives '{info.name}', a {kind}, which a module has not: name tensors "
-            "before it as the outputs of the model (--cut-outputs)",
+            f"is unsupported, and its output '{info.name}' is a {kind}, which a module cannot represent; cut the model "
+            "before it with --cut-outputs (cut_outputs=)",
         )
     return _tensor_type(type_)
 
@@ -267,12 +267,12 @@ def _model_of(op: OnnxIslandOp) -> ModelProto:
     try:
         model.ParseFromString(op.model_bytes)
     except (DecodeError, InterpretationError) as error:
-        raise VerifyException(f"holds no ONNX model: {error}") from error
+        raise VerifyException(f"contains no valid ONNX model: {error}") from error
     counts = len(model.graph.input), len(model.graph.output)
     if counts != (len(op.operands), len(op.results)):
         raise VerifyException(
-            f"has {len(op.operands)} operands and {len(op.results)} results, its model {counts[0]} inputs and "
-            f"{counts[1]} outputs"
+            f"must have {counts[0]} operands and {counts[1]} results, as its model, but got {len(op.operands)} and "
+            f"{len(op.results)}"
         )
     return model
 
@@ -326,7 +326,7 @@ def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
         return version_converter.convert_version(model, out.opset)
     except (RuntimeError, ValueError, version_converter.ConvertError) as error:
         raise out.error(
-            f"its {changed[0].op_type} is of operator set {own}, which cannot be brought to {out.opset}: "
+            f"its {changed[0].op_type} is of operator set {own}, which cannot be converted to {out.opset}: "
             f"{reason_of(error)}"
         ) from error
 
@@ -348,7 +348,7 @@ def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
 def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
     model = _in_opset(_model_of(op), out)
     if model.functions:
-        raise out.error("its subgraphs call functions of the model, which no exporter writes")
+        raise out.error("its subgraphs call functions of the model, which cannot be exported")
     graph = model.graph
     ends = zip((*graph.input, *graph.output), (*out.inputs, *out.outputs), strict=True)
     names = {info.name: name for info, name in ends}

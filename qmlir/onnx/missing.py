@@ -116,22 +116,23 @@ class Operators:
             return
         if missing and not self.fallback:
             raise self._error(missing, model)
-        causes = [f"nothing imports {_shown_operators(missing)}"] if missing else []
+        causes = [f"unsupported operators {_shown_operators(missing)}"] if missing else []
         helps = {advice_for(key.rpartition("::")[0]) for key in missing}
         causes += [f"{reason} ({shown_names(names)})" for reason, names in refused.items()]
         if not self.fallback:
-            raise model_error(f"{model} has nodes that only islands take: {'; '.join(causes)}")
+            raise model_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
         message = (
-            f"{model} has {len(islands)} island{'s' if len(islands) > 1 else ''}, which ONNX Runtime or ONNX's "
-            f"reference implementation runs: {'; '.join(causes)}{''.join(sorted(helps))}"
+            f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime "
+            "or ONNX's "
+            f"reference implementation: {'; '.join(causes)}{''.join(sorted(helps))}"
         )
         emit(Diagnostic(Severity.WARNING, message))
 
     @staticmethod
     def _error(missing: Mapping[str, Sequence[str]], model: str) -> DiagnosticError:
         return model_error(
-            f"{model} uses {len(missing)} operator{'s' if len(missing) > 1 else ''} that nothing imports: "
-            f"{_shown_operators(missing)}. A package adds importers through the entry point group "
+            f"{model} uses {len(missing)} unsupported operator{'s' if len(missing) > 1 else ''}: "
+            f"{_shown_operators(missing)}; help: a package can add importers through the entry point group "
             f"'{registry.ONNX_IMPORTERS_GROUP}'"
         )
 
@@ -156,9 +157,9 @@ def advice_for(domain: str, *, is_refused: bool = False) -> str:
     """
     if domain in _OPTIMIZED_DOMAINS:
         layout = "this layout is for CPUs like the one that saved the model"
-        return f"; help: {layout}: save it with graph_optimization_level ORT_ENABLE_EXTENDED or lower"
+        return f"; help: {layout}; save it with graph_optimization_level ORT_ENABLE_EXTENDED or lower"
     if is_refused and domain == MICROSOFT:
-        return "; help: save the model with graph_optimization_level ORT_ENABLE_BASIC, or fix its sizes by --shape"
+        return "; help: save the model with graph_optimization_level ORT_ENABLE_BASIC, or fix its shapes with --shape"
     return ""
 
 

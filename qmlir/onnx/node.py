@@ -109,7 +109,7 @@ class Node:
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is not None and ranked_tensor(value.type) is None:
             fault = self.error if unranked_tensor(value.type) is None else self.unsupported
-            raise fault(f"takes a tensor as input {index}, found {value.type}")
+            raise fault(f"input {index} must be a tensor, but got {value.type}")
         return value
 
     def optional(self, index: int) -> SSAValue | None:
@@ -125,14 +125,14 @@ class Node:
         """Input `index` as it is, quantized or not: for operations that take both."""
         value = self._tensor(index)
         if value is None:
-            raise self.error(f"lacks input {index}")
+            raise self.error(f"missing input {index}")
         return value
 
     def sequence(self) -> SSAValue:
         """Input 0, a sequence of tensors."""
         value = self.inputs[0]
         if value is None or not isinstance(value.type, SequenceType):
-            raise self.error(f"takes a sequence as input 0, found {'none' if value is None else value.type}")
+            raise self.error(f"input 0 must be a sequence, but got {'none' if value is None else value.type}")
         return value
 
     def stored(self, index: int, element: StoredType | UniformFloatType) -> SSAValue:
@@ -165,7 +165,7 @@ class Node:
             return int(constant.reshape(())[()])
         found = self.parameter(index)
         if isinstance(found, tuple) and len(found) != 1:
-            raise self.error(f"takes one number as input {index}, found {list(found)}")
+            raise self.error(f"input {index} must be a single number, but got {list(found)}")
         return found[0] if isinstance(found, tuple) else found
 
     def moved_parameter(self, name: str, index: int, *, is_scalar: bool = False) -> Any:
@@ -218,7 +218,7 @@ class Node:
         for result in op.results:
             if (fault := shape_fault(shape_of(result))) is not None:
                 op.drop_all_references()
-                raise self.error(f"gives a tensor of {fault}")
+                raise self.error(f"returns a tensor of {fault}")
         return self.insert(op)
 
     def _plain_operands(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
@@ -275,11 +275,11 @@ def _python_value(attribute: AttributeProto, node: Node) -> Any:
             value = helper.get_attribute_value(attribute)
             return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
         case _:
-            raise node.error(f"the attribute '{attribute.name}' is a {attribute_kind(attribute.type)}, not supported")
+            raise node.error(f"attribute '{attribute.name}' has the unsupported kind {attribute_kind(attribute.type)}")
 
 
 def _text(data: bytes, attribute: AttributeProto, node: Node) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise node.error(f"the attribute '{attribute.name}' is {data!r}, which is not UTF-8 text") from error
+        raise node.error(f"attribute '{attribute.name}' must be UTF-8 text, but got {data!r}") from error

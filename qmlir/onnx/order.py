@@ -53,7 +53,8 @@ def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
                 continue
             if name in producers:
                 raise node_error(
-                    node, f"gives the tensor '{name}', which {describe_node(nodes[producers[name]])} gives"
+                    node,
+                    f"redefines tensor '{name}', which is already defined by {describe_node(nodes[producers[name]])}",
                 )
             producers[name] = place
     return producers
@@ -82,10 +83,10 @@ def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     for place in needed:
         for name in nodes[place].input:
             if name and name not in producers and name not in given:
-                raise node_error(nodes[place], f"nothing gives the tensor '{name}'")
+                raise node_error(nodes[place], f"tensor '{name}' is not defined")
     for each in graph.output:
         if each.name not in producers and each.name not in given:
-            raise model_error(f"the graph's output: nothing gives the tensor '{each.name}'")
+            raise model_error(f"graph output '{each.name}' is not defined")
     used = {place: used_tensors(nodes[place]) for place in needed}
     late = [(place, name) for place in needed for name in used[place] if producers.get(name, -1) >= place]
     if not late:
@@ -100,5 +101,6 @@ def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     place, name = late[0]
     raise node_error(
         nodes[place],
-        f"takes '{name}', which {describe_node(nodes[producers[name]])} gives after it: sort the nodes of the graph",
+        f"uses '{name}', which is defined later by {describe_node(nodes[producers[name]])}; sort the nodes of "
+        "the graph topologically",
     )

@@ -47,7 +47,7 @@ class ParameterLayout:
         if all(size == 1 for size in parameters):
             return ()
         if not self.shape:
-            raise node.error(f"takes one scale and zero point for a tensor, found the shape {list(parameters)}")
+            raise node.error(f"expected one scale and zero point per tensor, but got shape {list(parameters)}")
         rank, place = len(self.shape), self.place()
         expected = list(self.shape)
         if self.block and len(parameters) == rank:
@@ -68,7 +68,7 @@ class ParameterLayout:
     def _misfit(self, node: Node, parameters: Sequence[int]) -> Exception:
         blocks = f" in blocks of {self.block}" if self.block else ""
         return node.error(
-            f"a scale or zero point of shape {list(parameters)} does not fit a tensor of shape {list(self.shape)} "
+            f"a scale or zero point of shape {list(parameters)} is incompatible with shape {list(self.shape)} "
             f"along axis {self.axis}{blocks}"
         )
 
@@ -208,7 +208,9 @@ class QParams:
             return value
         size = layout.shape[place]
         if size == DYNAMIC_INDEX:
-            raise node.unsupported(f"blocks along axis {place} need a known size: fix the shape of the input")
+            raise node.unsupported(
+                f"blocks along axis {place} require a static size; fix the shape of the input with --shape"
+            )
         block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // layout.block, i64)
         return node.add(GatherOp, value, block_of_each, axis=place).result
 

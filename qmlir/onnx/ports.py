@@ -96,7 +96,7 @@ def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[
     for name in shapes:
         if name not in known:
             near = nearest_name(name, known)
-            raise model_error(f"the model has no input '{name}'{near} (it has: {', '.join(known)})")
+            raise model_error(f"the model has no input '{name}'{near} (available: {', '.join(known)})")
     fixed: dict[str, int] = {}
     for info in infos:
         if info.name in shapes:
@@ -114,10 +114,13 @@ def _fix(info: ValueInfoProto, shape: Sequence[int], fixed: dict[str, int]) -> N
         size not in (DYNAMIC_INDEX, given) for size, given in zip(sizes, shape, strict=True)
     ):
         wanted = "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes)
-        raise model_error(f"input '{info.name}' has the shape {wanted}, not {'x'.join(map(str, shape))}")
+        raise model_error(f"input '{info.name}' must have shape {wanted}, but got {'x'.join(map(str, shape))}")
     for name, given in zip(dimension_names(info), shape, strict=True):
         if name and fixed.setdefault(name, given) != given:
-            raise model_error(f"input '{info.name}' has {given} along '{name}', another input {fixed[name]}")
+            raise model_error(
+                f"dimension '{name}' must have one size, but got {given} for input '{info.name}' and {fixed[name]} "
+                "for another input"
+            )
 
 
 def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str, int]) -> Port:
@@ -131,7 +134,9 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
     if shape is not None:
         return Port(info.name, TensorType(element, list(shape)))
     if not type_.tensor_type.HasField("shape"):
-        raise model_error(f"input '{info.name}' has no rank: fix its shape, as {info.name}=1x3x224x224")
+        raise model_error(
+            f"input '{info.name}' has no static rank; set its shape with --shape {info.name}=1x3x224x224 (shapes=)"
+        )
     declared = _sizes(type_.tensor_type.shape)
     sizes = [fixed.get(name, size) if name else size for name, size in zip(names, declared, strict=True)]
     open_names = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=True))
@@ -141,13 +146,11 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
 def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
     """What the model says of the input `name`, or of each tensor of it. Raises `DiagnosticError` for no tensors."""
     if not type_.HasField("tensor_type"):
-        raise model_error(
-            f"input '{name}' is of the kind '{declared_name(type_)}', only tensors and sequences of them are supported"
-        )
+        raise model_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
     declared = type_.tensor_type
     element = ELEMENT_TYPES.get(declared.elem_type)
     if element is None:
-        raise model_error(f"input '{name}' has elements of {data_type_name(declared.elem_type)}, not supported")
+        raise model_error(f"input '{name}' has unsupported elements of {data_type_name(declared.elem_type)}")
     return TensorType(element, _sizes(declared.shape)) if declared.HasField("shape") else UnrankedTensorType(element)
 
 

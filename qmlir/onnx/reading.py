@@ -49,7 +49,7 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
         raise model_error(f"cannot read '{source}': {error.strerror}") from error
     model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
-        raise model_error(f"'{source}' is not an ONNX model: it lacks its version, its operator sets or its graph")
+        raise model_error(f"'{source}' is not an ONNX model: it has no IR version, operator sets or graph")
     return _without_zip_maps(OnnxModel(model, str(source), source.parent))
 
 
@@ -95,12 +95,12 @@ def _parsed(source: Path, content: bytes) -> ModelProto:
     if not content:
         raise model_error(f"'{source}' is not an ONNX model: it is empty")
     if instead := mistaken_for(content):
-        raise model_error(f"'{source}' is not an ONNX model, but {instead}")
+        raise model_error(f"'{source}' is not an ONNX model but {instead}")
     model = ModelProto()
     try:
         model.ParseFromString(content)
     except DecodeError as error:
-        raise model_error(f"'{source}' is not an ONNX model: it is cut off, or no protobuf at all") from error
+        raise model_error(f"'{source}' is not an ONNX model: it is truncated, or not a protobuf") from error
     return model
 
 
@@ -111,7 +111,7 @@ def _parsed_text(source: Path, content: bytes) -> ModelProto:
         raise model_error(f"cannot read '{source}': byte {error.start} is not UTF-8 text") from error
     except parser.ParseError as error:
         reason = " ".join(str(error).split())
-        raise model_error(f"'{source}' is not an ONNX model in text: {reason}") from error
+        raise model_error(f"'{source}' is not an ONNX model in text form: {reason}") from error
 
 
 def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, int, int]:
@@ -123,25 +123,25 @@ def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, in
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if directory is None:
-        raise model_error(f"tensor '{tensor.name}' lies in the file '{location}', but the model comes from no file")
+        raise model_error(f"tensor '{tensor.name}' is stored in '{location}', but the model was not read from a file")
     try:
         root = directory.resolve()
         path = (root / location).resolve()
         offset, length = int(entries.get("offset") or 0), int(entries.get("length") or -1)
         if not path.is_relative_to(root):
-            raise model_error(f"tensor '{tensor.name}' lies in '{location}', outside the folder of the model")
+            raise model_error(f"tensor '{tensor.name}' is stored in '{location}', outside the folder of the model")
         status = path.stat()
     except ValueError as error:
-        raise model_error(f"tensor '{tensor.name}' names its data wrongly: {error}") from error
+        raise model_error(f"tensor '{tensor.name}' has an invalid data location: {error}") from error
     except RuntimeError as error:  # what Python 3.11 says of a loop
-        raise model_error(f"tensor '{tensor.name}' lies in '{location}', a link to itself") from error
+        raise model_error(f"tensor '{tensor.name}' is stored in '{location}', a link to itself") from error
     except OSError as error:
         raise model_error(f"tensor '{tensor.name}': cannot read '{location}': {error.strerror}") from error
     if path != Path(normpath(root / location)) or status.st_nlink > 1 or not S_ISREG(status.st_mode):
-        raise model_error(f"tensor '{tensor.name}' lies in '{location}', which is a link or no plain file")
+        raise model_error(f"tensor '{tensor.name}' is stored in '{location}', which is a link or not a regular file")
     size = status.st_size
     if offset < 0 or length < -1 or offset + max(length, 0) > size:
-        raise model_error(f"tensor '{tensor.name}' lies beyond the end of '{location}', which has {size} bytes")
+        raise model_error(f"tensor '{tensor.name}' is beyond the end of '{location}', which has {size} bytes")
     return path, offset, size - offset if length == -1 else length
 
 
@@ -172,7 +172,7 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
     element = ELEMENT_TYPES.get(tensor.data_type)
     dtype = None if element is None else dense_dtype(element)
     if dtype is None:
-        raise model_error(f"tensor '{tensor.name}' has elements of {data_type_name(tensor.data_type)}, not supported")
+        raise model_error(f"tensor '{tensor.name}' has unsupported elements of {data_type_name(tensor.data_type)}")
     count = math.prod(tensor.dims)
     if (fault := shape_fault(tensor.dims)) is not None and count:
         raise model_error(f"tensor '{tensor.name}' has {fault}")
@@ -188,7 +188,7 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
         return _listed(tensor, dtype, count)
     if data is None or length != expected:
         raise model_error(
-            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {length} bytes, {expected} are expected"
+            f"tensor '{tensor.name}' of shape {list(tensor.dims)} must have {expected} bytes, but got {length}"
         )
     if tensor.data_type in SUB_BYTE:
         packed = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data)

@@ -126,10 +126,10 @@ class Restoration:
         try:
             settings = metadata.settings_of(said)
         except DiagnosticError:
-            _warn(f"{model.name}: its metadata is of no version that this compiler reads, and is ignored")
+            _warn(f"{model.name}: ignoring its metadata, whose version is unsupported")
             return None
         if opsets != [settings.opset]:
-            _warn(f"{model.name}: its metadata is of operator set {settings.opset}, not of its own, and is ignored")
+            _warn(f"{model.name}: ignoring its metadata, which is for operator set {settings.opset}")
             return None
         infos = {each.name: each for each in (*graph.value_info, *graph.output, *graph.input)}
         return Restoration(model, graph, settings, Reader(), infos, {each.name: each for each in graph.initializer})
@@ -172,19 +172,19 @@ class Restoration:
         """The type of a tensor: what its metadata says, where that is held as the graph says."""
         info = self.infos.get(name)
         if info is None:
-            raise DisagreesError(f"the graph does not say the type of '{name}'")
+            raise DisagreesError(f"the graph does not declare the type of '{name}'")
         text = metadata.entries(info).get(metadata.TYPE)
         declared = declared_type(info)
         if text is None:
             if declared is None:
-                raise DisagreesError(f"the type of '{name}' is none of ours")
+                raise DisagreesError(f"the type of '{name}' is not a type of qmlir")
             return cast(TypeAttribute, declared)
         found = self.reader.attribute(text)
         is_tensor = ranked_tensor(found) is not None
         if declared not in held_types(found) if is_tensor else info.type.HasField("tensor_type"):
-            raise DisagreesError(f"'{name}' is a {declared}, which does not hold {found}")
+            raise DisagreesError(f"'{name}' is declared as {declared}, which cannot hold {found}")
         if not isinstance(found, TypeAttribute):
-            raise UnreadableError(f"a type is expected, found {text[:80]}")
+            raise UnreadableError(f"expected a type, but got {text[:80]}")
         return found
 
     def _is_held_unsigned(self, name: str, type_: Attribute) -> bool:
@@ -248,7 +248,7 @@ class Restoration:
         said = metadata.entries(proto)
         type_ = ranked_tensor(self.type_of(proto.name))
         if type_ is None or type_.get_shape() != tuple(proto.dims):
-            raise DisagreesError(f"the tensor '{proto.name}' has the shape {list(proto.dims)}, not that of {type_}")
+            raise DisagreesError(f"tensor '{proto.name}' must have the shape of {type_}, but got {list(proto.dims)}")
         array = builder.tensor_array(proto)
         element = type_.get_element_type()
         if is_unsigned := has_twin(element) and proto.data_type == TensorProto.UINT8:
@@ -257,7 +257,9 @@ class Restoration:
         if isinstance(element, StoredType) and array.size:
             low, high = int(array.min()), int(array.max())
             if low < element.storage_min or high > element.storage_max:
-                raise DisagreesError(f"the tensor '{proto.name}' runs from {low} to {high}, beyond {element}")
+                raise DisagreesError(
+                    f"tensor '{proto.name}' has values in [{low}, {high}], out of the range of {element}"
+                )
         stored: AnyTensor = TensorType(storage_element(element), type_.get_shape())
         attributes = self._checked_statistics(self._dictionary(said, metadata.ATTRIBUTE), [proto.name])
         properties = self._dictionary(said, metadata.PROPERTY)
@@ -280,7 +282,7 @@ class Restoration:
     ) -> None:
         kind = self.reader.ctx.get_optional_op(said[metadata.OPERATION])
         if kind is None:
-            raise UnreadableError(f"there is no operation '{said[metadata.OPERATION]}'")
+            raise UnreadableError(f"unknown operation '{said[metadata.OPERATION]}'")
         operand_names = self.reader.names(said.get(metadata.OPERANDS, "[]"))
         result_names = self.reader.names(said.get(metadata.RESULTS, "[]"))
         origins = builder.block.last_op
@@ -312,7 +314,7 @@ class Restoration:
         """A value as the operand that it was: integers of a part that was imported otherwise get the type again."""
         value = values.get(name)
         if value is None:
-            raise DisagreesError(f"nothing gives the tensor '{name}'")
+            raise DisagreesError(f"tensor '{name}' is not defined")
         wanted = self.type_of(name)
         if value.type == wanted:
             return value
@@ -325,7 +327,7 @@ class Restoration:
                 return found
         elif isinstance(element, StoredType) and plain_tensor_type(value.type) == plain_tensor_type(wanted):
             return builder.stored(value, element, [])
-        raise DisagreesError(f"'{name}' is a {value.type}, not {wanted}")
+        raise DisagreesError(f"'{name}' must be {wanted}, but got {value.type}")
 
     def as_held(
         self, names: Iterable[str], values: Mapping[str, SSAValue], builder: GraphBuilder
@@ -340,13 +342,13 @@ class Restoration:
     def _compare(self, step: NodeGroup, op: Operation, names: Mapping[SSAValue, str], builder: GraphBuilder) -> None:
         found = written(op, self.settings, names, registry.onnx_exporters(), self.packed, self.unsigned)
         if [_plain(node) for node in found.nodes] != [_plain(node) for node in step.nodes]:
-            raise DisagreesError("its nodes are others")
+            raise DisagreesError("its nodes differ")
         for wanted in found.initializers:
             there = self.initializers.get(wanted.name)
             if there is None or there.data_type != wanted.data_type or list(there.dims) != list(wanted.dims):
-                raise DisagreesError(f"the tensor '{wanted.name}' is another")
+                raise DisagreesError(f"tensor '{wanted.name}' differs")
             if not np.array_equal(_bits(builder.tensor_array(there)), _bits(builder.tensor_array(wanted))):
-                raise DisagreesError(f"the tensor '{wanted.name}' holds other numbers")
+                raise DisagreesError(f"tensor '{wanted.name}' has other values")
 
     def _checked_statistics(self, attributes: dict[str, Attribute], names: Sequence[str]) -> dict[str, Attribute]:
         """The attributes, without statistics that are not those of the values."""
@@ -364,7 +366,7 @@ class Restoration:
     # The module
 
     def finish(self, function: FuncOp) -> bool:
-        """Give the function what it has besides; gives false where its inputs or outputs are others."""
+        """Give the function what it has besides; gives false where its inputs or outputs differ."""
         text = metadata.entries(self.graph).get(metadata.FUNCTION)
         if text is None:
             return False
@@ -382,7 +384,7 @@ class Restoration:
                 target.update(entries.data)
             function.verify_()
             if [[port.name for port in ports] for ports in (inputs_of(function), outputs_of(function))] != names:
-                raise DisagreesError("its inputs or outputs are others")
+                raise DisagreesError("its inputs or outputs differ")
         except (*FAULTS, DisagreesError, AssertionError) as error:
             function.properties.clear()
             function.properties.update(before)
@@ -406,7 +408,7 @@ class Restoration:
                 f"{name} ({reason})" for name, reason in list(zip(self.refused, self.reasons, strict=True))[:MAX_NAMED]
             )
             more = f" and {len(self.refused) - MAX_NAMED} more" if len(self.refused) > MAX_NAMED else ""
-            _warn(f"{self.model.name}: metadata that does not agree with the graph is ignored: {named}{more}")
+            _warn(f"{self.model.name}: ignoring metadata that does not match the graph: {named}{more}")
 
 
 def _warn(message: str) -> None:

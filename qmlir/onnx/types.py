@@ -100,7 +100,7 @@ def shape_fault(sizes: Sequence[int]) -> str | None:
         return f"{len(sizes)} axes, more than {MAX_AXES}"
     known = [size for size in sizes if size != DYNAMIC_INDEX]
     if any(size < 0 for size in known):
-        return f"the shape {list(sizes)}: sizes are 0 or more"
+        return f"the invalid shape {list(sizes)}: sizes must be >= 0"
     if 0 not in known and math.prod(known) > MAX_ELEMENTS:
         return f"the shape {list(sizes)}, more than {MAX_ELEMENTS} elements"
     return None

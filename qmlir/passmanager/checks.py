@@ -51,9 +51,11 @@ def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
             again = reparse(text)
         except DiagnosticError as error:
             complaint = f"{error.diagnostic.message}: {_line(text, error)}"
-            raise op_error(module, f"the {form}text that it prints does not read back: {complaint}") from error
+            raise op_error(module, f"the {form}text that it prints does not parse: {complaint}") from error
         if not equivalent(module, again):
-            raise op_error(module, f"the {form}text that it prints reads back as another module")
+            raise op_error(
+                module, f"the {form}text that it prints does not round-trip: parsing it returns another module"
+            )
 
 
 def _line(text: str, error: DiagnosticError) -> str:

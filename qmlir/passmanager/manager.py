@@ -33,7 +33,7 @@ class PassManager:
         for anchor in _anchors(self.pipeline.steps):
             if self.ctx.get_optional_op(anchor) is None:
                 known = [op.name for op in self.ctx.loaded_ops]
-                raise pipeline_error(f"no operation '{anchor}'{nearest_name(anchor, known)}")
+                raise pipeline_error(f"unknown operation '{anchor}'{nearest_name(anchor, known)}")
         self._run_steps(self.pipeline.steps, module)
 
     def _run_steps(self, steps: Sequence[ModulePass | NestedPipeline], op: Operation) -> None:
@@ -99,7 +99,7 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
         return
     block = op.parent
     if block is None:
-        raise ValueError(f"'{op.name}' is in no block")
+        raise ValueError(f"'{op.name}' is not in a block")
     following = op.next_op
     op.detach()
     wrapper = ModuleOp([op])
@@ -114,4 +114,6 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
         else:
             block.insert_ops_before(inner, following)
     if inner != [op]:
-        raise op_error(op, f"pass '{step.name}' replaced the operation that it was nested on; run it on the module")
+        raise op_error(
+            op, f"pass '{step.name}' replaced the operation that it is nested on; run it on the module instead"
+        )

@@ -68,7 +68,7 @@ class PassSpec:
             is_number = not isinstance(value, bool) or bool in (hint, *get_args(hint))
             if not (is_number and isa(value, hint)):
                 type_ = next(info.expected_type for info in get_pass_option_infos(pass_type) if info.name == option)
-                takes = f"option '{option}' of pass '{self.name}' takes"
+                takes = f"option '{option}' of pass '{self.name}' must be"
                 raise pipeline_error(f"{takes} {_accepted(hint, type_, str(value))}")
         try:
             return pass_type(**self.options)
@@ -209,7 +209,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         found = _TOKEN.match(text, position)
         if found is None:
             column = text.index('"', position) + 1
-            raise pipeline_error(f"column {column}: a string has no end, or an unknown escape")
+            raise pipeline_error(f"column {column}: unterminated string or unknown escape")
         kind = found.lastgroup or ""
         column = found.start(kind) + (0 if kind == "string" else 1)
         content = found[kind]
@@ -242,7 +242,11 @@ def _fits(values: ParameterListType, hint: Any) -> bool:
 def _accepted(hint: Any, type_: str, found: str) -> str:
     """What an option takes, and what was `found`: the names, where those are its values."""
     names = [name for each in (hint, *get_args(hint)) if get_origin(each) is Literal for name in get_args(each)]
-    return f"{', '.join(names)}, found {found}{nearest_name(found, names)}" if names else f"{type_}, found {found}"
+    return (
+        f"one of {', '.join(names)}, but got {found}{nearest_name(found, names)}"
+        if names
+        else f"{type_}, but got {found}"
+    )
 
 
 _DEEPEST = 64
@@ -285,7 +289,7 @@ class _PipelineParser:
 
     def fail_expected(self, wanted: str) -> NoReturn:
         found = "the end" if self.is_next(_END) else f"'{self.next.text}'"
-        self.fail(self.next, f"expected {wanted}, found {found}")
+        self.fail(self.next, f"expected {wanted}, but got {found}")
 
     def expect_word(self, wanted: str) -> _Token:
         if not self.next.is_word:
@@ -299,7 +303,7 @@ class _PipelineParser:
                 return Pipeline(inner)
             case _ if any(isinstance(step, NestedPipeline) and step.anchor == ModuleOp.name for step in steps):
                 token = next(token for token in self.tokens if token.text == ModuleOp.name)
-                self.fail(token, f"'{ModuleOp.name}(…)' stands around the whole pipeline, or inside another one")
+                self.fail(token, f"'{ModuleOp.name}(…)' must enclose the whole pipeline, or be inside another one")
             case _:
                 return Pipeline(steps)
 
@@ -320,10 +324,12 @@ class _PipelineParser:
         name = self.expect_word("a pass")
         if self.take_if("("):
             if "." not in name.text:
-                self.fail(name, f"'{name.text}' is not an operation to run passes on; options of a pass stand in {{…}}")
+                self.fail(
+                    name, f"'{name.text}' is not an operation to run passes on; write the options of a pass in {{…}}"
+                )
             self.depth += 1
             if self.depth > _DEEPEST:
-                self.fail(name, f"pipelines stand in each other more than {_DEEPEST} times")
+                self.fail(name, f"pipelines are nested more than {_DEEPEST} levels deep")
             nest = NestedPipeline(name.text, self.steps(")"))
             self.depth -= 1
             return (nest,)
@@ -348,7 +354,7 @@ class _PipelineParser:
             name = self.expect_word("an option or '}'")
             key = name.text.replace("-", "_")
             if key in options:
-                self.fail(name, f"option '{name.text}' is given twice")
+                self.fail(name, f"duplicate option '{name.text}'")
             values: list[_Token] = []
             if self.take_if("="):
                 values.append(self.value())
@@ -372,11 +378,11 @@ class _PipelineParser:
         """The pass itself, its options checked against their types."""
         if name.text not in self.factories:
             known = (*self.factories, *self.named)
-            self.fail(name, f"no pass '{name.text}'{nearest_name(name.text, known)}")
+            self.fail(name, f"unknown pass '{name.text}'{nearest_name(name.text, known)}")
         try:
             pass_type = self.factories[name.text]()
         except ImportError as error:
-            self.fail(name, f"pass '{name.text}' cannot be loaded: {error}")
+            self.fail(name, f"cannot load pass '{name.text}': {error}")
         types = {info.name: info.expected_type for info in get_pass_option_infos(pass_type)}
         hints = get_type_hints(pass_type) if options else {}
         parameters: dict[str, ParameterListType] = {}
@@ -384,19 +390,19 @@ class _PipelineParser:
             if key not in types:
                 accepted = ", ".join(f"{option}: {type_}" for option, type_ in types.items()) or "none"
                 near = nearest_name(key, types)
-                self.fail(token, f"pass '{name.text}' has no option '{token.text}'{near} (it has: {accepted})")
+                self.fail(token, f"pass '{name.text}' has no option '{token.text}'{near} (available: {accepted})")
             # A flag that is named without a value is set.
             readings = _readings(values) if values or not _fits((True,), hints[key]) else [(True,)]
             fitting = next((reading for reading in readings if _fits(reading, hints[key])), None)
             if fitting is None:
                 found = ",".join(value.text for value in values) or "nothing"
-                takes = f"option '{token.text}' of pass '{name.text}' takes"
+                takes = f"option '{token.text}' of pass '{name.text}' must be"
                 self.fail(token, f"{takes} {_accepted(hints[key], types[key], found)}")
             parameters[key] = fitting
         missing = sorted(pass_type.required_fields() - parameters.keys())
         if missing:
             wanted = ", ".join(f"{option}: {types[option]}" for option in missing)
-            self.fail(name, f"pass '{name.text}' needs {wanted}")
+            self.fail(name, f"pass '{name.text}' requires {wanted}")
         try:
             return pass_type.from_spec(ArgSpec(name.text, parameters))
         except ValueError as error:  # a pass may check its options when it is built

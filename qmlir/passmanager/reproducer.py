@@ -52,5 +52,5 @@ def pipeline_of_reproducer(source: str) -> str:
     """The text of the pipeline that the first line of a reproducer names."""
     first = source.partition("\n")[0]
     if not first.startswith(_PREFIX):
-        raise text_error(f"the input is not a reproducer: its first line must begin '{_PREFIX}'")
+        raise text_error(f"the input is not a reproducer: its first line must start with '{_PREFIX}'")
     return first.removeprefix(_PREFIX)

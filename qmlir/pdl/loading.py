@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, note, op_error, source_location, text_error
+from qmlir.ir.diagnostics import DiagnosticError, note, op_error, source_location, text_error, unknown
 from qmlir.ir.verification import verify
 from qmlir.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
 from qmlir.pdl.natives import Role, native_functions
@@ -66,7 +66,7 @@ class PdlPattern(RewritePattern):
                     return
         except DiagnosticError as error:
             diagnostic = error.diagnostic
-            notes = [note(op, "where the pattern was tried"), *diagnostic.notes]
+            notes = [note(op, "while applying the pattern"), *diagnostic.notes]
             raise text_error(
                 f"pattern '{self.pattern_name}'{self.package}: {diagnostic.message}", diagnostic.location, notes
             ) from error
@@ -107,11 +107,11 @@ def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Rol
     there = native_functions(role)
     function = there.get(name)
     if function is None:
-        every = ", ".join(sorted({*there, *([COMMUTATIVE] if role is Role.CONSTRAINT else [])}))
-        raise op_error(op, f"names an unknown {role} '{name}'{nearest_name(name, there)}; there are {every}")
+        known: list[str] = sorted({*there, *([COMMUTATIVE] if role is Role.CONSTRAINT else [])})
+        raise op_error(op, f"uses an {unknown(str(role), name, known)}")
     types = [value.type.name for value in arguments]
     if not function.accepts(types):
-        raise op_error(op, f"calls {function} with ({', '.join(types)})")
+        raise op_error(op, f"cannot call {function} with ({', '.join(types)})")
     for place, value in enumerate(arguments):
         if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
             parameter = function.parameter(place)
@@ -119,7 +119,7 @@ def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Rol
                 parameter.kind.convert(value.owner.value)
             except WrongKindError as error:
                 raise op_error(
-                    op, f"calls {function}: '{parameter.name}' is {error}, found {value.owner.value}"
+                    op, f"calls {function}: '{parameter.name}' must be {error}, but got {value.owner.value}"
                 ) from error
     return function
 
@@ -127,7 +127,7 @@ def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Rol
 def _check_results(op: Operation, function: NativeFunction) -> None:
     if tuple(result.type.name for result in op.results) != function.results:
         found = ", ".join(result.type.name for result in op.results) or "none"
-        raise op_error(op, f"calls {function} for results of other types: {found}")
+        raise op_error(op, f"must match the result types of {function}, but got {found}")
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class _Reader:
         root = rewrite.root if rewrite.root is not None else operations[-1].op
         owner = root.owner
         if not isinstance(owner, pdl.OperationOp):
-            raise op_error(rewrite, "rewrites what is not a pdl.operation of its pattern")
+            raise op_error(rewrite, "must rewrite a pdl.operation of its pattern")
         matcher = Matcher(root, operations, constraints, frozenset(commutative))
         root_name = None if owner.opName is None else owner.opName.data
         natives = dict(self._natives(rewrite))
@@ -165,7 +165,7 @@ class _Reader:
     @staticmethod
     def _commutative(op: pdl.ApplyNativeConstraintOp) -> set[SSAValue]:
         if op.res or op.is_negated.value.data or any(not isinstance(each.owner, pdl.OperationOp) for each in op.args):
-            raise op_error(op, f"'{COMMUTATIVE}' says of operations of the pattern that two operands may be exchanged")
+            raise op_error(op, f"'{COMMUTATIVE}' must be applied to an operation of the pattern")
         return set(op.args)
 
     def _natives(
@@ -175,7 +175,7 @@ class _Reader:
         if rewrite.name_ is not None:
             yield rewrite, _function(rewrite, rewrite.name_.data, rewrite.external_args, Role.REWRITE)
         elif not rewrite.body.blocks or not rewrite.body.block.ops:
-            raise op_error(rewrite, "rewrites nothing: it has neither a body nor a function")
+            raise op_error(rewrite, "must have a body or a function")
         for op in rewrite.walk():
             match op:
                 case pdl.ApplyNativeRewriteOp():
@@ -183,7 +183,7 @@ class _Reader:
                     _check_results(op, function)
                     yield op, function
                 case pdl.OperationOp(opName=StringAttr(data=name)) if self.ctx.get_optional_op(name) is None:
-                    raise op_error(op, f"makes '{name}', which no dialect has")
+                    raise op_error(op, f"creates '{name}', which no dialect defines")
                 case pdl.OperationOp():
                     for key, value in zip(op.attributeValueNames, op.attribute_values, strict=True):
                         if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
@@ -217,5 +217,5 @@ def load_patterns(ctx: Context, path: Path, package: str = "") -> list[PdlPatter
     verify(module)
     patterns = patterns_in(ctx, module, package)
     if not patterns:
-        raise text_error(f"'{path}' holds no pdl.pattern")
+        raise text_error(f"'{path}' contains no pdl.pattern")
     return patterns

@@ -225,7 +225,7 @@ def argument(name: SSAValue, found: Mapping[SSAValue, Any]) -> Any:
             results = found[op.parent_].results
             return tuple(results) if op.index is None else results[op.index.value.data]
         case _:
-            raise KeyError(f"nothing is known of %{name.name_hint or '?'}")
+            raise KeyError(f"%{name.name_hint or '?'} is not bound")
 
 
 def roots_among(ops: Iterable[Operation]) -> list[Operation]:

@@ -92,20 +92,22 @@ class Rewrite:
         try:
             results = function(given, self.rewriter)
         except WrongKindError as error:
-            raise op_error(op, f"'{function.name}' takes {error}, found {', '.join(map(_shown, given))}") from error
+            raise op_error(
+                op, f"'{function.name}' requires {error}, but got {', '.join(map(_shown, given))}"
+            ) from error
         except DiagnosticError:
             raise
         except Exception as error:  # whatever a function of another package raises, the pattern is named
             raise op_error(op, f"'{function.name}' failed: {one_line(error)}{in_package(error)}") from error
         if results is None or len(results) != len(function.results):
-            raise op_error(op, f"'{function.name}' gives {len(function.results)} results, found {results}")
+            raise op_error(op, f"'{function.name}' must return {len(function.results)} results, but returned {results}")
         return results
 
     def _create(self, name: pdl.OperationOp) -> Operation:
         assert name.opName is not None  # its verifier has seen to it
         kind = self.ctx.get_optional_op(name.opName.data)
         if kind is None:
-            raise op_error(name, f"makes '{name.opName.data}', which no dialect has")
+            raise op_error(name, f"creates '{name.opName.data}', which no dialect defines")
         operands = cast(list[SSAValue], list(self._flat(name.operand_values)))
         types = cast(list[Attribute], list(self._flat(name.type_values)))
         known: frozenset[str] = frozenset()
@@ -133,18 +135,20 @@ class Rewrite:
         else:
             values = tuple(self._flat(op.repl_values))
         if len(values) != len(old.results):
-            raise op_error(op, f"replaces {len(old.results)} results by {len(values)} values")
+            raise op_error(op, f"must replace {len(old.results)} results, but got {len(values)} values")
         # A new operation that takes an old result, as in `y -> f(y)`, keeps the old operation.
         users = [use for result in old.results for use in result.uses if use.operation in self.created]
         if users:
-            raise op_error(op, "replaces an operation whose result the replacement uses: that would use itself")
+            raise op_error(op, "must not replace an operation by a value that uses its result")
         self.replaced.append((old, values))
         self.rewriter.replace(old, [], list(values))
 
     def _erase(self, op: pdl.EraseOp) -> None:
         old = cast(Operation, self._argument(op.op_value))
         if any(result.uses for result in old.results):
-            raise op_error(op, "erases an operation whose results are used", [note(old, "used after the match")])
+            raise op_error(
+                op, "must not erase an operation whose results have uses", [note(old, "used after the match")]
+            )
         self.replaced.append((old, ()))
         self.rewriter.erase(old)
 
@@ -191,7 +195,7 @@ class Rewrite:
                 if isinstance(error, VerifyException):
                     text = " ".join(str(error).split())
                 if op in self.created:
-                    raise op_error(rewrite, f"makes '{op.name}', which does not verify: {text}") from error
+                    raise op_error(rewrite, f"creates '{op.name}', which does not verify: {text}") from error
                 message = f"gives '{op.name}' operands with which it does not verify: {text}"
                 raise op_error(rewrite, message, [note(op, "here")]) from error
 
@@ -203,7 +207,7 @@ def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operatio
             _verify_inputs(op)
         types = op.infer_result_types()
     except VerifyException as error:
-        raise op_error(name, f"makes '{op.name}' of what it does not take: {' '.join(str(error).split())}") from error
+        raise op_error(name, f"cannot create '{op.name}': {' '.join(str(error).split())}") from error
     except Exception as error:
         # With operands and attributes as defined, what is missing is a result, or the operation's code is wrong.
         reason = f" ({one_line(error)}{where})" if (where := in_package(error)) else ""
@@ -231,7 +235,7 @@ def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribu
         definition.constr.verify(value, VerificationContext())
     except VerifyException as error:
         text = " ".join(str(error).split())
-        raise op_error(name, f"makes '{kind.name}' with the property '{key}' = {value}: {text}") from error
+        raise op_error(name, f"creates '{kind.name}' with the invalid property '{key}' = {value}: {text}") from error
 
 
 def _verify_inputs(op: IRDLOperation) -> None:
@@ -240,7 +244,7 @@ def _verify_inputs(op: IRDLOperation) -> None:
     irdl_op_verify_arg_list(op, definition, VarIRConstruct.OPERAND, context)
     for name, each in definition.properties.items():
         if name not in op.properties and not isinstance(each, OptPropertyDef):
-            raise VerifyException(f"property '{name}' is missing")
+            raise VerifyException(f"requires property '{name}'")
 
 
 def _shown(given: Any) -> str:
@@ -274,5 +278,5 @@ def _segments(name: pdl.OperationOp, kind: type[IRDLOperation], count: int) -> d
         left -= taken if isinstance(each, VariadicDef) else 0
         sizes.append(taken)
     if sum(sizes) != count:
-        raise op_error(name, f"makes '{kind.name}' with {count} operands: say which by '{_SEGMENTS}'")
+        raise op_error(name, f"creates '{kind.name}' with {count} operands; assign them to groups with '{_SEGMENTS}'")
     return {_SEGMENTS: DenseArrayBase.from_list(i32, sizes)}

@@ -195,7 +195,7 @@ def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
             continue
         if hint not in KINDS:
             accepted = ", ".join(map(_annotation_text, KINDS))
-            raise TypeError(f"parameter '{parameter.name}' is annotated with {hint}; accepted: {accepted}")
+            raise TypeError(f"parameter '{parameter.name}' must be annotated with one of {accepted}, but got {hint}")
         parameters.append(NativeParameter(parameter.name, KINDS[hint], parameter.kind is parameter.VAR_POSITIONAL))
     try:
         results = _result_types(hints.get("return"))

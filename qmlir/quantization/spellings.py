@@ -148,4 +148,4 @@ def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[
     if found is not None:
         return f": {found}"
     near = get_close_matches(name, known, 1, 0.6)
-    return f", did you mean '{near[0]}'?" if near else ""
+    return f"; did you mean '{near[0]}'?" if near else ""

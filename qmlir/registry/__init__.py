@@ -170,13 +170,13 @@ class Named:
             return load(self.row)
         except (Exception, SystemExit) as error:  # whatever a package does at import
             where = self.package.failed_at(error, self.row)
-            raise self._error(f"it does not load: {one_line(error)}", where) from error
+            raise self._error(f"it cannot be loaded: {one_line(error)}", where) from error
 
     def function(self) -> Callable[..., Any]:
         """The function. Raises `PackageError`, which names the package, for anything else."""
         found = self._object()
         if not callable(found):
-            raise self.error(f"'{self.row}' is of type {type(found).__name__}, no function")
+            raise self.error(f"'{self.row}' must be a function, but got {type(found).__name__}")
         return found
 
     def call(self, function: Callable[..., _Object], *arguments: Any, **options: Any) -> _Object:
@@ -193,7 +193,7 @@ class Named:
         """The object. Raises `PackageError`, which names the package, if its type differs or it does not load."""
         found = self._object()
         if not isinstance(found, kind):
-            raise self.error(f"'{self.row}' is of type {type(found).__name__}, not {kind.__name__}")
+            raise self.error(f"'{self.row}' must be of type {kind.__name__}, but got {type(found).__name__}")
         return found
 
 
@@ -224,7 +224,7 @@ def _named(field: str, among: tuple[Package, ...]) -> Mapping[str, Named]:
         for name, row in package.rows(field):
             known = found.setdefault(name, Named(field.removesuffix("s"), name, row, package))
             if known.row != row:
-                package.warn(f"{known.kind} '{name}'", f"package '{known.package.title}' has one of this name")
+                package.warn(f"{known.kind} '{name}'", f"package '{known.package.title}' already defines this name")
     return found
 
 
@@ -243,7 +243,7 @@ def _pattern_rows(package: Package, set_name: str | None = None) -> Iterator[Hoo
                 yield Hook(package, row, pattern)
             else:
                 what = f"a value of type {type(pattern).__name__} in '{row}'"
-                package.warn(what, f"it is no RewritePattern{bracketed(place_of_row(row))}")
+                package.warn(what, f"it is not a RewritePattern{bracketed(place_of_row(row))}")
 
 
 @cache

@@ -32,10 +32,12 @@ def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str
         return ""
     built = _numbers(built_for)
     if built > _numbers(interface):
-        return f"it was built for qmlir {built_for}, and this is {interface}: update qmlir"
+        return f"it was built for qmlir {built_for}, but this is {interface}; update qmlir"
     for version, what in sorted(breaks.items(), key=lambda each: _numbers(each[0])):
         if built < _numbers(version) <= _numbers(interface):
-            return f"it was built for qmlir {built_for}, which does not go with {version} ({what}): update the package"
+            return (
+                f"it was built for qmlir {built_for}, which is incompatible with {version} ({what}); update the package"
+            )
     return ""
 
 
@@ -93,9 +95,9 @@ class Contribution:
             what, shape = _SHAPES.get(room.form, _SHAPES[RowForm.NAMES])
             for _, row in _rows(name, room.form, getattr(self, name)):
                 if not shape.fullmatch(row):
-                    raise ValueError(f"'{row}' in '{name}' of a Contribution is not of the form {what}")
+                    raise ValueError(f"'{row}' in '{name}' of a Contribution must have the form {what}")
         if self.built_for and not re.fullmatch(r"\d+\.\d+", self.built_for):
-            raise ValueError(f"'built_for' is a minor version, such as '{INTERFACE}', found '{self.built_for}'")
+            raise ValueError(f"'built_for' must be a minor version, such as '{INTERFACE}', but got '{self.built_for}'")
 
     @property
     def place(self) -> str:
@@ -176,10 +178,10 @@ def _rows(name: str, form: RowForm, value: object) -> Iterator[tuple[str, str]]:
         case list() | tuple() if form is RowForm.ROWS:
             found = [("", each) for each in cast(Sequence[object], value)]
         case _:
-            raise TypeError(f"'{name}' of a Contribution is {form}, found {type(value).__name__}")
+            raise TypeError(f"'{name}' of a Contribution must be {form}, but got {type(value).__name__}")
     for key, each in found:
         rows = cast(Sequence[object], each) if form is RowForm.SETS and isinstance(each, list | tuple) else [each]
         for row in rows:
             if not isinstance(key, str) or not isinstance(row, str) or (form is RowForm.SETS and rows == [each]):
-                raise TypeError(f"'{name}' of a Contribution is {form}, found {each!r}")
+                raise TypeError(f"'{name}' of a Contribution must be {form}, but got {each!r}")
             yield key, row

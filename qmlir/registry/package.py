@@ -131,7 +131,7 @@ class Package:
         if not isinstance(found, kinds):
             names = " or ".join(each.__name__ for each in (kinds if isinstance(kinds, tuple) else (kinds,)))
             where = bracketed(place_of_row(row))
-            self.warn(f"'{row}'", f"it is of type {type(found).__name__}, not {names}{where}")
+            self.warn(f"'{row}'", f"it must be {names}, but got {type(found).__name__}{where}")
             return None
         return found
 
@@ -317,10 +317,10 @@ def module_at(text: str) -> Any:
     if (there := find_spec(name)) is not None:
         if there.origin is not None and Path(there.origin).resolve() == path:
             return import_module(name)
-        raise ImportError(f"there is another module '{name}': give the file another name")
+        raise ImportError(f"a module '{name}' already exists; rename the file")
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError("it is not a file of Python")
+        raise ImportError("it is not a Python file")
     module = module_from_spec(spec)
     sys.modules[name] = module  # so that rows name what is in it
     try:
@@ -349,15 +349,15 @@ def plugin(row: str) -> Package:
         where = bracketed(place_in(error, lambda _: False))
         raise PackageError(f"cannot load plug-in '{row}': {_reason(error)}{where}") from error
     if not objects:
-        raise PackageError(f"plug-in '{row}' has neither {UNIVERSE_NAME} nor {CONTRIBUTION_NAME}")
+        raise PackageError(f"plug-in '{row}' defines neither {UNIVERSE_NAME} nor {CONTRIBUTION_NAME}")
     for each in objects.values():
         is_pass = isinstance(each, type) and issubclass(each, ModulePass)
         if not is_pass and not isinstance(each, Universe | Dialect | Contribution):
-            raise PackageError(f"plug-in '{row}' is no Universe, no Contribution, no dialect and no pass")
+            raise PackageError(f"plug-in '{row}' must be a Universe, a Contribution, a dialect or a pass")
     contributions = tuple(each for each in objects.values() if isinstance(each, Contribution))
     for each in contributions:
         if why := refusal(each.built_for):
-            raise PackageError(f"plug-in '{row}' is refused: {why}")
+            raise PackageError(f"plug-in '{row}' is incompatible: {why}")
     universes = tuple(name for name, each in objects.items() if not isinstance(each, Contribution))
     known = [each for package in installed() for each in package.contributions]
     new = tuple(each for each in contributions if not any(each is one for one in known))  # it may be installed, too

@@ -13,7 +13,7 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, unranked_tensor
-from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error, unknown
 from qmlir.ir.interfaces import HeldElement
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.ir.small_floats import as_small_float
@@ -25,8 +25,7 @@ def function_of(module: ModuleOp, name: str) -> FuncOp:
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     function = functions.get(name)
     if function is None:
-        known = ", ".join(f"@{each}" for each in functions) or "none"
-        raise text_error(f"no function '@{name}': the module has {known}")
+        raise text_error(unknown("function", name, functions))
     if function.is_declaration:
         raise op_error(function, f"@{name} has no body")
     return function
@@ -46,6 +45,14 @@ def port_text(port: Port) -> str:
     return f"{port.name}: {shape_text(type_.get_shape())} {storage_element(type_.get_element_type())}"
 
 
+def missing_inputs(ports: Iterable[Port]) -> str:
+    """The message about inputs that have no value: their types, and what to pass."""
+    missing = [port.of_caller() for port in ports]
+    listed = ", ".join(f"'{port.name}' ({port_text(port).removeprefix(f'{port.name}: ')})" for port in missing)
+    what = f"input{'s' if len(missing) > 1 else ''} {listed}"
+    return f"no value for {what}; help: pass --input FILE.npz (inputs={{'{missing[0].name}': array}})"
+
+
 def signature_text(function: FuncOp) -> str:
     """A line for each input of a function, and for each output."""
     takes = [f"takes {port_text(port)}" for port in inputs_of(function)]
@@ -58,7 +65,7 @@ def check_known_inputs(function: FuncOp, names: Iterable[str]) -> None:
     for name in names:
         if name not in inputs:
             known = ", ".join(inputs) or "none"
-            raise op_error(function, f"has no input '{name}'{nearest_name(name, inputs)} (it has: {known})")
+            raise op_error(function, f"has no input '{name}'{nearest_name(name, inputs)} (available: {known})")
 
 
 def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[str, int]) -> None:
@@ -68,11 +75,16 @@ def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[
         return
     if not shapes_agree(type_.get_shape(), found):
         raise op_error(
-            function, f"input '{port.name}' has the shape {shape_text(type_.get_shape())}, found {shape_text(found)}"
+            function,
+            f"input '{port.name}' must have shape {shape_text(type_.get_shape())}, but got {shape_text(found)}",
         )
     for dim, given in zip(port.dims, found, strict=False):
         if dim and sizes.setdefault(dim, given) != given:
-            raise op_error(function, f"input '{port.name}' has {given} along '{dim}', another input {sizes[dim]}")
+            raise op_error(
+                function,
+                f"dimension '{dim}' must have one size, but got {given} for input '{port.name}' and {sizes[dim]} "
+                "for another input",
+            )
 
 
 def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
@@ -84,12 +96,12 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
     element = None if type_ is None else storage_element(type_.get_element_type())
     dtype = None if element is None else dense_dtype(element)
     if dtype is None:
-        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
+        raise op_error(function, f"input '{port.name}' must be a tensor, but got type {port.type}")
     array = np.asarray(value)
     is_truth = type_ is not None and type_.get_element_type() == i1
     is_bool = array.dtype == np.bool_ and is_truth
     if array.dtype != dtype and not is_bool:
-        raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
+        raise op_error(function, f"input '{port.name}' must be {dtype}, but got {array.dtype}")
     small = None if element is None else as_small_float(element)
     if small is not None and small.bitwidth < 8:
         _check_limits(function, port, array.view(np.uint8), integer_limits(small.bitwidth, is_signed=False))
@@ -109,7 +121,9 @@ def _check_limits(function: FuncOp, port: Port, array: Array, limits: tuple[int,
     outside = (array < low) | (array > high)
     if outside.any():
         place = tuple(map(int, np.argwhere(outside)[0]))
-        raise op_error(function, f"input '{port.name}' holds {low} to {high}, found {array[place]} at {list(place)}")
+        raise op_error(
+            function, f"input '{port.name}' must be in [{low}, {high}], but got {array[place]} at {list(place)}"
+        )
 
 
 def static_types(
@@ -134,7 +148,7 @@ def _known_type(
     ranked, unranked = ranked_tensor(port.type), unranked_tensor(port.type)
     type_ = ranked or unranked
     if type_ is None:
-        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be compiled for")
+        raise op_error(function, f"input '{port.name}' must be a tensor to be compiled, but got type {port.type}")
     shape = given
     if shape is None and ranked is not None:
         shape = ranked.get_shape()
@@ -143,6 +157,8 @@ def _known_type(
             shape = [sizes.get(dim, size) if size == DYNAMIC_INDEX else size for size, dim in named]
     may_be_dynamic = keeps_dynamic and given is not None
     if shape is None or (DYNAMIC_INDEX in shape and not may_be_dynamic):
-        found = "no rank" if shape is None else f"the shape {shape_text(shape)}"
-        raise op_error(function, f"input '{port.name}' has {found}: give all its sizes, as {port.name}=1x3x224x224")
+        found = "no static rank" if shape is None else f"dynamic dimensions ({shape_text(shape)})"
+        example = [1, 3, 224, 224] if shape is None else [max(size, 1) for size in shape]
+        fix = f"--shape {port.name}={shape_text(example)} (shapes={{'{port.name}': {example}}})"
+        raise op_error(function, f"input '{port.name}' has {found}; help: fix its shape with {fix}")
     return TensorType(type_.get_element_type(), list(shape))

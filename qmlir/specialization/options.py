@@ -21,7 +21,7 @@ def _named(entries: Iterable[str], what: str) -> Iterator[tuple[str, str, str]]:
         # Names of tensors may hold any character, an equals sign too.
         name, equals, text = entry.rpartition("=")
         if name in seen:
-            raise text_error(f"the {what} of '{name}' is given twice")
+            raise text_error(f"duplicate {what} for '{name}'")
         seen.add(name)
         yield entry, name if equals else "", text
 
@@ -32,7 +32,7 @@ def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for entry, name, text in _named(entries, "shape"):
         sizes = [] if text == "scalar" else text.split("x")
         if not name or not all(size.isdecimal() for size in sizes):
-            raise text_error(f"'{entry}' is not a shape of an input: name=1x3x224x224 is accepted")
+            raise text_error(f"invalid shape '{entry}': expected NAME=SIZExSIZE, such as image=1x3x224x224")
         shapes[name] = tuple(map(int, sizes))
     return shapes
 
@@ -43,9 +43,15 @@ def parse_sizes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for entry, name, text in _named(entries, "size"):
         numbers = sorted({int(size) for size in text.split("x") if size.isdecimal()})
         if not name or not all(size.isdecimal() for size in text.split("x")) or numbers[0] < 1:
-            raise text_error(f"'{entry}' is not a size with its capacities: sequence=256 or sequence=16x64 is accepted")
+            raise text_error(
+                f"invalid size '{entry}': expected NAME=MAX or NAME=SIZExSIZE, such as sequence=256 or sequence=16x64"
+            )
         sizes[name] = tuple(numbers)
     return sizes
+
+
+def _not_a_value(entry: str) -> str:
+    return f"invalid value '{entry}': expected NAME=NUMBERxNUMBER, such as axes=2x-1"
 
 
 def _number(text: str) -> int | float:
@@ -58,11 +64,11 @@ def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
     values: dict[str, tuple[int | float, ...]] = {}
     for entry, name, text in _named(entries, "value"):
         if not name:
-            raise text_error(f"'{entry}' is not a value of an input: name=2x-1 is accepted")
+            raise text_error(_not_a_value(entry))
         try:
             values[name] = tuple(map(_number, text.split("x"))) if text else ()
         except ValueError as error:
-            raise text_error(f"'{entry}' is not a value of an input: name=2x-1 is accepted") from error
+            raise text_error(_not_a_value(entry)) from error
     return values
 
 
@@ -83,7 +89,7 @@ def _arrays(function: FuncOp, numbers: Mapping[str, Sequence[int | float]]) -> d
         rank = None if type_ is None else type_.get_num_dims()
         if rank not in (0, 1) or (rank == 0 and len(given) != 1):
             raise op_error(
-                function, f"input '{port.name}' has type {port.type}: a number or a list of numbers can be given here"
+                function, f"input '{port.name}' must be a scalar or a vector to be set here, but got type {port.type}"
             )
         found[port.name] = np.array(given if rank else given[0], dtype=dtype)
     return found

@@ -67,7 +67,7 @@ def specialize_function(
     """
     function = function_of(module, name)
     if len(function.body.blocks) > 1:
-        raise op_error(function, "has several blocks, and is specialized along one")
+        raise op_error(function, "must have a single block to be specialized")
     erase_dead(function.body)  # what nothing uses needs no sizes
     _check_parameters(module, function, values)
     given = _given_values(function, values)
@@ -131,7 +131,7 @@ def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, Array]) ->
     for name, array in given.items():
         if name in shapes and tuple(shapes[name]) != array.shape:
             wanted = shape_text(shapes[name])
-            raise op_error(function, f"input '{name}' is to have the shape {wanted}, found {shape_text(array.shape)}")
+            raise op_error(function, f"input '{name}' must have shape {wanted}, but got {shape_text(array.shape)}")
     return {**shapes, **{name: array.shape for name, array in given.items()}}
 
 
@@ -262,7 +262,11 @@ class _Specializer:
                 continue
             type_ = refined(each.taken.type, each.given.type)
             if type_ is None or type_ != each.given.type:
-                raise op_error(op, f"hands {each.given.type} on as {each.taken.type}: a step may change no size")
+                raise op_error(
+                    op,
+                    f"passes {each.given.type} to the next iteration as {each.taken.type}, but its shape must "
+                    "not change",
+                )
             taken = retype(each.taken, type_)
             self._follow(each.taken, taken)
             if each.given in self.late and is_open(type_):
@@ -279,7 +283,7 @@ class _Specializer:
         for result, type_ in zip(tuple(op.results), inferred, strict=True):
             found = refined(result.type, type_)
             if found is None:
-                raise op_error(op, f"has a result of type {result.type}, its operands give the shape of {type_}")
+                raise op_error(op, f"must have a result of type {type_}, as its operands imply, but got {result.type}")
             self._follow(result, retype(result, found))
 
     def _follow(self, old: SSAValue, new: SSAValue) -> None:
@@ -320,7 +324,7 @@ def _check_parameters_known(op: HasParameters) -> None:
     if unknown and isinstance(op, IRDLOperation):
         names = [f"'{name}'" for name, _, values in operand_groups(op) if not unknown.isdisjoint(values)]
         raise op_error(
-            op, f"takes its operand {' and '.join(names)} from the data: what it says must be known to be compiled"
+            op, f"computes its operand {' and '.join(names)} from the data, but it must be known at compile time"
         )
 
 
@@ -331,11 +335,13 @@ def _check_closed(op: Operation, late: Container[SSAValue]) -> None:
     """
     callee = SymbolTable.lookup_symbol(op, op.callee) if isinstance(op, CallOp) else None
     if isinstance(callee, FuncOp) and tuple(callee.function_type.inputs) != tuple(op.operand_types):
-        raise op_error(op, f"calls @{callee.sym_name.data}, which is made for other sizes: inline it before")
+        raise op_error(op, f"calls @{callee.sym_name.data}, which was specialized for other sizes; inline it first")
     for result in op.results:
         if result in late:
             continue
         if isinstance(result.type, SequenceType):
-            raise op_error(op, f"gives {result.type}: compiled functions take and give tensors")
+            raise op_error(op, f"returns {result.type}, but compiled functions must return tensors")
         if is_open(result.type):
-            raise op_error(op, f"gives {result.type}, whose size depends on the data: it must be known to be compiled")
+            raise op_error(
+                op, f"returns {result.type}, whose size depends on the data but must be known at compile time"
+            )

@@ -63,7 +63,7 @@ def compile(
             emitter=codegen,
         )  # fmt: skip
     if max_sizes is not None:
-        raise text_error(f"only a program for the CPU takes any length, found the targets {', '.join(owners)}")
+        raise text_error(f"dynamic dimensions are supported only for target 'cpu', but got {', '.join(owners)}")
     running = Running(threads, isa, tuned, progress, compiler.checked_emitter(codegen))
     divided = targets.partitioned(module, names) if set(names) - {HOST} else module
     return targets.compile_parts(divided, function, running)

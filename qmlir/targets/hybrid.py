@@ -141,7 +141,7 @@ class StaticProgram:
 
         evaluator, layout = evaluator_of(op), operand_layout(op)
         if evaluator is None or isinstance(evaluator, RunsRegions):
-            raise op_error(op, "is computed by no part, and has no evaluator of its own")
+            raise op_error(op, "is not in a part and has no evaluator")
 
         def compute(values: list[Any]) -> None:
             found = evaluator(op, *arguments_by(layout, [values[place] for place in operands]))
@@ -153,7 +153,7 @@ class StaticProgram:
     def _part(self, op: CallOp) -> PartCall:
         name = op.callee.root_reference.data
         if not _FILE_NAME.fullmatch(name):  # a part has a file or a folder of its name
-            raise op_error(op, f"calls a part '{name}': names of parts are letters, digits, '_', '-' and '.'")
+            raise op_error(op, f"calls part '{name}', whose name must consist of letters, digits, '_', '-' and '.'")
         target = target_of(function_of(self.module, name)) or HOST
         self._steps.append(PartCall(name, target, self._make(self.module, name, target), op))
         return self._steps[-1]
@@ -266,7 +266,7 @@ class HybridProgram(Runs):
 
     def _fixed(self) -> StaticProgram:
         if self._only is None:
-            raise text_error("the shapes of the program are open: give `load` the shapes of its inputs")
+            raise text_error("the program has dynamic dimensions; fix them with --shape (shapes=)")
         return self._only
 
     def _chain(self, arrays: Sequence[Array]) -> StaticProgram:
@@ -354,7 +354,7 @@ class HybridProgram(Runs):
         chain, files = self._fixed(), self.emitted()
         for name in (*files, *(step.name for step in chain.steps)):
             if not is_file_name(name) or name in _FILES:
-                raise text_error(f"no file or folder can be named {name[:50]!r}: rename the part of the module")
+                raise text_error(f"part name {name[:50]!r} is not a valid file name; rename the part")
         folder.mkdir()
         save_module(chain.module, folder / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
@@ -410,9 +410,7 @@ def _check_calls(module: ModuleOp, function: FuncOp) -> None:
     for op in function.walk():
         callee = functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
         if callee is not None and target_of(callee) is None:
-            raise op_error(
-                op, f"calls @{callee.sym_name.data}, which is not a part: inline it before it is partitioned"
-            )
+            raise op_error(op, f"calls @{callee.sym_name.data}, which is not a part; inline it before partitioning")
 
 
 def load_parts(path: Path, card: ProgramCard) -> HybridProgram:
@@ -428,5 +426,7 @@ def load_parts(path: Path, card: ProgramCard) -> HybridProgram:
 
     functions = [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
     if len(functions) != 1:
-        raise text_error(f"'{path / MODULE}' has {len(functions)} functions that are no parts, 1 is expected")
+        raise text_error(
+            f"'{path / MODULE}' must have exactly one function that is not a part, but got {len(functions)}"
+        )
     return HybridProgram(module, functions[0].sym_name.data, how, make)

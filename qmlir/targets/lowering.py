@@ -56,8 +56,8 @@ def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:
     with _faults_of(target, target.emit):
         made: object = emit(lowered)
     if not isinstance(made, str | bytes):
-        found = f"'{target.emit}' gave {type(made).__name__}{at_code(emit)}"
-        raise text_error(f"target '{target.name}' emits text or bytes, {found}")
+        found = f"but '{target.emit}' returned {type(made).__name__}{at_code(emit)}"
+        raise text_error(f"target '{target.name}' must emit text or bytes, {found}")
     return made
 
 
@@ -112,8 +112,8 @@ def execute_for(target: Target, module: ModuleOp, function: str = "main", runnin
         if not at_code(execute):  # of the tree
             return cast(Runnable, made)
         if not callable(made):
-            found = f"'{target.execute}' gave {type(made).__name__}{at_code(execute)}"
-            raise text_error(f"target '{target.name}' is run by a function, {found}")
+            found = f"but '{target.execute}' returned {type(made).__name__}{at_code(execute)}"
+            raise text_error(f"target '{target.name}' must be executed by a function, {found}")
         return _checked(target, cast(Runnable, made), outputs_of(function_of(module, function)), at_code(execute))
     lowered = lower_for(target, module)
     verify(lowered)

@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.target import PART
 
 
@@ -26,4 +26,4 @@ def part_module(module: ModuleOp, name: str) -> ModuleOp:
             alone.body.block.add_op(part)
             return alone
     names = parts_of(module)
-    raise text_error(f"the module has no part '{name}'{nearest_name(name, names)}, it has {', '.join(names) or 'none'}")
+    raise text_error(unknown("part", name, names))

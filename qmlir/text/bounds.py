@@ -56,7 +56,7 @@ def check_attribute(attribute: Attribute) -> None:
 def check_depth(depth: int) -> None:
     """Refuse types and attributes that are nested `depth` deep, if that is more than the limit."""
     if depth > _DEEPEST:
-        raise ValueError(f"the text is nested too deeply: {_DEEPEST} types and attributes inside each other are most")
+        raise ValueError(f"the text is nested too deeply: types and attributes are limited to {_DEEPEST} levels")
 
 
 def check_affine(expressions: Iterable[AffineExpr]) -> None:
@@ -70,7 +70,7 @@ def check_affine(expressions: Iterable[AffineExpr]) -> None:
                     raise ValueError(f"an affine expression is nested too deeply: {over('affine-depth', depth)}")
                 divisor = expression.rhs
                 if expression.kind in _DIVISIONS and isinstance(divisor, AffineConstantExpr) and divisor.value < 1:
-                    raise ValueError(f"an affine expression divides by {divisor.value}, not by 1 or more")
+                    raise ValueError(f"an affine expression must divide by 1 or more, but got {divisor.value}")
                 pending += [(expression.lhs, depth + 1), (expression.rhs, depth + 1)]
             case AffineConstantExpr():
                 _check_int64(expression.value, "constant of an affine expression")
@@ -106,7 +106,7 @@ class Growth:
         parts, depth = self._size(attribute)
         check_depth(depth)
         if parts > budget("alias-parts"):
-            raise ValueError(f"the parts of an alias, written out, are {over('alias-parts', parts)}")
+            raise ValueError(f"the expanded size of an alias is {over('alias-parts', parts)}")
         self._aliases.add(id(attribute))
 
     def use(self, attribute: Attribute, depth: int) -> None:
@@ -116,13 +116,13 @@ class Growth:
             check_depth(depth + deepest)
             self._parts += parts
             if self._parts > budget("text-parts"):
-                raise ValueError(f"the parts of aliases, written out where they are named, are {over('text-parts')}")
+                raise ValueError(f"the expanded size of all aliases is {over('text-parts')}")
 
     def splat(self, count: int) -> None:
         """A constant of one number takes `count` bytes."""
         self._bytes += count
         if self._bytes > budget("splat-bytes"):
-            raise ValueError(f"constants given by one number take bytes: {over('splat-bytes', self._bytes)}")
+            raise ValueError(f"the size of splat constants in bytes is {over('splat-bytes', self._bytes)}")
 
     def _size(self, attribute: Attribute) -> tuple[int, int]:
         known = self._sizes.get(id(attribute))

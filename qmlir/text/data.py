@@ -59,9 +59,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen = set[str]()
         again = next(name for name, _ in pairs if name in seen or seen.add(name))
-        raise LimitError(f"the key '{again:.{_SHOWN}}' occurs twice in an object")
+        raise LimitError(f"duplicate key '{again:.{_SHOWN}}' in an object")
     if any(map(_has_surrogates, found)):
-        raise LimitError("a key has surrogates, which no text has")
+        raise LimitError("a key contains surrogates, which are not valid text")
     return found
 
 
@@ -78,7 +78,7 @@ def _described(value: object) -> str:
         case str() if len(value) > _SHOWN:
             return f"{json.dumps(value[:_SHOWN])}…"
         case int() if value.bit_length() > 64:
-            return "a number of more than 64 bits"
+            return "a number exceeds 64 bits"
         case _:
             return json.dumps(value)
 
@@ -203,5 +203,5 @@ def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> Js
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
     if len(content) > _LARGEST:
-        raise text_error(f"cannot read '{path}': it has more than {_LARGEST} bytes")
+        raise text_error(f"cannot read '{path}': it is larger than {_LARGEST} bytes")
     return parse_data(content, f"'{path}'", allow_nonfinite=allow_nonfinite)

@@ -171,7 +171,7 @@ def values_of_blob(blob: bytes, element: Attribute, count: int) -> bytes:
     """
     dtype = dense_dtype(element)
     if dtype is None:
-        raise ValueError(f"elements of type {element} cannot be given in hexadecimal")
+        raise ValueError(f"elements of type {element} cannot be written in hexadecimal")
     if _is_bit(element):
         return fit_width(_bits_of_blob(blob, count), element)
     stored = _stored_bytes(element)
@@ -180,7 +180,7 @@ def values_of_blob(blob: bytes, element: Attribute, count: int) -> bytes:
             return _fit(blob, size, element) * count
         if len(blob) == size * count:
             return _fit(blob, size, element)
-    raise ValueError(f"{count} elements of type {element} take {stored * count} bytes, found {len(blob)}")
+    raise ValueError(f"{count} elements of type {element} must take {stored * count} bytes, but got {len(blob)}")
 
 
 def _bits_of_blob(blob: bytes, count: int) -> bytes:
@@ -191,7 +191,7 @@ def _bits_of_blob(blob: bytes, count: int) -> bytes:
         return np.unpackbits(np.frombuffer(blob, np.uint8), count=count, bitorder="little").tobytes()
     if len(blob) == count:  # xDSL's own form: a byte for each
         return blob
-    raise ValueError(f"{count} elements of one bit take {packed} bytes, found {len(blob)}")
+    raise ValueError(f"{count} elements of one bit must take {packed} bytes, but got {len(blob)}")
 
 
 def _fit(blob: bytes, size: int, element: Attribute) -> bytes:
@@ -242,7 +242,7 @@ def float_of_bits(bits: int, element: AnyFloat) -> bytes:
     """The bytes of the float that a hexadecimal literal gives bit by bit. Raises `ValueError` where it does not fit."""
     size = element.compile_time_size
     if bits < 0:
-        raise ValueError("the bits of a float have no sign of their own")
+        raise ValueError("a float in hexadecimal must not have a sign")
     if bits >> 8 * size:
-        raise ValueError(f"{element} has {8 * size} bits, found {bits:#x}")
+        raise ValueError(f"{element} must have {8 * size} bits, but got {bits:#x}")
     return bits.to_bytes(size, "little")

@@ -32,13 +32,13 @@ def path_of(given: Any) -> Path:
     try:
         text = cast(object, os.fspath(given))
     except TypeError as error:
-        raise text_error(f"{type(given).__name__} is not a path: a str or an os.PathLike is") from error
+        raise text_error(f"a path must be a str or an os.PathLike, but got {type(given).__name__}") from error
     if not isinstance(text, str):
-        raise text_error(f"{type(text).__name__} is not a path: a str or an os.PathLike of one is")
+        raise text_error(f"a path must be a str or an os.PathLike, but got an os.PathLike of {type(text).__name__}")
     if not text:
-        raise text_error("an empty text is not a path")
+        raise text_error("a path must not be empty")
     if "\0" in text:
-        raise text_error(f"{shown_path(text)} is not a path: it has a NUL character")
+        raise text_error(f"invalid path {shown_path(text)}: it contains a NUL character")
     try:
         os.stat(text)
     except (FileNotFoundError, NotADirectoryError):
@@ -46,7 +46,7 @@ def path_of(given: Any) -> Path:
     except OSError as error:
         raise text_error(f"cannot use {shown_path(text)}: {error.strerror}") from error
     except UnicodeEncodeError as error:
-        raise text_error(f"{shown_path(text)} is not a path: the file system has no form of it") from error
+        raise text_error(f"invalid path {shown_path(text)}: the file system cannot encode it") from error
     return Path(text)
 
 
@@ -83,7 +83,7 @@ def read_given(path: str | PathLike[str]) -> bytes:
         mode = os.fstat(file.fileno()).st_mode
         is_device = stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not file.isatty())
         if is_device and not os.path.samefile(path, os.devnull):
-            raise OSError(errno.EINVAL, "it is a device, which may have no end", os.fspath(path))
+            raise OSError(errno.EINVAL, "it is a device", os.fspath(path))
         return file.read()
 
 

@@ -443,7 +443,7 @@ class ModuleParser(Parser):
             numbers, shape = self._parse_numbers()
         type = self._parse_type_of_dense(type)
         if shape is not None and shape != type.get_shape():
-            self.raise_error(f"expected elements in the shape of {type}, found {shape}", start)
+            self.raise_error(f"expected elements of shape {type}, but got {shape}", start)
         element = type.get_element_type()
         try:
             if isinstance(element, AnyFloat):
@@ -466,7 +466,7 @@ class ModuleParser(Parser):
             return [(self.parse_number(allow_boolean=True), is_bits)], None
         inner = {shape or () for _, shape in rows}
         if len(inner) != 1:
-            self.raise_error("expected lists of one length")
+            self.raise_error("expected lists of equal length")
         return [number for numbers, _ in rows for number in numbers], (len(rows), *inner.pop())
 
     def _parse_builtin_densearray_attr(self) -> DenseArrayBase[Any] | None:
@@ -529,7 +529,7 @@ def _read(
 
     def fault_from_outside(reason: str) -> DiagnosticError:
         start, what = (0, "the text") if made is None else made.what_is_read()
-        return text_error(f"{what} cannot be read: {reason}", lines.place(start))
+        return text_error(f"{what} cannot be parsed: {reason}", lines.place(start))
 
     try:
         with paused_collection(), faults_from_outside(fault_from_outside):

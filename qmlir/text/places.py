@@ -34,7 +34,7 @@ def check_strings(source: str, lines: LineTable) -> None:
     """Refuse a string literal without an end or with a wrong escape: xDSL's lexer takes exponential time for them."""
     for found in _COMMENT_OR_STRING.finditer(source):
         if found[0].startswith('"') and not found["end"]:
-            raise text_error("a string literal has no end, or an unknown escape", lines.place(found.start()))
+            raise text_error("unterminated string literal or unknown escape", lines.place(found.start()))
 
 
 def metadata_position(source: str) -> int | None:

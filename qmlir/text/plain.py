@@ -46,4 +46,4 @@ def plain(value: Any, *, number: Callable[[float], float] = float, text: Callabl
         case _ if is_dataclass(value) and not isinstance(value, type):
             return {field.name: again(getattr(value, field.name)) for field in fields(value)}
         case _:
-            raise TypeError(f"{type(value).__name__} has no form in JSON")
+            raise TypeError(f"cannot write {type(value).__name__} as JSON")

@@ -179,7 +179,7 @@ def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions(
     if not writer:
         write_file(path, text)
     elif beside.path == path:
-        raise text_error(f"cannot write '{path}': its weights go into a file of the same name; end it in .mlir")
+        raise text_error(f"cannot write '{path}': its weights need a file with the same stem; use the suffix .mlir")
     else:
         write_with_derived(path, text.encode(), beside, writer.to_bytes())
 

@@ -31,4 +31,4 @@ def resource_key(interface: OpAsmDialectInterface, key: str, blob: str) -> str:
             interface.parse_resource(name, blob)
         if not known or known == blob:
             return name
-    raise AssertionError("an endless iterator ended")
+    raise AssertionError("an infinite iterator ended")

@@ -39,7 +39,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     """
     try:
         if len(text) > _MOST_CHARACTERS:
-            raise LimitError(f"it has more than {_MOST_CHARACTERS} characters")
+            raise LimitError(f"it is longer than {_MOST_CHARACTERS} characters")
         if any(found["key"] for found in _LEXEME.finditer(text)):
             raise LimitError(f"a dotted key has more than {_MOST_PARTS} parts")
         content = tomllib.loads(text)
@@ -63,7 +63,7 @@ def _check_integers(content: dict[str, Any]) -> None:
         elif isinstance(found, list):
             pending += cast(list[Any], found)
         elif isinstance(found, int) and not -_LARGEST <= found < _LARGEST:
-            raise LimitError("an integer has more than 64 bits")
+            raise LimitError("an integer exceeds 64 bits")
 
 
 def toml_value(value: object) -> str:

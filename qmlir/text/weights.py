@@ -67,13 +67,13 @@ class ExternalWeightsAttr(TypedAttribute):
                     parser.parse_punctuation(",")
                     fields.append(parser.parse_str_literal())
                 if not fields[0]:
-                    parser.raise_error(f"weights name their file, or are '{_ELIDED}'", start)
+                    parser.raise_error(f"weights must name their file, or be '{_ELIDED}'", start)
         parser.parse_punctuation(":")
         position = parser.pos
         found = parser.parse_type()
         type_ = ranked_tensor(found)
         if type_ is None or not type_.has_static_shape():
-            parser.raise_error(f"weights have a tensor type of static shape, found {found}", position)
+            parser.raise_error(f"weights must have a tensor type of static shape, but got {found}", position)
         return [*map(StringAttr, fields), type_]
 
     def print_without_type(self, printer: Printer) -> None:
@@ -142,26 +142,26 @@ class WeightsReader:
         if reference not in self._checked:
             if digest_of(data) != weights.digest.data:
                 raise WeightsError(
-                    f"tensor '{key}' of weights file '{name}' was altered: its digest differs; write the module again"
+                    f"tensor '{key}' of weights file '{name}' was modified: its digest differs; write the module again"
                 )
             self._checked.add(reference)
         return _dense(weights, data)
 
     def _read(self, name: str) -> dict[str, bytes]:
         if self.directory is None:
-            raise WeightsError(f"weights file '{name}' cannot be found: the text comes from no file")
+            raise WeightsError(f"cannot find weights file '{name}': the IR was not read from a file")
         try:
             root = self.directory.resolve()
             path = (root / name).resolve()
         except ValueError as error:
             raise WeightsError(f"weights file {name!r} is not a file name: {error}") from error
         if not path.is_relative_to(root):
-            raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
+            raise WeightsError(f"weights file '{name}' must be in the folder of the module")
         try:
             note_input(path)
             return tensors_of(read_regular(path))
         except OSError as error:
-            raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error
+            raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
         except SafetensorError as error:
             raise WeightsError(f"weights file '{name}' is not a safetensors file: {error}") from error
 
@@ -174,8 +174,8 @@ def _dense(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
     expected = dtype.itemsize * math.prod(weights.type.get_shape())
     if len(data) != expected:
         raise WeightsError(
-            f"tensor '{weights.key.data}' of weights file '{weights.file.data}' has {len(data)} bytes, "
-            f"{weights.type} takes {expected}"
+            f"tensor '{weights.key.data}' of weights file '{weights.file.data}' must have {expected} bytes "
+            f"({weights.type}), but got {len(data)}"
         )
     return dense(data, weights.type)
 

@@ -136,7 +136,7 @@ def check_file(path: Path) -> None:
     if path.is_dir():
         raise text_error(f"cannot write '{path}': it is a folder")
     if not path.parent.is_dir():
-        raise text_error(f"cannot write '{path}': there is no folder '{path.parent}'")
+        raise text_error(f"cannot write '{path}': folder '{path.parent}' does not exist")
     if not is_stream(path):
         _check_parent(path)
 
@@ -149,12 +149,15 @@ def check_folder(path: Path, names: Iterable[str] = ()) -> None:
         for name in names:
             found.check_place(name)
         if not os.access(path, os.W_OK | os.X_OK):
-            raise text_error(f"cannot write '{path}': no permission to write into it")
+            raise text_error(f"cannot write '{path}': no write permission")
         return
     if os.path.lexists(path):
         raise text_error(f"cannot write '{path}': it is not a folder; name another path")
     if path.suffix in _OF_FILES:
-        raise text_error(f"cannot write '{path}': the command writes a folder, and '{path.suffix}' ends names of files")
+        raise text_error(
+            f"cannot write '{path}': the command writes a folder, but '{path.suffix}' is a file suffix; pass a "
+            "folder name"
+        )
     _check_parent(path)
 
 
@@ -163,11 +166,11 @@ def _check_parent(path: Path) -> None:
     if not parent.is_dir():
         raise text_error(f"cannot write '{path}': '{parent}' is not a folder")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise text_error(f"cannot write '{path}': no permission to write into '{parent}'")
+        raise text_error(f"cannot write '{path}': no write permission for '{parent}'")
 
 
 def _in_the_way(path: Path, why: str = "qmlir did not write it") -> DiagnosticError:
-    return text_error(f"'{path}' is in the way: {why}; move it, or {_TO_REPLACE}")
+    return text_error(f"'{path}' already exists: {why}; move it, or {_TO_REPLACE}")
 
 
 # Single files
@@ -234,7 +237,7 @@ def check_own(path: Path) -> None:
     """Raise `DiagnosticError` if something else than a regular file is at `path`, a link for example."""
     check_output(path)
     if os.path.lexists(path) and not _is_plain(path):
-        raise text_error(f"cannot use '{path}': it is a link, or not a regular file; remove it")
+        raise text_error(f"cannot use '{path}': it is a symbolic link, or not a regular file; remove it")
 
 
 def check_generated(path: Path, start: bytes) -> None:
@@ -257,7 +260,7 @@ def folder_within(folder: Path, *parts: str) -> Path:
     for part in parts:
         path /= part
         if path.is_symlink():
-            raise text_error(f"cannot write into '{path}': it is a link")
+            raise text_error(f"cannot write to '{path}': it is a symbolic link")
         made_folder(path)
     return path
 
@@ -267,7 +270,7 @@ def made_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise text_error(f"cannot make the folder '{path}': {error.strerror}") from error
+        raise text_error(f"cannot create folder '{path}': {error.strerror}") from error
     return path
 
 
@@ -423,7 +426,7 @@ def check_whole(folder: Path) -> None:
     for files in (found.files, found.replaced):
         if files and all(_matches(folder, name, digest) for name, digest in files.items()):
             return
-    raise text_error(f"'{folder}' has no whole result: the run that wrote it was interrupted; run that command again")
+    raise text_error(f"'{folder}' is incomplete: the command that wrote it was interrupted; run it again")
 
 
 class _Folder:
@@ -433,7 +436,7 @@ class _Folder:
         self.path = path
         found = _List.read(path)
         if found is None and os.path.lexists(path / LIST) and not is_forced():
-            raise _in_the_way(path / LIST, "it is not a list of files that qmlir reads")
+            raise _in_the_way(path / LIST, "it is not a file list of qmlir")
         self.list = _List({}) if found is None else found
 
     def check_place(self, name: str) -> None:
@@ -456,7 +459,7 @@ class _Folder:
         if not known:
             raise _in_the_way(path)
         if not _is_plain(path) or _digest(path) not in known:
-            raise _in_the_way(path, "it was changed since qmlir wrote it")
+            raise _in_the_way(path, "it was modified after qmlir wrote it")
 
     def _present(self) -> dict[str, str]:
         """The files of the list, with the digests that they have or, if they are missing or changed, should have."""

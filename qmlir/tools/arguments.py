@@ -263,7 +263,7 @@ def load_model(
     path = Path(model)
     is_onnx = model != "-" and path.suffix in ONNX_SUFFIXES
     if not is_onnx and (cut_inputs is not None or cut_outputs is not None):
-        raise text_error(f"--cut-inputs and --cut-outputs cut an ONNX model, and '{model}' is none")
+        raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
     if model == "-":
         module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
         verify(module)
@@ -301,7 +301,7 @@ def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[
         name = next((each for each in names if diagnostic.message == left_out(each)), None)
         if name is None:
             return diagnostic
-        hint = f"; if it holds the labels, say --labels {name}={arguments.data}"
+        hint = f"; if it contains the labels, use --labels {name}={arguments.data}"
         return replace(diagnostic, message=f"{diagnostic.message}{hint}")
 
     path = Path(arguments.data)
@@ -323,5 +323,5 @@ def parse_bytes(text: str) -> int:
     """A number of bytes: `65536`, `256K`, `4M`, in units of 1024. Raises `ArgumentTypeError`."""
     found = re.fullmatch(r"(\d+)([KMG]?)(?:iB)?", text.strip(), re.IGNORECASE)
     if found is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bytes: say 65536, 256K or 4M")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bytes (examples: 65536, 256K, 4M)")
     return int(found[1]) * _UNITS[found[2].upper()]

@@ -89,7 +89,7 @@ class SettingPlace:
             new = (new_name(self.key, self.table) or "").replace("_", "-")
             near = f": '{self.key}' is now '{new}'" if new in accepted else nearest_name(self.key, accepted)
             where = f"unknown key '{self.key}' in [{self.table}]{near}"
-            raise text_error(f"'{self.file}': {where} (accepted: {_listed(accepted)})")
+            raise text_error(f"'{self.file}': {where} (available: {_listed(accepted)})")
 
     def path(self, action: argparse.Action, text: str) -> str:
         """The path that `text` stands for, seen from where the tool runs. Raises `DiagnosticError`."""
@@ -113,9 +113,9 @@ def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]
     for name, table in content.items():
         if name not in known:
             near = nearest_name(name, known)
-            raise text_error(f"'{path}': unknown table '{name}'{near} (accepted: {_listed(known)})")
+            raise text_error(f"'{path}': unknown table '{name}'{near} (available: {_listed(known)})")
         if not isinstance(table, dict):
-            raise text_error(f"'{path}': '{name}' is a table, [{name}], found {table!r}")
+            raise text_error(f"'{path}': '{name}' must be a table [{name}], but got {table!r}")
     return content
 
 
@@ -129,21 +129,21 @@ def _single(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
     if wanted in (int, float):
         number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
         if not number:
-            raise place.wrong(f"is {'a whole number' if wanted is int else 'a number'}, found {value!r}")
+            raise place.wrong(f"must be {'an integer' if wanted is int else 'a number'}, but got {value!r}")
         return wanted(value)
     if not isinstance(value, str):
-        raise place.wrong(f"is a string, found {value!r}")
+        raise place.wrong(f"must be a string, but got {value!r}")
     if _CONTROL.search(value):
-        raise place.wrong(f"is one line of text, found {value!r}")
+        raise place.wrong(f"must be a single line of text, but got {value!r}")
     if action.metavar in PATHS and value:
         value = place.path(action, value)
     if wanted is not None:
         try:
             value = wanted(value)
         except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
-            raise place.wrong(f"cannot be {value!r}: {error}") from error
+            raise place.wrong(f"is invalid: {error}") from error
     if action.choices is not None and value not in action.choices:
-        raise place.wrong(f"is one of {_listed(map(str, action.choices))}, found {value!r}")
+        raise place.wrong(f"must be one of {_listed(map(str, action.choices))}, but got {value!r}")
     return value
 
 
@@ -155,12 +155,12 @@ def _takes_list(action: argparse.Action) -> bool:
 def _value(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
     if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
         if not isinstance(value, bool):
-            raise place.wrong(f"is true or false, found {value!r}")
+            raise place.wrong(f"must be true or false, but got {value!r}")
         return value
     if not _takes_list(action):
         return _single(action, value, place)
     if not isinstance(value, list):
-        raise place.wrong(f"is a list, found {value!r}")
+        raise place.wrong(f"must be a list, but got {value!r}")
     return [_single(action, each, place) for each in cast(list[Any], value)]
 
 
@@ -200,7 +200,7 @@ def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: 
             left = {name: value for name, value in left.items() if name not in names}
         both = [name.replace("_", "-") for name in names if name in left]
         if len(both) > 1:
-            raise text_error(f"'{path}': {' and '.join(both)} exclude each other")
+            raise text_error(f"'{path}': {' and '.join(both)} cannot be combined")
         if both:
             group.required = False
     for action in actions_of(parser):
@@ -264,7 +264,7 @@ def configured(
     is_written = bool(given.get("write_config"))
     if given.get("config") is None:
         if is_written:
-            raise UsageError(f"{first.prog}: error: --write-config needs the file to write, --config FILE\n")
+            raise UsageError(f"{first.prog}: error: --write-config requires --config FILE\n")
         return parse(build())
     path, parser = Path(given["config"]), build()
     is_new = is_written and not os.path.lexists(path)
@@ -313,7 +313,9 @@ def write_configuration(parser: argparse.ArgumentParser, command: str, arguments
     """
     path = Path(arguments.config)
     if os.path.lexists(path):
-        raise UsageError(f"qmlir {command}: error: '{path}' exists: name another file with --config, or remove it\n")
+        raise UsageError(
+            f"qmlir {command}: error: '{path}' already exists; name another file with --config, or remove it\n"
+        )
     head = f"# Options that qmlir {version('qmlir')} reads with --config; the command line takes precedence."
     lines = [head, "", f"[{command}]"]
     lines += _lines(parser, arguments, path.parent)

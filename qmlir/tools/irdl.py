@@ -17,5 +17,5 @@ def load_irdl(environment: Environment, path: Path) -> None:
     module = load_module(environment.new_context(), path)
     dialects = [make_dialect(op) for op in module.walk() if isinstance(op, DialectOp)]
     if not dialects:
-        raise text_error(f"'{path}' defines no dialect")
+        raise text_error(f"'{path}' does not define a dialect")
     environment.add(Package(str(path)), Universe(all_dialects={each.name: lambda each=each: each for each in dialects}))

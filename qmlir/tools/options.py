@@ -181,19 +181,19 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     args.passes = pipelines[-1] if pipelines else None
     if len(pipelines) > 1:
         dropped = ", ".join(f"'{each}'" for each in pipelines[:-1])
-        message = f"--pass-pipeline is given {len(pipelines)} times: the last one is run, and not {dropped}"
+        message = f"--pass-pipeline is given {len(pipelines)} times; ignoring {dropped}"
         emit(Diagnostic(Severity.WARNING, message))
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))
-            parser.error(f"{' and '.join(names)} exclude each other")
+            parser.error(f"{' and '.join(names)} cannot be combined")
     if args.opt_bisect_limit is not None and args.opt_bisect_limit < -1:
-        parser.error(f"--opt-bisect-limit takes -1, 0 and more, found {args.opt_bisect_limit}")
+        parser.error(f"--opt-bisect-limit must be >= -1, but got {args.opt_bisect_limit}")
     for option in ("exec_inputs", "exec_seed", "exec_draws", "exec_function"):
         if getattr(args, option) not in (None, []) and args.verify_each != "exec":
-            parser.error(f"--{option.replace('_', '-')} goes with --verify-each=exec")
+            parser.error(f"--{option.replace('_', '-')} requires --verify-each=exec")
     if args.exec_draws is not None and args.exec_draws < 1:
-        parser.error(f"--exec-draws takes 1 and more, found {args.exec_draws}")
+        parser.error(f"--exec-draws must be at least 1, but got {args.exec_draws}")
     for moment in ("print_ir_before", "print_ir_after"):
         # Several names may stand in one value, as in upstream's tools.
         setattr(args, moment, [name for value in getattr(args, moment) for name in value.split(",")])

@@ -14,7 +14,9 @@ def _row(text: str) -> tuple[str, int]:
     name, equals, number = text.partition("=")
     if not equals or name not in BUDGETS or not number.isdecimal():
         samples = "; for a number of samples, use --samples" if text.isdecimal() else ""
-        raise argparse.ArgumentTypeError(f"'{text}' is not a NAME=NUMBER, with a name of {', '.join(BUDGETS)}{samples}")
+        raise argparse.ArgumentTypeError(
+            f"'{text}' must be NAME=NUMBER (available names: {', '.join(BUDGETS)}){samples}"
+        )
     return name, int(number)
 
 

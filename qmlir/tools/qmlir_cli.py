@@ -46,8 +46,8 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
         streams.stderr.write(parser.format_help())
         return 2
     if not words[0].startswith("-"):
-        near = "".join(f", did you mean '{name}'?" for name in get_close_matches(words[0], known, 1))
-        streams.stderr.write(f"qmlir: error: there is no command '{words[0]}'{near} (see qmlir --help)\n")
+        near = "".join(f"; did you mean '{name}'?" for name in get_close_matches(words[0], known, 1))
+        streams.stderr.write(f"qmlir: error: unknown command '{words[0]}'{near} (see qmlir --help)\n")
         return 2
     code = parse_arguments(parser, words, streams)
     assert isinstance(code, int)  # without a command there is help, a version or an error

@@ -136,7 +136,7 @@ class _Driver:
             for name in getattr(self.args, option):
                 if name != EVERY_PASS and name not in self.environment.passes:
                     near = nearest_name(name, self.environment.passes)
-                    raise text_error(f"--{option.replace('_', '-')}: no pass '{name}'{near}")
+                    raise text_error(f"--{option.replace('_', '-')}: unknown pass '{name}'{near}")
 
     def _pipeline(self, source: str) -> Pipeline:
         text = pipeline_of_reproducer(source) if self.args.run_reproducer else self.args.passes or ""

@@ -90,7 +90,7 @@ def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
     elif isinstance(made, str):
         streams.stdout.write(made)
     else:
-        raise text_error(f"target '{target.name}' emits bytes: name a file for them, -o FILE{target.suffix}")
+        raise text_error(f"target '{target.name}' emits binary data; use -o FILE{target.suffix}")
     return 0
 
 

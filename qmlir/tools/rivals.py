@@ -78,7 +78,7 @@ class _Request:
 
     def refuse_peers(self, why: str) -> None:
         if self.against:
-            raise text_error(f"{', '.join(self.against)} cannot run beside it: {why}")
+            raise text_error(f"cannot compare with {', '.join(self.against)}: {why}")
 
 
 def _main(module: ModuleOp) -> FuncOp:
@@ -132,7 +132,7 @@ def _from_onnx(path: Path, request: _Request) -> Rivals:
     if request.against:
         source = request.folder / "model.onnx"
         source.write_bytes((proto if is_given else modern(proto)).SerializeToString())
-        request.say(f"{', '.join(request.against)}: preparing")
+        request.say(f"preparing {', '.join(request.against)}")
         found = peer_runs(
             request.against, source, inputs, threads=request.threads, folder=request.folder, samples=samples,
             is_quantized=is_given,
@@ -147,7 +147,7 @@ def _rivals(request: _Request, module: ModuleOp, inputs: Mapping[str, Array]) ->
 
 
 def _from_folder(folder: QuantizedFolder, request: _Request) -> Rivals:
-    request.refuse_peers(f"'{folder.path}' has no ONNX file")
+    request.refuse_peers(f"'{folder.path}' contains no ONNX file")
     module = _fixed(qmlir.load(folder.module), request.shapes)
     inputs = _samples(module, request.data)[0]
     request.add(INT8, module, inputs)
@@ -164,9 +164,9 @@ def _from_module(module: ModuleOp, request: _Request) -> Rivals:
 
 
 def _from_program(path: Path, request: _Request) -> Rivals:
-    request.refuse_peers(f"'{path}' is a saved program, no ONNX file")
+    request.refuse_peers(f"'{path}' is a saved program, not an ONNX file")
     if request.data is not None or request.shapes:
-        raise text_error(f"'{path}' is a saved program: its shapes are known, and its inputs are random")
+        raise text_error(f"'{path}' is a saved program, which has fixed shapes and is timed on random inputs")
     program = cast(Any, qmlir.load_program(path))
     generator = np.random.default_rng(0)
     inputs = {port.name: _random_array(port, generator) for port in program.inputs}
@@ -212,7 +212,7 @@ def rivals(
     request = _Request(threads, isa, against, folder, data, shapes or {}, cut_inputs, cut_outputs, say)
     is_onnx = not isinstance(model, ModuleOp) and Path(model).suffix in ONNX_SUFFIXES
     if not is_onnx and (cut_inputs or cut_outputs):
-        raise text_error("cut_inputs and cut_outputs cut an ONNX model, and this is none")
+        raise text_error("cut_inputs and cut_outputs require an ONNX model")
     if isinstance(model, ModuleOp):
         return _from_module(model, request)
     path = Path(model)

@@ -42,7 +42,10 @@ def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ..
             known = named.get(dims.get(axis) or "") if size == DYNAMIC_INDEX else size
             if known is None and not (axis == 0 or (axis < len(port.dims) and port.dims[axis].lower() in _BATCH_NAMES)):
                 shape = shape_text(type_.get_shape())
-                raise op_error(function, f"input '{port.name}' has the shape {shape}: say --shape {port.name}=…")
+                raise op_error(
+                    function,
+                    f"input '{port.name}' has dynamic dimensions ({shape}); fix them with --shape {port.name}=…",
+                )
             sizes.append(1 if known is None else known)
         found[port.name] = tuple(sizes)
     return found

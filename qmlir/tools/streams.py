@@ -57,9 +57,9 @@ class UsageError(Exception):
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?`: `qmlir.ir.diagnostics` has it too, which takes a while to import."""
-    found = get_close_matches(name, list(known), 1, 0.5)
-    return f", did you mean '{found[0]}'?" if found else ""
+    """`; did you mean 'x'?`, as `qmlir.ir.diagnostics.nearest_name`, which takes a while to import."""
+    found = get_close_matches(name, list(known), 1, 0.6)
+    return f"; did you mean '{found[0]}'?" if found else ""
 
 
 _DATA = ("--data", "--input")
@@ -108,13 +108,13 @@ class ArgumentParser(argparse.ArgumentParser):
         option, equals, value = unknown[0].partition("=")
         data = next((name for name in _DATA if name in known), None)
         if not option.startswith("-") and data is not None:
-            return f": say {data} {unknown[0]}"
+            return f"; use {data} {unknown[0]}"
         if not option.startswith("--"):
             return ""
         if not equals and len(unknown) > 1 and not unknown[1].startswith("-"):
             equals, value = "=", unknown[1]
         if option in _DATA and data is not None:
-            return f": say {data} {value}".rstrip()
+            return f"; use {data} {value}".rstrip()
         if renamed := self._renamed(option, known):
             return renamed
         own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""

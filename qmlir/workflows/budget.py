@@ -73,10 +73,10 @@ class SearchBudget:
     def check(self) -> None:
         """Raise `DiagnosticError` for a budget that has no limit, or one that is not above 0."""
         if self.bytes is None and self.time is None:
-            raise text_error("a budget is a number of bytes, or an estimated time, or both: none is given")
+            raise text_error("a budget requires a number of bytes, an estimated time, or both")
         for name, figure in (("bytes", self.bytes), ("time", self.time)):
             if figure is not None and not figure > 0:
-                raise text_error(f"a budget is above 0, found {name} of {figure}")
+                raise text_error(f"{name} must be greater than 0, but got {figure}")
 
 
 @dataclass(frozen=True)
@@ -433,9 +433,9 @@ def _unreachable(budget: SearchBudget, size: int, time: int, lowest: Sequence[in
     """What says that a budget is too small, and what each of its parts takes at least."""
     parts: list[str] = []
     if budget.bytes is not None:
-        parts.append(f"{budget.bytes} bytes, of which {size + lowest[0]} are the fewest")
+        parts.append(f"{budget.bytes} bytes (minimum {size + lowest[0]})")
     if budget.time is not None:
-        parts.append(f"{budget.time} of the time, of which {(time + lowest[-1]) / time:.3f} is the least")
+        parts.append(f"{budget.time} of the time (minimum {(time + lowest[-1]) / time:.3f})")
     return text_error(
-        f"no choice of 4 bits, of 16 or of none for each layer can keep the budget: {' and '.join(parts)}"
+        f"no choice of 4 bits, 8 bits, 16 bits or float per layer meets the budget: {' and '.join(parts)}"
     )

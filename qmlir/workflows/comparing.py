@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 
 from qmlir.interpreter.samples import Data
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.signature import Port, outputs_of, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
@@ -94,7 +94,7 @@ def _compiled(path: Path, name: str, at: _Opening) -> Subject:
 
 def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: OrtOptions = EXACT) -> Subject:
     if path.suffix not in ONNX_SUFFIXES:
-        raise text_error(f"'{path}' is not an ONNX model: ONNX Runtime runs .onnx files")
+        raise text_error(f"'{path}' is not an ONNX model; ONNX Runtime requires a .onnx file")
     return OnnxRuntimeSubject(path, name, options=options, shapes=at.shapes)
 
 
@@ -159,7 +159,7 @@ def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
         return _program_subject(side, name)
     if callable(side):
         return None
-    raise text_error(f"what has the type {type(side).__name__} can't be compared: a module, a program or a path can")
+    raise text_error(f"cannot compare {type(side).__name__}: expected a module, a program or a path")
 
 
 def _named(side: str | PathLike[str], at: _Opening) -> Subject:
@@ -168,8 +168,7 @@ def _named(side: str | PathLike[str], at: _Opening) -> Subject:
     if colon and head in RUNTIMES:
         return RUNTIMES[head][1](_existing(rest), text, at)
     if colon and not path_of(text).exists():
-        known = ", ".join(f"{each}:" for each in RUNTIMES)
-        raise text_error(f"no runtime '{head}'{nearest_name(head, RUNTIMES)}, a path may begin with {known}")
+        raise text_error(unknown("runtime", head, RUNTIMES))
     path = _existing(text)
     return (_compiled if is_program(path) else _interpreted)(path, text, at)
 
@@ -184,18 +183,18 @@ def _existing(given: str | PathLike[str]) -> Path:
 def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
     """A program in memory: it gives what the model gives that it is compared with."""
     if other is None or other.signature is None:
-        raise text_error("a program does not say what its outputs are: compare it with a model")
+        raise text_error("cannot compare a program with a program; compare it with a model")
     return ProgramSubject(program, name, outputs={port.name: port.type for port in outputs_of(other.signature)})
 
 
 def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
     """Two sides made of one: a quantized folder's float model and its quantized one, or a module and itself lowered."""
     if level is not None and level not in LEVELS:
-        raise text_error(f"no level '{level}'{nearest_name(level, LEVELS)}, there are {', '.join(LEVELS)}")
+        raise text_error(unknown("level", level, LEVELS))
     if level in (None, QUANTIZED):
         if not _is_path(side) or not QuantizedFolder.holds(side):
             wanted = "a second model, a level to compare it with itself at, or a folder that qmlir quantize wrote"
-            raise text_error(f"one model can't be compared alone: give {wanted}")
+            raise text_error(f"cannot compare one model alone; pass {wanted}")
         folder = QuantizedFolder.open(side)
         return folder.float_module, folder.module
     if isinstance(side, ModuleOp):
@@ -203,7 +202,7 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
     elif _is_path(side):
         module, name = at.module(_existing(side)), str(side)
     else:
-        raise text_error(f"what has the type {type(side).__name__} has no level: a module or a path to one has")
+        raise text_error(f"level requires a module or the path of one, but got {type(side).__name__}")
     return ModuleSubject(module, name), LoweredSubject(module, str(level), f"{level}:{name}")
 
 
@@ -234,7 +233,7 @@ def compare(
     Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
     """
     if data is None:
-        raise text_error("compare takes samples: compare(quantized, data=…), or compare(model, quantized, data)")
+        raise text_error("compare requires samples; call compare(quantized, data=…) or compare(model, quantized, data)")
     at = _Opening(shapes, parts, progress)
     if candidate is None and level is None and isinstance(reference, Quantized):
         reference, candidate = reference.source, reference.module
@@ -243,7 +242,7 @@ def compare(
     if candidate is None:
         reference, candidate = _at_level(reference, level, at)
     elif level is not None:
-        raise text_error("a level is for one model, compared with itself: prefix the path with a runtime instead")
+        raise text_error("level cannot be combined with a second model; prefix its path with a runtime instead")
     one, other = _subject(reference, "the reference", at), _subject(candidate, "the candidate", at)
     if one is None:
         one = _of_program(reference, "the reference", other)

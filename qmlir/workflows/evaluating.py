@@ -21,7 +21,7 @@ from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Labelled, Run, Samples
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error, unknown
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import compile_module
@@ -108,11 +108,13 @@ def read_labels(labels: Labels) -> Array:
     """Labels as an array of whole numbers, one a sample. Raises `DiagnosticError` for what is none."""
     found = _labels_in(str(labels)) if isinstance(labels, str | PathLike) else np.asarray(labels)
     if found.dtype.kind not in "iu" or found.ndim == 0:
-        raise text_error(f"labels are whole numbers, one for each sample; found {found.dtype} of shape {found.shape}")
+        raise text_error(
+            f"labels must be integers, one per sample, but got {found.dtype} of shape {shape_text(found.shape)}"
+        )
     if found.ndim > 1 and found.size != len(found):
-        raise text_error(f"labels are one number for each sample, found the shape {shape_text(found.shape)}")
+        raise text_error(f"labels must be one integer per sample, but got shape {shape_text(found.shape)}")
     if found.size and int(found.max()) > np.iinfo(np.int64).max:
-        raise text_error(f"labels must fit into 64 bits with a sign, but got {found.max()}")
+        raise text_error(f"labels must fit into a signed 64-bit integer, but got {found.max()}")
     return found.reshape(-1).astype(np.int64)
 
 
@@ -139,13 +141,15 @@ def _labels_in(text: str) -> Array:
     if name:
         if name not in arrays:
             raise text_error(
-                f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (it has: {', '.join(arrays)})"
+                f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (available: {', '.join(arrays)})"
             )
         return whole(arrays[name])
     if not arrays:
-        raise text_error(f"cannot read labels from '{text}': the file holds no array")
+        raise text_error(f"cannot read labels from '{text}': the file contains no array")
     if len(arrays) != 1:
-        raise text_error(f"'{text}' holds {', '.join(arrays)}: say which are the labels, as NAME={text}")
+        raise text_error(
+            f"'{text}' contains several arrays ({', '.join(arrays)}); choose the labels with --labels NAME={text}"
+        )
     return whole(next(iter(arrays.values())))
 
 
@@ -169,7 +173,7 @@ def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
     """The member of `choices`, each a `what`, that `word` names. Raises `DiagnosticError`."""
     known = [str(each) for each in choices]
     if word not in known:
-        raise text_error(f"no {what} '{word}'{nearest_name(word, known)}, there are {', '.join(known)}")
+        raise text_error(unknown(what, word, known))
     return choices(word)
 
 
@@ -212,7 +216,7 @@ class Runner:
                     if self.engine is Engine.COMPILED:
                         raise
                     may_compile, program = False, None
-                    emit(Diagnostic(Severity.WARNING, f"the interpreter goes on: {error.diagnostic.message}"))
+                    emit(Diagnostic(Severity.WARNING, f"continuing in the interpreter: {error.diagnostic.message}"))
             found = interpret(module, batch.inputs) if program is None else program(batch.inputs)
             spent += self.clock() - start
             yield batch, found
@@ -226,10 +230,13 @@ def output_name(module: ModuleOp, name: str | None, function: str = "main") -> s
     names = [port.name for port in outputs_of(Interpreter(module).function(function))]
     if name is None:
         if len(names) != 1:
-            raise text_error(f"the model has {len(names)} outputs, say which has the scores: {', '.join(names)}")
+            raise text_error(
+                f"the model has {len(names)} outputs ({', '.join(names)}); choose the one with the logits with "
+                "--scores (output=)"
+            )
         return names[0]
     if name not in names:
-        raise text_error(f"there is no output '{name}'{nearest_name(name, names)} (the model has: {', '.join(names)})")
+        raise text_error(unknown("output", name, names))
     return name
 
 
@@ -242,10 +249,10 @@ def rows_of_scores(scores: Array, batch: Batch) -> Array:
     while scores.ndim > 2 and scores.shape[-1] == 1:  # as a global pool leaves them
         scores = scores[..., 0]
     if scores.ndim == 0 or scores.shape[-1] < 2:
-        raise text_error(f"the output has the shape {shape}: top-1 needs the scores of two classes and more in a row")
+        raise text_error(f"top-1 accuracy requires an output with at least two logits per row, but got shape {shape}")
     rows = scores.reshape(-1, scores.shape[-1])
     if len(rows) != batch.rows:
-        raise text_error(f"the output has the shape {shape}: top-1 needs a row of scores for each sample")
+        raise text_error(f"top-1 accuracy requires one row of logits per sample, but got shape {shape}")
     return rows
 
 
@@ -301,5 +308,5 @@ class Accuracy:
         expected = self.labels if self._expected is None else self._expected
         assert expected is not None
         if len(found) != len(expected):
-            raise text_error(f"there are {len(expected)} labels for {len(found)} samples")
+            raise text_error(f"expected one label per sample ({len(found)}), but got {len(expected)}")
         return float((found == expected).mean())

@@ -22,9 +22,7 @@ def beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
     if not isinstance(keep, list):
         if target and keep is None:
             return {"device": target}
-        raise text_error(
-            f"'{folder.path / SUMMARY}' does not say which composites stayed whole (settings.keep_composites)"
-        )
+        raise text_error(f"'{folder.path / SUMMARY}' lacks settings.keep_composites; quantize the model again")
     kept = [str(each) for each in cast(list[Any], keep)]
     return {"device": target, "keep_composites": kept} if target else {"keep_composites": kept}
 
@@ -59,8 +57,8 @@ def explain(
         )
     if not isinstance(model, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise text_error(
-            f"explain takes what quantize gives, or a folder of it, and found {type(model).__name__}: a module alone "
-            "does not say what decided about it"
+            f"explain requires the result of quantize or its folder, but got {type(model).__name__}, which does not "
+            "record the decisions"
         )
     found = QuantizedFolder.open(model)
     beside = beside_the_recipe(found)

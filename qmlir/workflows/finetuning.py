@@ -117,19 +117,19 @@ class FinetuneOptions:
         for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
-                raise text_error(f"{name} is {least} or more, found {value}")
+                raise text_error(f"{name} must be at least {least}, but got {value}")
         for name in ("temperature", "learning_rate", "scale_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
-                raise text_error(f"{name.replace('_', ' ')} is a number above 0, found {value:g}")
+                raise text_error(f"{name} must be greater than 0, but got {value:g}")
         for name in ("validation_split", "distill", "warmup"):
             value = getattr(self, name)
             if not 0 <= value <= 1 or (name != "distill" and value in (0, 1) and name == "validation_split"):
-                raise text_error(f"{name.replace('_', ' ')} is a share between 0 and 1, found {value:g}")
+                raise text_error(f"{name} must be in (0, 1), but got {value:g}")
         if self.mixup is not None and not 0 <= self.mixup <= 1:
-            raise text_error(f"mixup is a share between 0 and 1, found {self.mixup:g}")
+            raise text_error(f"mixup must be in [0, 1], but got {self.mixup:g}")
         if self.mixup and self.loss is FinetuneLoss.LABELS:
-            raise text_error("mixup is for what the float model teaches alone: no label is that of a mixed sample")
+            raise text_error("mixup cannot be combined with labels: a mixed sample has no label")
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ def _score_rows(scores: Array) -> Array:
         shape = shape[:-1]
     if len(shape) == 0 or shape[-1] < 2:
         raise text_error(
-            f"the output has the shape {shape_text(scores.shape)}: kl and labels need scores of two classes and "
-            "more in a row"
+            "losses 'kl' and 'labels' require an output with at least two logits per row, but got shape "
+            f"{shape_text(scores.shape)}"
         )
     return scores.reshape(-1, shape[-1])
 
@@ -276,24 +276,26 @@ class _State:
         try:
             arrays = arrays_of(path, is_input=False)
         except DiagnosticError as error:
-            raise text_error(f"'{path}' is no checkpoint of qmlir finetune: {error.diagnostic.message}") from error
+            raise text_error(f"'{path}' is not a checkpoint of 'qmlir finetune': {error.diagnostic.message}") from error
         if "about" not in arrays:
-            raise text_error(f"'{path}' is no checkpoint of qmlir finetune: it has no array 'about'")
+            raise text_error(f"'{path}' is not a checkpoint of 'qmlir finetune': it has no array 'about'")
         told = parse_data(whole(arrays["about"]).tobytes(), f"'about' of the checkpoint '{path}'", allow_nonfinite=True)
         known = told["version"].integer(1, CHECKPOINT_VERSION) if told.get("version") is not None else 0
         if told["key"].text() != key(known):
-            raise text_error(f"the checkpoint '{path}' is of another model, other data or other settings: name another")
+            raise text_error(
+                f"checkpoint '{path}' belongs to another model, other data or other settings; pass another file"
+            )
 
         def part(name: str) -> dict[str, Array]:
             keys = {each.text(): f"{name}.{place}" for place, each in enumerate(told["names"][name])}
             if missing := [each for each in keys.values() if each not in arrays]:
-                raise text_error(f"the checkpoint '{path}' is damaged: it has no array '{missing[0]}'")
+                raise text_error(f"checkpoint '{path}' is damaged: it has no array '{missing[0]}'")
             return {each: whole(arrays[key]) for each, key in keys.items()}
 
         parameters, best, state = map(part, ("parameters", "best", "optimizer"))
         is_whole = all(_forms(each) == _forms(self.parameters) for each in (parameters, best))
         if not is_whole or not _is_state(state, parameters):
-            raise text_error(f"the checkpoint '{path}' is damaged: its arrays are not those of the parameters")
+            raise text_error(f"checkpoint '{path}' is damaged: its arrays do not match the parameters")
         self.parameters, self.best_parameters, self.optimizer.state = parameters, best, state
         self.before = HeldOutFigures.of(told["before"])
         self.epochs = [HeldOutFigures.of(each) for each in told["epochs"]]
@@ -333,8 +335,8 @@ class _Loop:
             wrong = classes[(classes < 0) | (classes >= scores)]
             if len(wrong):
                 raise text_error(
-                    f"labels are from 0 to {scores - 1}, as the output '{self.scores}' has {scores} scores for each "
-                    f"sample; found {wrong[0]}"
+                    f"labels must be in [0, {scores - 1}], as output '{self.scores}' has {scores} logits, but got "
+                    f"{wrong[0]}"
                 )
         self.variances = {
             name: float(np.var(np.stack([wanted[name] for _, wanted in self._held_batches]).astype(np.float64))) or 1.0
@@ -351,7 +353,7 @@ class _Loop:
         found = self.teacher(dict(inputs))
         results = {name: array for name, array in found.items() if array.dtype == np.float32 and array.size}
         if not results:
-            raise text_error("the model has no result of floats to learn from")
+            raise text_error("the model has no float output to learn from")
         return {name: array.copy() for name, array in results.items()}
 
     def _classes(self, places: Sequence[int]) -> Array | None:
@@ -373,9 +375,7 @@ class _Loop:
         if classes is not None:
             if len(classes) != len(given):
                 shape = shape_text(found[name].shape)
-                raise text_error(
-                    f"the output '{name}' has the shape {shape}: labels need a row of scores for each sample"
-                )
+                raise text_error(f"labels require one row of logits per sample, but output '{name}' has shape {shape}")
             own, of_own = cross_entropy(given, classes)
             share = options.distill
             loss = (1 - share) * own + share * loss
@@ -464,7 +464,7 @@ class _Loop:
 
     @staticmethod
     def _stopped(where: str) -> str:
-        return f"the loss is not a finite number {where}: training stops, and the best epoch is kept; lower the rate"
+        return f"the loss is not finite {where}: kept the best epoch; use a lower --learning-rate"
 
     def score(self, found: HeldOutFigures) -> tuple[float, float]:
         """What is best is largest: the metric with labels, the loss without."""
@@ -479,9 +479,9 @@ def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[st
     if known is None:
         known = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
     if known is FinetuneLoss.LABELS and classes is None:
-        raise text_error("the loss 'labels' takes labels, and there are none: give labels, or the loss 'mse' or 'kl'")
+        raise text_error("loss 'labels' requires labels; pass --labels (labels=), or use loss 'mse' or 'kl'")
     if known is not FinetuneLoss.LABELS and classes is not None:
-        raise text_error(f"the loss '{known}' learns from the float model, and takes no labels")
+        raise text_error(f"loss '{known}' learns from the float model and cannot be combined with labels")
     kind = chosen_member(OptimizerKind, optimizer, "optimizer")
     return FinetuneOptions(loss=known, optimizer=kind, **given)
 
@@ -573,8 +573,8 @@ def finetune(
         plan_output(path)
     if computes_quantized(module):
         raise text_error(
-            "the model is quantized: fine-tuning takes the float model, which is what it learns from; qmlir.trainable "
-            "goes on training a quantized one"
+            "finetune requires the float model, but got a quantized one; pass the float model, or continue training "
+            "with qmlir.trainable"
         )
     samples, classes = with_labels(data, labels)
     options = _options(
@@ -587,7 +587,7 @@ def finetune(
     )  # fmt: skip
     rows = TrainingSamples(module, preprocessed(samples, preprocess))
     if classes is not None and len(classes) != len(rows) * rows.per_run:
-        raise text_error(f"there are {len(classes)} labels for {len(rows) * rows.per_run} samples")
+        raise text_error(f"expected one label per sample ({len(rows) * rows.per_run}), but got {len(classes)}")
     if options.mixup and rows.whole_inputs:
         raise text_error(f"mixup takes inputs of floats, and '{rows.whole_inputs[0]}' has none")
     if options.mixup is None:
@@ -596,7 +596,7 @@ def finetune(
     begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profile is None else None
     trained = trainable(module, begun, profile=profile, scales=scales, train=train, **settings)
     if not trained.parameters:
-        raise text_error("the model has nothing to train: no weight, bias or scale of integers")
+        raise text_error("the model has nothing to train: it has no quantized weight, bias or scale")
     loop.begin(trained)
     if options.learning_rate is None:
         options = replace(options, learning_rate=NARROW_RATE if trained.weights(NARROW) else RATE)
@@ -608,8 +608,8 @@ def finetune(
     )  # fmt: skip
     if not math.isfinite(state.before.loss):
         raise text_error(
-            "the loss on the samples that are held out is not a finite number before training: the results of the "
-            "float model, or of the quantized one, are infinite or NaN"
+            "the validation loss is not finite before training: the float or the quantized model returns infinite "
+            "or NaN values"
         )
     key_of = partial(_key, module, trained, rows, classes, loop.scores, options)
     key = "" if path is None else key_of()

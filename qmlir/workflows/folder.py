@@ -75,7 +75,7 @@ class QuantizedFolder:
         """What came out. Raises `DiagnosticError`."""
         found = _summary(self.path)
         if found is None:
-            raise text_error(f"'{self.path}' is not a folder of qmlir quantize: it has no {SUMMARY} of one")
+            raise text_error(f"'{self.path}' is not a folder written by 'qmlir quantize': it has no {SUMMARY}")
         return found
 
     @staticmethod
@@ -89,7 +89,10 @@ class QuantizedFolder:
         found = _summary(folder)
         if found is None:
             where = f"'{given}' is not" if given.is_dir() else f"'{given}' is not in"
-            raise text_error(f"{where} a folder of qmlir quantize, which has a {SUMMARY}: qmlir quantize MODEL -o DIR")
+            raise text_error(
+                f"{where} a folder written by 'qmlir quantize'; run 'qmlir quantize "
+                "MODEL --data PATH -o DIR' and pass DIR"
+            )
         stem = str(found["stem"])
         for name in names_of(stem):
             note_input(folder / name)  # a run that uses the folder removes nothing of it
@@ -179,9 +182,9 @@ def model_in(folder: Path) -> Path:
     if QuantizedFolder.holds(folder):
         return QuantizedFolder.open(folder).module
     if is_program(folder):
-        raise text_error(f"'{folder}' is a compiled program: qmlir.load_program('{folder}') loads it")
+        raise text_error(f"'{folder}' is a compiled program; load it with qmlir.load_program('{folder}')")
     if card_paths(folder):
-        raise text_error(f"'{folder}' is a program without Python, and not the model: qmlir inspect {folder} shows it")
+        raise text_error(f"'{folder}' is a program without Python, not a model; show it with 'qmlir inspect {folder}'")
     models = sorted(path for path in folder.iterdir() if path.suffix in (*ONNX_SUFFIXES, ".mlir"))
-    near = f": did you mean '{models[0]}'?" if models else ""
-    raise text_error(f"'{folder}' is a folder, and not one that qmlir quantize wrote{near}")
+    near = f"; did you mean '{models[0]}'?" if models else ""
+    raise text_error(f"'{folder}' is a folder, but not one written by 'qmlir quantize'{near}")

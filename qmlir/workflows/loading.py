@@ -159,9 +159,9 @@ def _loaded(
             _mark_batch(module, imported)
         return module
     if help := _OTHER_FORMATS.get(source.suffix.lower()):
-        raise text_error(f"cannot read '{source}': models are .onnx files or .mlir modules; help: {help}")
+        raise text_error(f"cannot read '{source}': expected a .onnx or .mlir file; help: {help}")
     if inputs is not None or outputs is not None:
-        raise text_error(f"'{source}' is no ONNX model: inputs and outputs cut a model when it is imported")
+        raise text_error(f"inputs and outputs require an ONNX model, but got '{source}'")
     module = load_module(default_environment().new_context(), source)
     verify(module)
     if strip_training:
@@ -217,13 +217,14 @@ def _no_model(source: Any) -> DiagnosticError:
     what = type(source).__name__
     if hasattr(source, "forward"):
         return text_error(
-            f"{what} is a module of torch: torch.onnx.export(model, arguments, 'model.onnx') makes a model"
+            f"{what} is a PyTorch module; export it with torch.onnx.export(model, args, 'model.onnx') and pass "
+            "'model.onnx'"
         )
     if hasattr(source, "__array__"):
-        return text_error(f"{what} is not a model: the model comes first, then the data")
+        return text_error(f"{what} is not a model; pass the model first, then the data")
     if callable(source):
-        return text_error(f"{what} can be called, as compiled programs can, and is no model: call it, program(inputs)")
-    return text_error(f"{what} is not a model: the path of one is, or an ONNX ModelProto")
+        return text_error(f"{what} is not a model but a compiled program; call it as program(inputs)")
+    return text_error(f"{what} is not a model; pass a path or an ONNX ModelProto")
 
 
 def module_of(model: Model) -> ModuleOp:

@@ -102,7 +102,7 @@ def _packed(outputs: Sequence[Mapping[str, Array]]) -> bytes:
         arrays = {name: _in_own_order(np.asarray(array)) for name, array in each.items()}
         for name, array in arrays.items():
             if array.dtype.hasobject or array.dtype.kind in "SU":
-                raise text_error(f"output '{name}' is of text, which workers do not send: run it without a cluster")
+                raise text_error(f"output '{name}' is text, which a cluster cannot transfer; run without --cluster")
         ports.append([(name, array.dtype.name, array.shape) for name, array in arrays.items()])
         parts += [np.ascontiguousarray(array).tobytes() for array in arrays.values()]
     return json.dumps(ports).encode() + b"\n" + b"".join(parts)
@@ -123,7 +123,7 @@ def _ports(content: bytes) -> tuple[list[list[_Port]], bytes]:
     told = parse_data(head, "the answer of a worker")
     ports = [[_port(row) for row in each] for each in told]
     if sum(math.prod(shape) * dtype.itemsize for each in ports for _, dtype, shape in each) != len(data):
-        raise text_error("the answer of a worker has other arrays than it says")
+        raise text_error("a worker returned other arrays than it announced")
     return ports, data
 
 

@@ -56,7 +56,7 @@ def partition(
     targets = targets_of(clone)
     if not targets:
         remedy = "name them, device='npu,cpu', or --device npu,cpu"
-        raise text_error(f"the module names no target ({TARGETS}) and none is given: {remedy}")
+        raise text_error(f"no target: the module has no {TARGETS}; {remedy}")
     with without_remarks():  # the report has them
         reports = tuple(divide(clone, targets, preferences))
     verify(clone)

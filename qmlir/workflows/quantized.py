@@ -100,7 +100,7 @@ class Quantized(HoldsModule, Readable):
         """
         output = path_of(path)
         if not is_file_name(stem):
-            raise text_error(f"'{stem}' is not the stem of a file's name: one has no path, and no dot before it")
+            raise text_error(f"stem must be a file name without folder and suffix, but got '{stem}'")
         with access(force=force):
             for each in (self, self.module, self.source):
                 note_sources(each)

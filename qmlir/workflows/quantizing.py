@@ -50,11 +50,11 @@ class _Runs:
 def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str], repairing_effort: int) -> None:
     """Raise `DiagnosticError` for what does not go together; `repairing_effort` is 0 where nothing is repaired."""
     if data is not None and profiled is not None:
-        raise text_error("quantize takes samples or a profile, one of them")
+        raise text_error("pass either samples (--data, data=) or a profile (--profile, profile=), not both")
     if observers and data is None:
-        raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
+        raise text_error(f"observers ({', '.join(observers)}) require samples; pass --data (data=)")
     if repairing_effort and data is None:
-        raise text_error(f"effort {repairing_effort} repairs by samples, and there are none: give data, or effort 0")
+        raise text_error(f"effort {repairing_effort} requires samples; pass --data (data=), or --effort 0 (effort=0)")
 
 
 def _quantized(
@@ -191,9 +191,8 @@ def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
     """The statistics that `lowered`, made of `module`, carries."""
     if not any(observed(each.value) for each in keyed_values(lowered)):
         raise text_error(
-            "there are no samples, and the model carries no statistics: quantize takes samples, a profile of the "
-            "lowered model, or a model with statistics; 'qmlir profile MODEL --data PATH -o FILE.onnx' writes one, and "
-            "tools may annotate tensors with scales and zero points, or give them metadata: 'qmlir.min' and 'qmlir.max'"
+            "no calibration data: pass samples with --data PATH (data=), or a profile with --profile FILE (profile=); "
+            "the model itself carries no ranges (quantization annotations, or metadata 'qmlir.min' and 'qmlir.max')"
         )
     return carried_profile(lowered, statistics_of_tensors(module))
 

@@ -164,7 +164,7 @@ def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralStr
     Raises `DiagnosticError` for a number that is not an effort.
     """
     if effort not in EFFORTS:
-        raise text_error(f"effort must be one of {', '.join(map(str, EFFORTS))}, {AUTO}, but got {effort}")
+        raise text_error(f"effort must be one of {', '.join(map(str, EFFORTS))} or {AUTO}, but got {effort}")
     if required and effort:
         return (f"{required},{_LAST}",)
     return tuple(passes for other, passes in EFFORTS.items() if 0 < other <= effort)

@@ -339,19 +339,23 @@ def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, as
 def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budget: SearchBudget) -> None:
     if way is SearchMode.BUDGET:
         if bound is not None or drop is not None:
-            raise text_error("a search by a budget has no bound: it loses as little as the budget allows")
+            raise text_error(
+                "mode 'budget' cannot be combined with a bound or a drop: it loses as little accuracy as the budget "
+                "allows"
+            )
         budget.check()
         return
     if budget != SearchBudget():
-        raise text_error(f"a budget is for the mode '{SearchMode.BUDGET}', found the mode '{way}'")
+        raise text_error(f"a budget requires mode '{SearchMode.BUDGET}', but got '{way}'")
     if (bound is None) == (drop is None):
         raise text_error(
-            "a search must have one goal; help: pass --min-accuracy A (min_accuracy=A), the accuracy to "
-            "keep, or --max-drop A (max_drop=A), how far it may be below that of the float model"
+            "pass exactly one of --min-accuracy A (min_accuracy=A) and --max-drop A (max_drop=A), the maximum "
+            "drop below "
+            "the float model"
         )
     name, figure = ("the bound", bound) if bound is not None else ("the drop", drop)
     if figure is None or not 0 <= figure <= 1:
-        raise text_error(f"{name} is an accuracy from 0 to 1, found {figure}")
+        raise text_error(f"{name} must be an accuracy in [0, 1], but got {figure}")
 
 
 @contextmanager
@@ -437,12 +441,14 @@ def search(
     budget = SearchBudget(max_bytes, max_time)
     _check_bound(way, min_accuracy, max_drop, budget)
     if measure_time and max_time is None:
-        raise text_error("what is measured is the time of a budget: give a time, as a multiple of that as quantized")
+        raise text_error(
+            "measuring requires a time budget; pass --max-time T (max_time=T), relative to the quantized model"
+        )
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)
     recipe = RecipeText.of(settings.get("recipe", ""))
     if target_text(settings) or targets_of(module):
-        raise text_error("a search is for the CPU, which has all widths: other targets say themselves which they have")
+        raise text_error("search supports only target 'cpu': other targets define their own bit widths")
     options = quantize_options(settings)
     widely = {name: str(value) for name, value in options.items() if name not in ("recipe", "assert_all_quantized")}
     batches = Batches(module, data_beside(labels, data))

@@ -125,13 +125,13 @@ class Trainable(Readable):
     def _checked(self, name: str, array: Array) -> Array:
         known = self.parameters.get(name)
         if known is None:
-            raise text_error(f"no parameter '{name}'{nearest_name(name, list(self.parameters))}")
+            raise text_error(f"unknown parameter '{name}'{nearest_name(name, self.parameters)}")
         if np.shape(array) != known.shape:
-            raise text_error(f"the parameter '{name}' has the shape {known.shape}, found {np.shape(array)}")
+            raise text_error(f"parameter '{name}' must have shape {known.shape}, but got {np.shape(array)}")
         if not np.isfinite(array).all():
-            raise text_error(f"the parameter '{name}' has elements that are not finite")
+            raise text_error(f"parameter '{name}' must be finite")
         if name in self.positive and not np.all(np.asarray(array) > 0):
-            raise text_error(f"the scale '{name}' is above 0, found {np.min(array)}")
+            raise text_error(f"scale '{name}' must be greater than 0, but got {np.min(array)}")
         return np.asarray(array, np.float32)
 
     def text(self) -> str:
@@ -192,12 +192,12 @@ def trainable(
     is_quantized = computes_quantized(module)
     if is_quantized and (data is not None or profile is not None or settings):
         given = ", ".join(filter(None, ("data" if data is not None else "", "profile" if profile else "", *settings)))
-        raise text_error(f"the model is quantized: training goes on at its own types, and takes no {given}")
+        raise text_error(f"the model is already quantized: training uses its types, so {given} cannot be set")
     if is_quantized:
         float_constants(function_of(quantized, ENTRY))
     else:
         if (data is None) == (profile is None):
-            raise text_error("trainable takes samples or a profile, one of them: training begins with their ranges")
+            raise text_error("pass either samples (data=) or a profile (profile=), not both")
         run(quantized, "target", "lower")
         if data is not None:
             profile = record_profile(quantized, preprocessed(data, preprocess))

@@ -33,11 +33,11 @@ class TrainingSamples:
         shapes = [[array.shape for array in run] for run in self._runs]
         other = next((each for each in shapes if each != shapes[0]), None)
         if other is not None:
-            raise text_error(f"samples have one shape in training, found {shapes[0]} and {other}: pad or cut them")
+            raise text_error(f"training samples must have one shape, but got {shapes[0]} and {other}; pad or crop them")
         for place, run in enumerate(self._runs):
             for name, array in zip(self.names, run, strict=True):
                 if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
-                    raise text_error(f"'{name}' has NaN in sample {place}: samples to train with are numbers")
+                    raise text_error(f"'{name}' is NaN in sample {place}, so it cannot be used for training")
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -98,11 +98,11 @@ def with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array |
     found: list[Array] = []
     for item in opened(data).items:
         if is_array(item) or not isinstance(item, Sequence) or len(cast(Sequence[Any], item)) != 2:
-            raise text_error("labels=True takes pairs of inputs and labels, (x, y), and an item of the data is none")
+            raise text_error("labels=True requires pairs (inputs, labels), but an item of the data is not a pair")
         inputs.append(item[0])
         found.append(array_of(item[1]).reshape(-1))
     if not found:
-        raise text_error("labels=True takes pairs of inputs and labels, (x, y), and the data has none")
+        raise text_error("labels=True requires pairs (inputs, labels), but the data contains none")
     return inputs, read_labels(np.concatenate(found))
 
 
@@ -114,7 +114,7 @@ def parted(count: int, held_out: float, size: int, seed: int) -> tuple[int, Arra
     Raises `DiagnosticError` where there are not enough for both.
     """
     if count < 2:
-        raise text_error(f"training takes samples to learn from and some to hold out, found {count} in all")
+        raise text_error(f"training requires at least 2 samples (training and validation), but got {count}")
     held = min(max(1, round(count * held_out)), count - 1)
     size = min(size, count - held)
     if held > size:

@@ -303,7 +303,7 @@ def _check_equal(op: ContractionOp, outputs: Mapping[str, Array], names: Sequenc
     first, *others = outputs.values()
     for name, other in zip(names[1:], others, strict=True):
         if first.tobytes() != other.tobytes():
-            raise op_error(op, f"computes other numbers by {name} than by {names[0]}: please report this")
+            raise op_error(op, f"computes other values with {name} than with {names[0]}; please report this bug")
 
 
 class Timer:
@@ -499,7 +499,7 @@ def tune(
     what cannot be compiled here, and where results cannot be stored.
     """
     if kernels is not None and kernels < 1:
-        raise text_error(f"at least 1 kernel is tuned, found {kernels}")
+        raise text_error(f"kernels must be at least 1, but got {kernels}")
     wanted = checked_isa(isa, threads)
     path = store_path(wanted, threads)
     known = dict(read_store(path, on_trouble).kernels)

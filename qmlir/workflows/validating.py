@@ -96,9 +96,9 @@ class ValidationOptions:
 
     def __post_init__(self) -> None:
         if self.min_agreement is not None and not 0 <= self.min_agreement <= 1:
-            raise text_error(f"the least agreement is a share, 0 to 1, found {self.min_agreement:g}")
+            raise text_error(f"--min-agreement (min_agreement) must be in [0, 1], but got {self.min_agreement:g}")
         if self.min_sqnr is not None and math.isnan(self.min_sqnr):
-            raise text_error("the least SQNR is a number of decibels, found nan")
+            raise text_error("--min-sqnr (min_sqnr) must be a number of decibels, but got nan")
 
     @property
     def is_asked_for(self) -> bool:
@@ -301,11 +301,11 @@ class Validation(Readable):
     def fault(self) -> str:
         """Everything that is wrong, in one line; empty for a sound model."""
         if self.problem:
-            return f"the quantized model was not compared with the float one: {self.problem}"
+            return f"could not compare the quantized model with the float one: {self.problem}"
         if not self.faults:
             return ""
-        where = "" if self.cause is None else f"; the first cause: {self.cause.text}"
-        return f"the quantized model lost its answers: {'; '.join(self.faults)}{where}"
+        where = "" if self.cause is None else f"; first bad value: {self.cause.text}"
+        return f"quantization degraded the model: {'; '.join(self.faults)}{where}"
 
     @property
     def loss(self) -> str:
@@ -334,9 +334,9 @@ class Validation(Readable):
         told = [each.text for each in self.outputs]
         lines = [f"{head} {told[0]}"] if len(told) == 1 else [head, *(f"  {each}" for each in told)]
         if self.faults:
-            lines.insert(0, "THE ANSWERS ARE LOST: " + "; ".join(self.faults))
+            lines.insert(0, "DEGRADED: " + "; ".join(self.faults))
             if self.cause is not None:
-                lines.append(f"first cause: {self.cause.text}")
+                lines.append(f"first bad value: {self.cause.text}")
         return "".join(f"{line}\n" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -517,7 +517,9 @@ class Validating:
         if share is not None:
             return Validating(references, options, share.runs, share.source)
         if options.is_asked_for:
-            raise text_error("a bound needs samples to compare on: give samples, or some to validate")
+            raise text_error(
+                "--min-sqnr and --min-agreement require samples; pass --data (data=) or --validation (validation=)"
+            )
         return None
 
     def compared(self, quantized: ModuleOp) -> Validation:
@@ -594,22 +596,22 @@ def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, s
     name, ratio = printable(row.name), row.sqnr_db
     least = MIN_VARIATION if options.min_sqnr is None else options.min_sqnr
     if ratio is not None and not ratio >= least:
-        return f"output {name} has {ratio:.1f} dB, less than {least:g}"
+        return f"output {name}: SQNR {ratio:.1f} dB (threshold {least:g} dB)"
     if ratio is not None and row.about_zero_db is not None and options.min_sqnr is None:
         if not row.about_zero_db >= MIN_SQNR:
-            return f"output {name} has {row.about_zero_db:.1f} dB about 0, less than {MIN_SQNR:g}"
+            return f"output {name}: SQNR about 0 {row.about_zero_db:.1f} dB (threshold {MIN_SQNR:g} dB)"
         quartile = output.ratios[1].quartile
         if samples >= OF_SAMPLES and not quartile >= least:
-            return f"output {name} has {quartile:.1f} dB or less in a quarter of the samples, less than {least:g}"
+            return f"output {name}: SQNR {quartile:.1f} dB or less in a quarter of the samples (threshold {least:g} dB)"
         if place := output.lost_place:
-            return f"output {place} has less than {least:g} dB"
+            return f"output {place}: SQNR below {least:g} dB"
     agreement, share = row.agreement, options.min_agreement
     if share is None and samples >= OF_SAMPLES and (ratio is None or output.has_misplaced or output.has_lost_sample):
         share = MIN_AGREEMENT
     if share is not None and agreement is not None and agreement < share:
         rows = "samples" if output.axes <= 2 else "rows"
         what = "of its integers equal" if ratio is None else f"of the {rows} in the same class"
-        return f"output {name} has {100 * agreement:.1f}% {what}, less than {100 * share:g}%"
+        return f"output {name}: {100 * agreement:.1f}% {what} (threshold {100 * share:g}%)"
     return ""
 
 

@@ -149,7 +149,7 @@ class Layered:
         }
         """The layers that decide something, by name, in the order of the model."""
         if not self.layers:
-            raise text_error("nothing in the model is quantized and has a node's name: a recipe has nothing to name")
+            raise text_error("the model has no quantized operation with a node name that a recipe could match")
 
     def _probe(self, tables: Sequence[RuleTable]) -> _Probe:
         base = make_recipe(simple_rules(**self._settings), self._recipe or "").rules

@@ -367,7 +367,7 @@ def test_a_transposed_convolution_makes_phases_for_its_taps_only(stride: int) ->
 def test_a_result_that_no_arena_holds_is_refused_before_tables_are_made() -> None:
     scales = np.array([1, 1, 1 << 30, 1], np.float32)
     module = qmlir.load(_one("Resize", {}, np.zeros(0, np.float32), scales))
-    message = r"'nn.resize' op \(n1\) has a result of type .*, more than the budget of"
+    message = r"'nn.resize' op \(n1\) has a result of type .*, over the limit of"
     with pytest.raises(DiagnosticError, match=message):
         run_pipeline(module, "convert-nn-to-kernel")
 

@@ -63,7 +63,7 @@ def test_the_api_is_one_table() -> None:
     for line in re.findall(r"^    from (\S+) import (\w+) as (\w+)$", Path(qmlir.__file__).read_text(), re.MULTILINE):
         module, own, name = line
         assert getattr(qmlir, name) is getattr(import_module(module), own)
-    with pytest.raises(AttributeError, match="module 'qmlir' has no attribute 'quantise', did you mean 'quantize'"):
+    with pytest.raises(AttributeError, match="module 'qmlir' has no attribute 'quantise'; did you mean 'quantize'"):
         getattr(qmlir, "quantise")  # noqa: B009 - as a statement, pyright refuses it
 
 
@@ -147,7 +147,7 @@ def test_what_is_imported_is_declared() -> None:
 
 def test_torch_is_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"^qmlir.torch needs torch: pip install 'qmlir\[torch\]'$"):
+    with pytest.raises(ImportError, match=r"^qmlir.torch requires PyTorch; run pip install 'qmlir\[torch\]'$"):
         runpy.run_path(str(ROOT / "qmlir" / "torch.py"))
 
 

@@ -56,7 +56,7 @@ class Job:
                 raise text_error(str(error)) from error
         if self.plugged_code != registry.plugged_code():
             names = ", ".join(self.plug_ins)
-            raise text_error(f"the code of plug-ins differs on a worker: {names}; start it again with the same ones")
+            raise text_error(f"a worker has other versions of plug-ins: {names}; restart it with the same plug-ins")
 
 
 class Workers(Protocol):
@@ -111,7 +111,7 @@ def _feed(update: Callable[[bytes], object], content: Any) -> None:
         for each in listed:
             _feed(update, each)
     else:
-        raise TypeError(f"a job is made of data, found {type(content).__name__}")
+        raise TypeError(f"a job must contain only data, but got {type(content).__name__}")
 
 
 # Answers

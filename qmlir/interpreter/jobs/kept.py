@@ -85,7 +85,7 @@ class Kept:
                 path, head = planned.popleft()
                 content = read_part(path)
                 if content is None or _head(content) != head:
-                    raise text_error(f"'{path}' was changed by another program while it was used")
+                    raise text_error(f"another program changed '{path}' while it was in use")
                 yield content
 
         for content in self._workers.map(job, missing()):

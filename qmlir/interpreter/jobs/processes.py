@@ -90,7 +90,7 @@ class Processes:
             )
         except BrokenProcessPool as error:
             self.close()
-            raise text_error(f"a process of the run has ended: {error}") from error
+            raise text_error(f"a worker process ended unexpectedly: {error}") from error
         finally:
             for each in sent:
                 each.cancel()

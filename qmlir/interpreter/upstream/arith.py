@@ -71,7 +71,7 @@ def has_any(condition: Any) -> bool:
 
 def _check_divisor(a: Any, b: Any, element: Attribute) -> None:
     if has_any(b == 0):
-        raise InterpretationError(f"a value of {element} is divided by 0")
+        raise InterpretationError(f"division of {element} by 0")
 
 
 def _check_signed_quotient(a: Any, b: Any, element: Attribute) -> None:
@@ -86,7 +86,7 @@ def _check_amount(a: Any, b: Any, element: Attribute) -> None:
     wrong = (b < 0) | (b >= bits)
     if has_any(wrong):
         amount = unsigned(b if isinstance(b, int) else np.asarray(b)[wrong][0], element)
-        raise InterpretationError(f"a value of {element} is shifted by {amount}: only less than {bits} is defined")
+        raise InterpretationError(f"shift amount of {element} must be less than {bits}, but got {amount}")
 
 
 def _truncating_quotient(a: Any, b: Any) -> Any:
@@ -247,7 +247,9 @@ def _float_to_integer(is_signed: bool) -> Function:
         if not fits.all():
             first = np.asarray(value)[~fits].flat[0]
             kind = "a signed" if is_signed else "an unsigned"
-            raise InterpretationError(f"{first} of type {source} is not {kind} value of type {target}")
+            raise InterpretationError(
+                f"{first} of type {source} cannot be represented as {kind} value of type {target}"
+            )
         integers = np.asarray(whole).astype(np.int64 if is_signed else np.uint64)
         return wrap(integers if is_array(value) else int(integers), target)
 
@@ -312,7 +314,7 @@ def dense_value(value: Attribute, element: Attribute) -> Array:
     """The elements of `dense<…>`. Raises `InterpretationError` for elements that are kept outside the module."""
     dense = as_dense(value)
     if dense is None:
-        raise InterpretationError("its value is a resource: only dense<…> can be read")
+        raise InterpretationError("its value must be dense<…>, but got a resource")
     array = dense_array(dense)
     # Padding bits and a true i1 come as the writer of the attribute had them.
     return np.asarray(wrap(array, element)) if is_integer(element) else array

@@ -102,8 +102,9 @@ class _Nest:
             is_plain = isinstance(expression, AffineDimExpr)
             if lies_outside(expression, ranges, size) or (is_plain and max(corners) != size - 1):
                 raise InterpretationError(
-                    f"operand {number} has {size} elements along dimension {axis}, "
-                    f"the loops take {min(corners)} to {max(corners)}"
+                    f"the loops access indices {min(corners)} to {max(corners)} of operand {number} along "
+                    f"dimension {axis}, "
+                    f"but its size is {size}"
                 )
 
     def run(self, frame: Frame) -> None:

@@ -122,7 +122,7 @@ _powers = np.frompyfunc(_power, 3, 1)
 def _integer_power(element: Attribute, base: Any, exponent: Any) -> Any:
     x, n = signed(base, element), signed(exponent, element)
     if has_any((x == 0) & (n < 0)):
-        raise InterpretationError(f"0 of type {element} is raised to a negative power")
+        raise InterpretationError(f"cannot raise 0 of type {element} to a negative power")
     return wrap(_powers(exact(x), exact(n), width_of(element)), element)
 
 

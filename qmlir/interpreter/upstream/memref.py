@@ -62,7 +62,7 @@ def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place
                 return (_strided(buffer, offset, shape, known),)
         case _:
             pass
-    raise InterpretationError(f"memory of the layout {type_.layout} cannot be allocated: only known strides can")
+    raise InterpretationError(f"cannot allocate memory of layout {type_.layout}: its strides must be static")
 
 
 def _strided(buffer: Array, offset: int, shape: Place, strides: Place) -> Array:
@@ -73,7 +73,7 @@ def _strided(buffer: Array, offset: int, shape: Place, strides: Place) -> Array:
         found = np.ndarray(shape, bits.dtype, bits, offset * size, tuple(stride * size for stride in strides))
     except (TypeError, ValueError) as error:  # NumPy holds the view against the buffer's size
         raise InterpretationError(
-            f"offset {offset}, sizes {list(shape)} and strides {list(strides)} do not lie in a buffer of "
+            f"offset {offset}, sizes {list(shape)} and strides {list(strides)} are out of bounds of a buffer of "
             f"{buffer.size} elements"
         ) from error
     return found.view(buffer.dtype)
@@ -175,7 +175,7 @@ def _reshaped(array: Array, shape: Sequence[int]) -> Array:
         return array.reshape(tuple(shape), copy=False)
     except ValueError as error:
         raise InterpretationError(
-            f"memory of shape {list(array.shape)} and strides {_strides_of(array)} is not memory of shape {list(shape)}"
+            f"cannot cast memory of shape {list(array.shape)} and strides {_strides_of(array)} to shape {list(shape)}"
         ) from error
 
 
@@ -191,7 +191,7 @@ def _view(op: memref.ViewOp, array: Array, shift: int, sizes: Place) -> tuple[Ar
     shape, dtype = dynamic_shape(_shape_of(op.result.type), sizes), dtype_of(get_element_type_or_self(op.result.type))
     size = math.prod(shape) * dtype.itemsize
     if shift < 0 or shift + size > array.size:
-        raise InterpretationError(f"takes {size} bytes at {shift} of a buffer of {array.size}")
+        raise InterpretationError(f"accesses {size} bytes at offset {shift} of a buffer of {array.size} bytes")
     return (array[shift : shift + size].view(dtype).reshape(shape, copy=False),)
 
 

@@ -26,7 +26,7 @@ def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[A
         if is_array(index):
             outside = index[(index < 0) | (index >= size)]
             if outside.size:
-                raise InterpretationError(f"index {outside.flat[0]} is out of bounds of {type_}, which has {size}")
+                raise InterpretationError(f"index {outside.flat[0]} is out of bounds of {type_} with size {size}")
         elif not 0 <= index < size:
             raise InterpretationError(
                 f"index {list(indices)} is out of bounds of {type_} with the shape {list(array.shape)}"
@@ -37,7 +37,7 @@ def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[A
 def checked_size(array: Array, axis: int, type_: Attribute) -> int:
     """The size of `array` along `axis`."""
     if not 0 <= axis < array.ndim:
-        raise InterpretationError(f"dimension {axis} is out of bounds of {type_}, which has {array.ndim}")
+        raise InterpretationError(f"dimension {axis} is out of bounds of {type_} with rank {array.ndim}")
     return array.shape[axis]
 
 
@@ -50,11 +50,13 @@ def mixed(static: DenseArrayBase[Any], dynamic: Sequence[int]) -> Place:
 def dynamic_shape(shape: Sequence[int], sizes: Sequence[int]) -> Place:
     """The shape of a type with its dynamic sizes given in order."""
     if shape.count(DYNAMIC_INDEX) != len(sizes):
-        raise InterpretationError(f"has {len(sizes)} sizes for {shape.count(DYNAMIC_INDEX)} dynamic dimensions")
+        raise InterpretationError(
+            f"expected one size per dynamic dimension ({shape.count(DYNAMIC_INDEX)}), but got {len(sizes)}"
+        )
     given = iter(sizes)
     found = tuple(next(given) if size == DYNAMIC_INDEX else size for size in shape)
     if any(size < 0 for size in found):
-        raise InterpretationError(f"a size must not be negative, found {list(found)}")
+        raise InterpretationError(f"sizes must be >= 0, but got {list(found)}")
     return found
 
 
@@ -62,7 +64,9 @@ def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: At
     """The slices of `array` with these offsets, sizes and strides."""
     for offset, size, stride, length in zip(offsets, sizes, strides, array.shape, strict=True):
         if stride <= 0 or size < 0:
-            raise InterpretationError(f"takes positive strides and sizes, found {list(strides)} and {list(sizes)}")
+            raise InterpretationError(
+                f"strides and sizes must be positive, but got strides {list(strides)} and sizes {list(sizes)}"
+            )
         if offset < 0 or (size and offset + (size - 1) * stride >= length):
             raise InterpretationError(
                 f"the slice at {list(offsets)} of sizes {list(sizes)} and strides {list(strides)} is out of bounds "
@@ -102,5 +106,5 @@ def collapsed_shape(shape: Sequence[int], reassociation: ArrayAttr[ArrayAttr[Int
 def check_shape(array: Array, shape: Sequence[int], type_: Attribute) -> Array:
     """`array`, which must have the static sizes of `shape`, of the type `type_`."""
     if len(shape) != array.ndim or any(a not in (b, DYNAMIC_INDEX) for a, b in zip(shape, array.shape, strict=True)):
-        raise InterpretationError(f"the shape {list(array.shape)} is none of {type_}")
+        raise InterpretationError(f"shape {list(array.shape)} is incompatible with {type_}")
     return array

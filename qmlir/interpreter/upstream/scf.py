@@ -16,7 +16,7 @@ Values = tuple[Any, ...]
 
 def _steps(lower: int, upper: int, step: int) -> range:
     if step <= 0:
-        raise InterpretationError(f"its step is {step}: only a positive one is defined")
+        raise InterpretationError(f"the step must be positive, but got {step}")
     return range(lower, upper, step)
 
 

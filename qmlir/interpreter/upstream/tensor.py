@@ -64,7 +64,9 @@ def _insert_slice(op: tensor.InsertSliceOp, part: Array, array: Array, *dynamic:
     changed = array.copy()
     hole = changed[where][kept]
     if hole.shape != part.shape:
-        raise InterpretationError(f"a part of shape {list(part.shape)} is put where {list(hole.shape)} is taken out")
+        raise InterpretationError(
+            f"cannot insert a tensor of shape {list(part.shape)} into a slice of shape {list(hole.shape)}"
+        )
     hole[...] = part
     return (changed,)
 
@@ -80,7 +82,9 @@ def _cast(op: tensor.CastOp, array: Array) -> tuple[Array]:
 
 def _reshaped(array: Array, shape: Sequence[int]) -> Array:
     if math.prod(shape) != array.size or any(size < 0 for size in shape):
-        raise InterpretationError(f"the shape {list(array.shape)} has not as many elements as {list(shape)}")
+        raise InterpretationError(
+            f"cannot reshape {list(array.shape)} to {list(shape)}: the number of elements differs"
+        )
     return array.reshape(tuple(shape))
 
 
@@ -113,7 +117,7 @@ def _concat(op: tensor.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
 def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) -> tuple[Array]:
     before, after = mixed(op.static_low, low), mixed(op.static_high, high)
     if any(width < 0 for width in (*before, *after)):
-        raise InterpretationError(f"pads by no negative sizes, found low {list(before)} and high {list(after)}")
+        raise InterpretationError(f"padding must be >= 0, but got low {list(before)} and high {list(after)}")
     shape = tuple(map(sum, zip(array.shape, before, after, strict=True)))
     padded = unwritten(shape, get_element_type_or_self(op.result.type))
     inside = tuple(slice(start, start + size) for start, size in zip(before, array.shape, strict=True))

@@ -103,7 +103,7 @@ def _reduction(op: vector.ReductionOp, array: Array, start: Any) -> tuple[Any]:
     if start is not None:
         values.insert(0, start)
     if not values:
-        raise InterpretationError("reduces no elements")
+        raise InterpretationError("cannot reduce zero elements")
     found = reduce(lambda a, b: combine(element, a, b), values)
     return (found[()] if is_array(found) else found,)
 

@@ -35,9 +35,7 @@ def check_exported(model: ModelProto) -> bytes | None:
 
 def invalid_export(reason: str) -> DiagnosticError:
     """The error, to be raised, for a model that is not written."""
-    return text_error(
-        f"the exported model is invalid, and nothing was written: {reason}; this is a fault of qmlir: please report it"
-    )
+    return text_error(f"the exported model is invalid and was not written: {reason}; please report this bug")
 
 
 def _check(data: bytes, *, is_whole: bool) -> None:

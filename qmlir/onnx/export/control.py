@@ -94,7 +94,7 @@ class ControlWriter:
             case scf.WhileOp():
                 return self._conditional(op)
             case _:
-                raise op_error(op, "has no form in ONNX")
+                raise op_error(op, "cannot be exported to ONNX")
 
     def _name(self, op: Operation, what: str) -> str:
         return self.taken.take(f"{self.names[op.results[0]] if op.results else op.name}/{what}")
@@ -127,7 +127,7 @@ class ControlWriter:
         for region, what in zip(op.regions, ("then", "else"), strict=True):
             end = region.block.last_op if region.blocks else None
             if end is None:
-                raise op_error(op, "has no else, and If gives values in both branches")
+                raise op_error(op, "has no else branch, but ONNX If requires values from both branches")
             graphs.append(self._graph(op, region.block, end.operands, what))
         return self._node(op, "If", [self._tensor(op, op.cond)], then_branch=graphs[0], else_branch=graphs[1])
 
@@ -137,7 +137,7 @@ class ControlWriter:
         if isinstance(owner, arith.IndexCastOp):
             owner = owner.input.owner
         if not isinstance(owner, tensor.ExtractOp):
-            raise op_error(op, "takes a condition or a bound that is no element of a tensor")
+            raise op_error(op, "requires a condition and bounds that are tensor elements")
         return self.names[owner.tensor]
 
     def _body(
@@ -155,7 +155,7 @@ class ControlWriter:
         induction, *arguments = op.body.block.args
         lower, upper, step = map(known_bound, (op.lb, op.ub, op.step))
         if induction.first_use is not None or lower != 0 or step != 1:
-            raise op_error(op, "counts otherwise than from 0 by 1, or reads its count as an index")
+            raise op_error(op, "must count from 0 in steps of 1 and not use its index")
         end = op.body.block.last_op
         assert end is not None
         body = self._body(op, op.body.block, arguments, end.operands)
@@ -183,7 +183,7 @@ class ControlWriter:
         others = [each for each in before.ops if each is not condition and not isinstance(each, SILENT)]
         if not is_plain or others or list(condition.args) != carried:
             raise op_error(
-                op, "goes on by something that it computes before a step: Loop has a condition that a step gives"
+                op, "has a condition computed before an iteration, but ONNX Loop needs one computed by the iteration"
             )
         goes_on, *gives = end.operands
         body = self._body(op, after, after.args, [goes_on, *gives])

@@ -370,7 +370,7 @@ Exporter = Callable[[Outgoing, Any], None]
 
 def _attribute(name: str, value: Any) -> AttributeProto:
     if isinstance(value, np.ndarray):
-        raise TypeError(f"attribute '{name}' is an array: make it a tensor")
+        raise TypeError(f"attribute '{name}' must be a tensor, but got an array")
     if isinstance(value, list) and not value:
         return AttributeProto(name=name, type=AttributeProto.INTS)
     return helper.make_attribute(name, value)

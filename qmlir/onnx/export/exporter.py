@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from qmlir import registry
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
@@ -100,7 +100,9 @@ class _ModuleExporter:
         metadata.write(graph, {metadata.FUNCTION: _function_text(function)})
         model = self._model(graph)
         if self.settings.functions and (structured := next(filter(is_structured, places), None)) is not None:
-            raise op_error(structured, "has graphs, which are written without local functions (functions=False)")
+            raise op_error(
+                structured, "has subgraphs, which require an export without local functions (functions=False)"
+            )
         if self.settings.functions:
             with_functions(model, groups, [port.name for port in outputs])
         return model
@@ -116,10 +118,10 @@ class _ModuleExporter:
             graph.node.extend(nodes)
             return nodes
         if op.regions:
-            raise op_error(op, "has a region, which no exporter writes")
+            raise op_error(op, "cannot be exported: it has a region")
         if not isinstance(op, ConstantOp):
             exporter_of(Outgoing(op, self.settings, names, []), op, self.exporters)
-        with faults_from_outside(lambda reason: op_error(op, f"cannot be written: its exporter failed: {reason}")):
+        with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
             found = written(op, self.settings, names, self.exporters, self.packed, self.unsigned)
         said = {metadata.PLACE: str(place), **_described(op)}
         if isinstance(op, ConstantOp):
@@ -132,7 +134,7 @@ class _ModuleExporter:
             }
             if not found.nodes:
                 where = registry.of_package(self.exporters.get(type(op)))
-                raise op_error(op, f"cannot be written: its exporter adds no node{where}")
+                raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
             metadata.write(found.nodes[0], said)
             for node in found.nodes[1:]:
                 metadata.write(node, {metadata.PLACE: str(place)})
@@ -144,7 +146,7 @@ class _ModuleExporter:
         for domain, number in found.versions.items():
             if self.versions.setdefault(domain, number) != number:
                 other = self.versions[domain]
-                raise op_error(op, f"is of version {number} of the operator set '{domain}', others are of {other}")
+                raise op_error(op, f"uses version {number} of operator set '{domain}', but other nodes use {other}")
         for tensor in found.initializers:
             if not tensor.name.startswith(TABLE) or tensor.name not in self.tables:
                 graph.initializer.append(tensor)
@@ -174,7 +176,7 @@ class _ModuleExporter:
         in_branches = {name for node in graph.node if subgraphs(node) for name in used_tensors(node)}
         for argument, port, entry in zip(function.body.block.args, inputs, said, strict=True):
             if not has_onnx_type(argument.type):
-                raise text_error(f"the input '{port.name}' is a {argument.type}, which ONNX has not")
+                raise text_error(f"input '{port.name}' has type {argument.type}, which ONNX does not support")
             info = value_info(port.name, argument.type, port.dims)
             metadata.write(info, _said_of(port.name, argument, metadata.stats_of(entry.data.get(STATS), 0)))
             if port.name in in_branches:
@@ -185,7 +187,7 @@ class _ModuleExporter:
         assert isinstance(terminator, ReturnOp)
         for value, port in zip(terminator.operands, outputs, strict=True):
             if not has_onnx_type(value.type):
-                raise text_error(f"the output '{port.name}' is a {value.type}, which ONNX has not")
+                raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
             info = value_info(port.name, value.type, port.dims)
             if names[value] == port.name:
                 metadata.write(info, _said_of(port.name, value, _stats(value)))
@@ -241,10 +243,10 @@ def _only_function(module: ModuleOp) -> FuncOp:
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     if len(functions) != 1 or len(list(module.ops)) != 1 or functions[0].is_declaration:
         found = ", ".join(f"'{op.name}'" for op in module.ops)
-        raise text_error(f"an ONNX model is made of a module of one function, found {found or 'none'}")
+        raise text_error(f"ONNX export requires a module with one function, but got {found or 'none'}")
     (function,) = functions
     if not isinstance(function.body.block.last_op, ReturnOp):
-        raise text_error(f"the function '{function.sym_name.data}' does not end in func.return")
+        raise text_error(f"function '{function.sym_name.data}' must end in func.return")
     return function
 
 
@@ -288,7 +290,7 @@ def chosen_form(form: str) -> ExportForm:
     try:
         return ExportForm(form)
     except ValueError:
-        raise text_error(f"no form '{form}', there are {', '.join(ExportForm)}") from None
+        raise text_error(unknown("form", form, ExportForm)) from None
 
 
 def export_model(
@@ -314,7 +316,7 @@ def export_model(
     """
     chosen = chosen_form(format)
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:
-        raise text_error(f"operator set {opset} is not written: {OLDEST_OPSET} to {NEWEST_OPSET} are")
+        raise text_error(f"opset must be in [{OLDEST_OPSET}, {NEWEST_OPSET}], but got {opset}")
     settings = Settings(chosen, opset or OLDEST_OPSET, exact=exact, functions=functions, signed=signed)
     while True:
         try:
@@ -322,10 +324,14 @@ def export_model(
         except NeedsOpsetError as error:
             if opset is not None:
                 raise op_error(
-                    error.op, f"needs operator set {error.opset} for {error.what}, {opset} was asked for"
+                    error.op,
+                    f"requires operator set {error.opset} for {error.what}, but got {opset}; help: pass --opset "
+                    f"{error.opset} (opset={error.opset})",
                 ) from error
             if error.opset > NEWEST_OPSET:
                 raise op_error(
-                    error.op, f"needs operator set {error.opset} for {error.what}: 'onnx' knows up to {NEWEST_OPSET}"
+                    error.op,
+                    f"requires operator set {error.opset} for {error.what}, but the installed 'onnx' supports up to "
+                    f"{NEWEST_OPSET}",
                 ) from error
             settings = replace(settings, opset=error.opset)

@@ -112,7 +112,7 @@ class Reader:
         """The entries of a dictionary."""
         found = self.attribute(text)
         if not isinstance(found, DictionaryAttr):
-            raise UnreadableError(f"a dictionary is expected, found {text[:80]}")
+            raise UnreadableError(f"expected a dictionary, but got {text[:80]}")
         return dict(found.data)
 
     @staticmethod

@@ -86,7 +86,7 @@ def _write_twin(
 
 def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
     if isinstance(op.value, ExternalWeightsAttr):
-        raise out.error("has weights that the text leaves out: read the module with its weights file")
+        raise out.error("has elided weights; read the module together with its weights file")
     if op.result in out.packed:
         return tensor_proto(out.output, op.array, out.packed[op.result])
     write_constant(out, shifted_constant(op) if is_unsigned else op)
@@ -132,7 +132,7 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
     `<name>.onnx.data` beside the model. Raises `DiagnosticError` where the files cannot be written.
     """
     if path.suffix not in ONNX_SUFFIXES:
-        raise text_error(f"cannot write '{path}': the name of a model ends in {', '.join(sorted(ONNX_SUFFIXES))}")
+        raise text_error(f"cannot write '{path}': the file name must end in {', '.join(sorted(ONNX_SUFFIXES))}")
     if path.suffix in TEXT_SUFFIXES:
         write_file(path, printer.to_text(model))
         return

@@ -17,7 +17,7 @@ _SWISH = Mirrored("Swish", ops.SwishOp, "alpha")
 def _gelu(node: Node) -> SSAValue:
     kind = node.attribute("approximate")
     if kind not in ("none", "tanh"):
-        raise node.error(f"approximate is '{kind}': none and tanh are supported")
+        raise node.error(f"approximate must be none or tanh, but got '{kind}'")
     return node.add(ops.GeluOp, node.input(), tanh_approximation=kind == "tanh").result
 
 

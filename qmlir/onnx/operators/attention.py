@@ -32,10 +32,10 @@ def _reshaped(node: Node, value: SSAValue, target: list[int], shape: list[int]) 
 def split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
     """`[batch, sequence, heads * head size]` as `[batch, heads, sequence, head size]`."""
     if not heads or heads < 0:
-        raise node.error(f"needs the number of heads of {value.type}")
+        raise node.error(f"requires the number of heads of {value.type}")
     batch, sequence, width = shape_of(value)
     if width != DYNAMIC_INDEX and width % heads:
-        raise node.error(f"takes {heads} heads of one size, found {value.type}")
+        raise node.error(f"expected {heads} heads of one size, but got {value.type}")
     size = DYNAMIC_INDEX if width == DYNAMIC_INDEX else width // heads
     split = _reshaped(node, value, [0, 0, heads, -1], [batch, sequence, heads, size])
     return node.add(TransposeOp, split, permutation=_HEADS_FIRST).result
@@ -65,7 +65,7 @@ def _attention(node: Node) -> list[SSAValue]:
     precision = node.attribute("softmax_precision")
     mode = node.attribute("qk_matmul_output_mode")
     if mode not in range(len(ops.SCORES)):
-        raise node.error(f"qk_matmul_output_mode is {mode}, accepted are 0 to {len(ops.SCORES) - 1}")
+        raise node.error(f"qk_matmul_output_mode must be in [0, {len(ops.SCORES) - 1}], but got {mode}")
     properties: dict[str, Any] = {
         "scale": node.attribute("scale"),
         "is_causal": bool(node.attribute("is_causal")),

@@ -19,7 +19,7 @@ CAST_BITS = 16
 def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:
     """QuantizeLinear and DequantizeLinear of the trained scale; the formula where that is known at run time only."""
     if op.method.data != "tqt" or element_of(op.input) == f64:
-        raise op_error(op, f"has an ONNX form for f32 and the method 'tqt' only, found '{op.method.data}'")
+        raise op_error(op, f"can be exported only for f32 and method 'tqt', but got '{op.method.data}'")
     threshold = constant_array(op.parameters[0])
     bits = op.bits.value.data
     if threshold is None or bits > CAST_BITS:

@@ -22,7 +22,7 @@ def auto_pad(node: Node) -> str:
     """The attribute `auto_pad`, checked."""
     mode = node.attribute("auto_pad", "NOTSET")
     if mode not in AUTO_PADS:
-        raise node.error(f"auto_pad is '{mode}': {', '.join(AUTO_PADS)} are supported")
+        raise node.error(f"auto_pad must be one of {', '.join(AUTO_PADS)}, but got '{mode}'")
     return mode
 
 
@@ -41,7 +41,7 @@ def _kernel(node: Node) -> tuple[int, ...]:
     if len(given) != len(found) or any(
         size not in (DYNAMIC_INDEX, other) for size, other in zip(found, given, strict=True)
     ):
-        raise node.error(f"kernel_shape is {list(given)}, the weights are {node.quantized(1).type}")
+        raise node.error(f"kernel_shape {list(given)} does not match the weights {node.quantized(1).type}")
     return tuple(given)
 
 
@@ -57,8 +57,8 @@ def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilat
         extent = (taps - 1) * dilation + 1
         if taps == DYNAMIC_INDEX or (size == DYNAMIC_INDEX and stride != 1):
             raise node.unsupported(
-                f"auto_pad {mode} with strides needs known sizes, found {node.quantized().type}: "
-                "fix the shape of the input"
+                f"auto_pad {mode} with strides requires static sizes, but got {node.quantized().type}; "
+                "fix the shape of the input with --shape"
             )
         # Where the stride is 1, the padding is the same for all sizes.
         count = 1 if stride == 1 else -(-size // stride)
@@ -82,11 +82,11 @@ def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
     strides, dilations = node.attribute("strides", None) or ones, node.attribute("dilations", None) or ones
     if not len(kernel) == len(strides) == len(dilations) == rank or rank < 1:
         raise node.error(
-            f"has a kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
-            f"for an input of type {node.quantized().type}"
+            f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} do not match the rank "
+            f"of the input {node.quantized().type}"
         )
     if any(number < 1 for number in (*strides, *dilations)):
-        raise node.error(f"strides and dilations must be at least 1, found {list(strides)} and {list(dilations)}")
+        raise node.error(f"strides and dilations must be at least 1, but got {list(strides)} and {list(dilations)}")
     return strides, dilations
 
 
@@ -112,7 +112,9 @@ def _conv_transpose(node: Node) -> SSAValue:
     added = list(node.attribute("output_padding", None) or [0] * rank)
     wanted, mode = node.attribute("output_shape", None), auto_pad(node)
     if len(added) != rank or (wanted is not None and len(wanted) < rank):
-        raise node.error(f"has output_padding {added} and output_shape {wanted} for {rank} spatial axes")
+        raise node.error(
+            f"output_padding {added} and output_shape {wanted} must have one size for each of the {rank} spatial axes"
+        )
     if wanted is None and mode in ("NOTSET", "VALID"):
         pads = node.attribute("pads", None) if mode == "NOTSET" else None
         pads = list(pads or [0] * 2 * rank)
@@ -140,7 +142,8 @@ def _paddings(
     wanted = wanted[-len(kernel) :]  # some models give the batch and the channels too
     if DYNAMIC_INDEX in (*sizes, *kernel):
         raise node.unsupported(
-            f"output_shape needs known sizes, found {node.quantized().type}: fix the shape of the input"
+            f"output_shape requires static sizes, but got {node.quantized().type}; fix the shape of the input "
+            "with --shape"
         )
     return [
         stride * (size - 1) + more + extent - target
@@ -152,7 +155,7 @@ def _scaled(node: Node, value: SSAValue, factor: float) -> SSAValue:
     if factor == 1:
         return value
     if isinstance(element_of(value), IntegerType) and not float(factor).is_integer():
-        raise node.unsupported(f"multiplies integers by {factor}: whole numbers are supported")
+        raise node.unsupported(f"alpha and beta must be integers for integer operands, but got {factor}")
     return node.add(elementwise.MulOp, value, node.scalar(factor, value)).result
 
 
@@ -160,7 +163,7 @@ def gemm(node: Node) -> SSAValue:
     """ONNX Gemm, `alpha * A' * B' + beta * C`: a fully connected layer where it is one, its parts where it is not."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2:
-        raise node.error(f"multiplies matrices, found {data.type} and {weight.type}")
+        raise node.error(f"operands must be matrices, but got {data.type} and {weight.type}")
     alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if node.attribute("transA", 0):
         data = node.add(movement.TransposeOp, data, permutation=(1, 0)).result

@@ -65,7 +65,7 @@ def _bits_of(packed: Array, bits: int) -> Array:
 def _known(node: Node, index: int, name: str) -> Array:
     found = node.constant(index)
     if found is None:
-        raise node.unsupported(f"takes {name} as a constant, input {index} is known at run time only")
+        raise node.unsupported(f"{name} (input {index}) must be constant")
     return found
 
 
@@ -73,7 +73,7 @@ def _rows(node: Node, index: int, name: str, rows: int, columns: int) -> Array:
     """The elements of a constant as a matrix of shape `[rows, columns]`."""
     found = _known(node, index, name)
     if found.size != rows * columns:
-        raise node.error(f"takes {name} as {rows} by {columns} elements, found the shape {list(found.shape)}")
+        raise node.error(f"{name} must have {rows} by {columns} elements, but got shape {list(found.shape)}")
     return found.reshape(rows, columns)
 
 
@@ -82,13 +82,13 @@ def _matmul_n_bits(node: Node) -> SSAValue:
     bits, block = node.attribute("bits", 4), node.attribute("block_size", 0)
     inputs, outputs = node.attribute("K", 0), node.attribute("N", 0)
     if min(block, inputs, outputs) < 1:
-        raise node.error("lacks the attributes K, N or block_size")
+        raise node.error("missing attribute K, N or block_size")
     if node.optional(4) is not None:
-        raise node.unsupported("has g_idx, an order of the groups: weights in their own order are supported")
+        raise node.unsupported("g_idx (a group order) is not supported")
     if bits not in (2, 4, 8):
-        raise node.unsupported(f"has weights of {bits} bits: 2, 4 and 8 are supported")
+        raise node.unsupported(f"weights must have 2, 4 or 8 bits, but got {bits}")
     if block * bits % 8:
-        raise node.error(f"has blocks of {block} weights of {bits} bits: a block fills bytes")
+        raise node.error(f"a block of {block} weights of {bits} bits must fill whole bytes")
     blocks = -(-inputs // block)
     integers = _bits_of(_rows(node, 1, "its weights", outputs, blocks * block * bits // 8), bits)
     scales = _rows(node, 2, "its scales", outputs, blocks).astype(np.float32)
@@ -96,7 +96,7 @@ def _matmul_n_bits(node: Node) -> SSAValue:
     points = np.full((outputs, blocks), 1 << (bits - 1), np.int64)
     if node.optional(3) is not None:
         if element_of(node.input(3)) != UI8:
-            raise node.unsupported(f"has zero points of {element_of(node.input(3))}: packed ones of u8 are supported")
+            raise node.unsupported(f"zero points must be packed u8, but got {element_of(node.input(3))}")
         given = _rows(node, 3, "its zero points", outputs, -(-blocks * bits // 8))
         points = _bits_of(given, bits)[:, :blocks].astype(np.int64)
     storage = IntegerType(bits, Signedness.UNSIGNED)
@@ -125,8 +125,8 @@ def _layer_weights(node: Node, index: int) -> SSAValue:
     points = _known(node, _SCALES[index] + 1, "the zero points of its weights")
     if weights.ndim != 3 or (points.size != 1 and points.shape != scales.shape):
         raise node.error(
-            f"has weights of shape {list(weights.shape)} with scales {list(scales.shape)} and zero points "
-            f"{list(points.shape)}: weights have 3 axes, a zero point stands beside each scale"
+            f"weights must have rank 3 and one scale and zero point per block, but got weights {list(weights.shape)}, "
+            f"scales {list(scales.shape)} and zero points {list(points.shape)}"
         )
     check_scales(node, scales, may_be_zero=True)
     stored, points = np.ascontiguousarray(weights.swapaxes(1, 2)), np.broadcast_to(points, scales.shape)

@@ -27,7 +27,7 @@ def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
         return node.add(ops.ExpandOp, value, shape=shape or ()).result
     known = node.graph.known_integers(node.quantized(target)) or ()
     if any(size is not None and size < 0 for size in known):
-        raise node.error(f"expands to sizes of 0 at least, found {list(known)}")
+        raise node.error(f"sizes must be >= 0, but got {list(known)}")
     sizes = [DYNAMIC_INDEX if size is None else size for size in known]
     # Where some sizes are known, those of the result are too.
     hint = [TensorType(element_of(value), broadcast_shapes(shape_of(value), sizes))]
@@ -55,7 +55,7 @@ def _constant_of_shape(node: Node) -> SSAValue:
         if attribute.name == "value":
             value, element = node.graph.tensor_array(attribute.t), node.element_type(attribute.t.data_type)
     if value.size != 1:
-        raise node.error(f"has a value of {value.size} elements, one is expected")
+        raise node.error(f"value must have one element, but got {value.size}")
     return expanded(node, node.add_constant(value.reshape(()), element), 0)
 
 

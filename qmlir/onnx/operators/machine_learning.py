@@ -23,7 +23,7 @@ def table(node: Node) -> tuple[SSAValue, int]:
     """The input, a row for each sample, and the number of its columns."""
     value, shape = node.input(), node.shape()
     if len(shape) != 2 or shape[1] == DYNAMIC_INDEX:
-        raise node.unsupported(f"takes rows of a known number of elements, found {value.type}")
+        raise node.unsupported(f"requires rows of static size, but got {value.type}")
     return value, shape[1]
 
 
@@ -36,7 +36,7 @@ def _row(node: Node, name: str, columns: int, dtype: type[np.generic]) -> Array:
     """The numbers of an attribute, one or one for each column."""
     numbers = _numbers(node, name, dtype)
     if numbers.size not in (1, columns):
-        raise node.error(f"{name} has one number or {columns}, found {numbers.tolist()}")
+        raise node.error(f"{name} must have 1 or {columns} elements, but got {numbers.tolist()}")
     return numbers
 
 
@@ -44,7 +44,7 @@ def _array_feature_extractor(node: Node) -> SSAValue:
     """The elements at some places of the last axis; those of a list are a matrix of one row."""
     data, places = node.quantized(), flattened(node, node.input(1))
     if not node.shape():
-        raise node.error(f"takes elements along an axis, found {data.type}")
+        raise node.error(f"requires a tensor of rank >= 1, but got {data.type}")
     found = node.add(indexing.GatherOp, data, places, axis=-1).result
     return found if len(node.shape()) > 1 else node.reshaped(found, [1, *shape_of(found)])
 
@@ -67,7 +67,7 @@ def _normalizer(node: Node) -> SSAValue:
     kind = node.attribute("norm")
     norms = {"L1": reduction.ReduceL1Op, "L2": reduction.ReduceL2Op}
     if kind not in norms:  # ONNX takes the largest magnitude as MAX, ONNX Runtime the largest element
-        raise node.unsupported(f"divides by the norm {kind}: {', '.join(norms)} have an operation")
+        raise node.unsupported(f"norm must be one of {', '.join(norms)}, but got {kind}")
     value = node.cast(table(node)[0], f32)
     norm = node.add(norms[kind], value, axes=[1], keep_dims=True).result
     norm = node.add(elementwise.MaxOp, norm, node.scalar(SMALLEST_NORM, norm)).result
@@ -86,7 +86,7 @@ def _imputer(node: Node) -> SSAValue:
     """Numbers of each column in the place of those that are missing: NaN, or a number that stands for it."""
     value, columns = table(node)
     if element_of(value) not in (f32, i64):
-        raise node.unsupported(f"takes f32 and i64, found {value.type}")
+        raise node.unsupported(f"requires f32 or i64, but got {value.type}")
     kind = "float" if element_of(value) == f32 else "int64"
     name = f"imputed_value_{kind}s"
     row = node.add_constant(_row(node, name, columns, np.float32 if kind == "float" else np.int64), element_of(value))
@@ -103,9 +103,9 @@ def _linear(node: Node, outputs: int) -> SSAValue:
     value, columns = table(node)
     coefficients, intercepts = (_numbers(node, name, np.float32) for name in ("coefficients", "intercepts"))
     if coefficients.size != outputs * columns:
-        raise node.error(f"has {coefficients.size} coefficients for {columns} columns and {outputs} results")
+        raise node.error(f"expected {columns} x {outputs} coefficients, but got {coefficients.size}")
     if intercepts.size not in (0, outputs):
-        raise node.error(f"has {intercepts.size} intercepts for {outputs} results")
+        raise node.error(f"expected {outputs} intercepts, but got {intercepts.size}")
     weight = node.add_constant(coefficients.reshape(outputs, columns), f32)
     bias = node.add_constant(intercepts, f32) if intercepts.size else None
     return node.add(contraction.FullyConnectedOp, node.cast(value, f32), weight, bias).result
@@ -121,7 +121,7 @@ def transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
         case "LOGISTIC":
             return node.add(activations.SigmoidOp, scores).result
         case _:
-            raise node.unsupported(f"transforms its scores by {kind}: NONE, SOFTMAX and LOGISTIC have an operation")
+            raise node.unsupported(f"post_transform must be NONE, SOFTMAX or LOGISTIC, but got {kind}")
 
 
 def _linear_regressor(node: Node) -> SSAValue:
@@ -132,7 +132,7 @@ def _linear_classifier(node: Node) -> list[SSAValue]:
     """The label of the largest score, and all scores."""
     labels = _numbers(node, "classlabels_ints", np.int64)
     if node.attribute("classlabels_strings") or labels.size < 2 or _numbers(node, "intercepts", np.float32).size == 1:
-        raise node.unsupported("gives text as labels, or one score for two classes: one for each label is supported")
+        raise node.unsupported("string labels and a single logit for two classes are not supported")
     scores = _linear(node, labels.size)
     place = node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result
     table = node.add_constant(labels, i64)

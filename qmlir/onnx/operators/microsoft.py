@@ -58,16 +58,14 @@ def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQua
     element = QParams.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
     if element is None or element.granularity is not Granularity.TENSOR:
         found = node.constant(scale)
-        raise node.error(f"takes one scale above 0 and one zero point for each tensor, found the scale {found}")
+        raise node.error(f"requires one positive scale and one zero point per tensor, but got scale {found}")
     return element
 
 
 def _check_constants(node: Node, *places: int) -> None:
     for place in places:
         if node.optional(place) is not None and node.constant(place) is None:
-            raise node.unsupported(
-                f"takes its scales and zero points as constants, input {place} is known at run time only"
-            )
+            raise node.unsupported(f"scales and zero points must be constant, but input {place} is not")
 
 
 def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
@@ -105,7 +103,7 @@ def _repeats(node: Node, left: Sequence[int], right: Sequence[int]) -> bool:
     for own, other in sizes:
         if DYNAMIC_INDEX in (own, other) and own < 2:
             raise node.unsupported(
-                "adds in an order that depends on the size of the last axis: fix the shapes of the inputs"
+                "sums in an order that depends on the size of the last axis; fix the shapes of the inputs with --shape"
             )
         if max(own, other) > 1:
             return own == 1
@@ -140,16 +138,18 @@ def _softmax(node: Node) -> SSAValue:
     axis = node.attribute("axis", None)
     axis = (1 if opset < 13 else -1) if axis is None else axis
     if not -rank <= axis < rank:
-        raise node.error(f"axis is {axis}, the data has {rank} axes")
+        raise node.error(f"axis {axis} is out of range for rank {rank}")
     value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
     shape = shape_of(value)
     tail = shape[axis % rank :]
     if DYNAMIC_INDEX in (tail if opset < 13 else tail[:1]):
-        raise node.unsupported(f"makes its table for a known number of elements: fix the sizes of {value.type}")
+        raise node.unsupported(
+            f"requires a static number of elements, but got {value.type}; fix its shape with --shape"
+        )
     if opset >= 13 or len(tail) == 1:
         return node.add(softmax.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
     if DYNAMIC_INDEX in shape:
-        raise node.unsupported(f"takes axes together, of which all sizes are known: fix those of {value.type}")
+        raise node.unsupported(f"merges axes, which must be static, but got {value.type}; fix its shape with --shape")
     flattened = node.reshaped(value, [*shape[: axis % rank], int(np.prod(tail))])
     found = node.add(softmax.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
     return node.reshaped(found, shape)
@@ -162,7 +162,10 @@ def _concat(node: Node) -> SSAValue:
     """QLinearConcat: the parameters of the result first, then each operand with its own."""
     result = _of(node, node.input(1), 0, 1)
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
-        raise node.error(f"takes two parameters and triples of tensor, scale and zero point: {len(node.inputs)} inputs")
+        raise node.error(
+            "inputs must be two parameters and triples of tensor, scale and zero point, but got "
+            f"{len(node.inputs)} inputs"
+        )
     places = range(2, len(node.inputs), 3)
     operands = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in places]
     return node.add(movement.ConcatOp, operands, axis=node.attribute("axis")).result
@@ -216,7 +219,7 @@ def _gemm(node: Node) -> SSAValue:
     right = node.stored(3, b)
     accumulator = _accumulator(a, b, 1 if b.granularity is Granularity.AXIS else None)
     if node.optional(7) is not None and node.optional(8) is None:
-        raise node.error("has y_scale without y_zero_point: a result of integers has both, one of floats none")
+        raise node.error("y_scale and y_zero_point must be given together")
     is_real = node.optional(7) is None
     result = accumulator if is_real else _result(node, 0, 7, 8)
     bias = node.optional(6)
@@ -237,7 +240,7 @@ def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuanti
     try:
         return UniformQuantizedType.per_tensor(element.storage, f32, scale, element.zero_point)
     except VerifyException as error:
-        raise node.error(f"has alpha {alpha}: its product with the scale {element.scale} must be above 0") from error
+        raise node.error(f"alpha times the scale {element.scale} must be positive, but alpha is {alpha}") from error
 
 
 def _columns(node: Node) -> UniformQuantizedType:
@@ -247,7 +250,7 @@ def _columns(node: Node) -> UniformQuantizedType:
     parameters = QParams.of(node, 4, 5, node.shape(3), axis)
     element = parameters.type_of(storage_of(node, node.quantized(3)), f32)
     if element is None:
-        raise node.error("takes scales of b above 0, one or one for each column")
+        raise node.error("scales of b must be positive, and one or one per column")
     return element
 
 

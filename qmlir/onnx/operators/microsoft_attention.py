@@ -37,7 +37,7 @@ def _refuse_inputs(node: Node, **inputs: int) -> None:
     """Raise `DiagnosticError` where one of the inputs is given, by name and place."""
     for name, place in inputs.items():
         if node.optional(place) is not None:
-            raise node.unsupported(f"has {name}, which is not supported")
+            raise node.unsupported(f"{name} is not supported")
 
 
 def _add(node: Node, left: SSAValue, right: SSAValue) -> SSAValue:
@@ -69,7 +69,7 @@ def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_star
     sizes, batch = shape_of(mask), shape_of(queries)[0]
     if len(sizes) == 1:
         if DYNAMIC_INDEX in (sizes[0], batch) and has_starts:
-            raise node.unsupported(f"has a mask {mask.type}, of ends or of ends and starts: fix the size of the batch")
+            raise node.unsupported(f"mask {mask.type} is ambiguous; fix the batch size with --shape")
         if sizes[0] in (batch, DYNAMIC_INDEX):
             kept = _kept_before(node, mask, keys)
         elif has_starts and sizes[0] == 2 * batch:
@@ -77,13 +77,13 @@ def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_star
             starts = _spread(node, node.cast(_cut(node, mask, batch, 2 * batch, 0), i64), 1, 2, 3)
             kept = node.add(logic.AndOp, kept, node.add(elementwise.GreaterOrEqualOp, keys, starts).result).result
         else:
-            raise node.unsupported(f"has a mask {mask.type} of cumulated lengths, which is not supported")
+            raise node.unsupported(f"mask {mask.type} of cumulative lengths is not supported")
     elif len(sizes) in (2, 3):
         zero = node.scalar(0, mask)
         kept = node.add(elementwise.GreaterOp, mask, zero).result
         kept = _spread(node, kept, 1, 2) if len(sizes) == 2 else _spread(node, kept, 1)
     else:
-        raise node.unsupported(f"has a mask {mask.type}: masks of 1 to 3 axes are supported")
+        raise node.unsupported(f"mask must have rank 1 to 3, but got {mask.type}")
     filtered = node.scalar(node.attribute("mask_filter_value", _MASKED), queries)
     return node.add(elementwise.WhereOp, kept, node.scalar(0, queries), filtered).result
 
@@ -104,7 +104,9 @@ def _attended(node: Node, heads: _Heads, mask: int, bias: int, *, has_starts: bo
     is_causal = bool(node.attribute("unidirectional", 0))
     queries, keys = shape_of(heads.query)[2], shape_of(heads.key)[2]
     if is_causal and DYNAMIC_INDEX not in (queries, keys) and queries != keys:
-        raise node.unsupported(f"is unidirectional with {keys} new keys for {queries} queries: as many are supported")
+        raise node.unsupported(
+            f"unidirectional attention requires one new key per query, but got {keys} keys for {queries} queries"
+        )
     parts = [heads.key] if heads.past_key is None else [heads.past_key, heads.key]
     found = _mask(node, mask, heads.query, _places_in_all(node, parts), has_starts=has_starts)
     added = node.optional(bias)
@@ -136,7 +138,7 @@ def _unpacked(node: Node, place: int, count: int) -> list[SSAValue]:
     """Input `place`, `[batch, sequence, heads, count, head size]`, as tensors `[batch, heads, sequence, head size]`."""
     packed = node.input(place)
     if shape_of(packed)[3] != count:
-        raise node.error(f"packs {count} tensors along axis 3 of input {place}, found {packed.type}")
+        raise node.error(f"input {place} must pack {count} tensors along axis 3, but got {packed.type}")
     index = [node.add_constant(np.array(each, np.int64), i64) for each in range(count)]
     found = (node.add(indexing.GatherOp, packed, each, axis=3).result for each in index)
     return [node.add(movement.TransposeOp, each, permutation=[0, 2, 1, 3]).result for each in found]
@@ -148,7 +150,7 @@ def _multi_head_inputs(node: Node, heads: int) -> list[SSAValue]:
         return _unpacked(node, 0, 3)
     query = split_heads(node, node.input(), heads)
     if node.optional(1) is None:
-        raise node.error("lacks a key, and its query is not packed with one")
+        raise node.error("missing key: the query is not packed with one")
     rank = len(node.shape(1))
     if rank == 5:
         return [query, *_unpacked(node, 1, 2)]
@@ -161,7 +163,7 @@ def _multi_head_attention(node: Node) -> list[SSAValue | None]:
     """The bias is added to query, key and value; keys of an axis of heads are a cache, which has its bias already."""
     _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
     if wanted(node, 3):
-        raise node.unsupported("gives its scores as output 3, which is not supported")
+        raise node.unsupported("output 3 (attention scores) is not supported")
     count = node.attribute("num_heads")
     values = _multi_head_inputs(node, count)
     bias = node.optional(3)
@@ -183,7 +185,7 @@ def _with_bias(node: Node, values: Sequence[SSAValue], bias: SSAValue, heads: in
     for role, value in zip(_ROLES, values, strict=False):
         size = shape_of(value)[3]
         if size == DYNAMIC_INDEX:
-            raise node.unsupported(f"has a bias and heads of a size that is not known: {value.type}")
+            raise node.unsupported(f"a bias requires heads of static size, but got {value.type}")
         part = node.reshaped(_cut(node, bias, start, start + heads * size, 0), [heads, 1, size])
         found.append(_add(node.part(role), value, part))
         start += heads * size
@@ -199,10 +201,10 @@ def _attention(node: Node) -> list[SSAValue | None]:
     refuse_attributes(node, do_rotary=0, past_present_share_buffer=0)
     count, width = node.attribute("num_heads"), node.shape(1)[-1]
     if width == DYNAMIC_INDEX:
-        raise node.unsupported(f"needs the number of columns of its weights, found {node.input(1).type}")
+        raise node.unsupported(f"weights must have a static number of columns, but got {node.input(1).type}")
     sizes = node.attribute("qkv_hidden_sizes", None) or [width // 3] * 3
     if len(sizes) != 3 or sum(sizes) != width or any(size % count for size in sizes):
-        raise node.error(f"has weights of {width} columns for query, key and value of {sizes}, in {count} heads")
+        raise node.error(f"weights with {width} columns do not match query, key and value of {sizes} in {count} heads")
     ends = np.cumsum([0, *sizes]).tolist()
     values = [
         _projected(node.part(role), start, end, count)
@@ -339,7 +341,7 @@ def _group_query_inputs(node: Node, heads: int, shared: int) -> list[SSAValue]:
         return [split_heads(node, node.input(place), count) for place, count in enumerate(counts)]
     width = node.shape()[-1]
     if width == DYNAMIC_INDEX or width % (heads + 2 * shared):
-        raise node.error(f"packs {heads} and twice {shared} heads of one size, found {node.input().type}")
+        raise node.error(f"expected {heads} + 2 * {shared} packed heads of one size, but got {node.input().type}")
     packed = split_heads(node, node.input(), heads + 2 * shared)
     ends = (0, heads, heads + shared, heads + 2 * shared)
     return [_cut(node, packed, start, end, 1) for start, end in pairwise(ends)]
@@ -348,7 +350,7 @@ def _group_query_inputs(node: Node, heads: int, shared: int) -> list[SSAValue]:
 def _turned_by_length(node: Node, values: list[SSAValue], lengths: _Lengths, has_past: bool) -> list[SSAValue]:
     """Query and key turned by their positions: those given, of which the first prompt reads the first one alone."""
     if node.optional(7) is None or node.optional(8) is None:
-        raise node.error("turns by position, and lacks cos_cache or sin_cache")
+        raise node.error("rotary embedding requires cos_cache and sin_cache")
     positions = node.optional(9)
     if positions is None:
         found = _add(node, lengths.past, lengths.queries)
@@ -360,9 +362,7 @@ def _turned_by_length(node: Node, values: list[SSAValue], lengths: _Lengths, has
         found = node.add(ExpandOp, found, sizes).result
     cosines, sines = node.input(7), node.input(8)
     if DYNAMIC_INDEX in (shape_of(cosines)[-1], shape_of(values[0])[-1]):
-        raise node.unsupported(
-            f"turns the part of each head that cos_cache is for: fix the sizes of {cosines.type} and heads"
-        )
+        raise node.unsupported(f"rotary embedding requires static sizes of cos_cache ({cosines.type}) and heads")
     interleaved = bool(node.attribute("rotary_interleaved", 0))
     return [
         *(
@@ -379,7 +379,7 @@ def _group_query_attention(node: Node) -> list[SSAValue | None]:
     values = _group_query_inputs(node, node.attribute("num_heads"), node.attribute("kv_num_heads"))
     past_key, past_value = node.optional(3), node.optional(4)
     if (past_key is None) != (past_value is None):
-        raise node.error("takes past keys together with past values, found one of them")
+        raise node.error("past keys and past values must be given together")
     lengths = _lengths(node, values[0], past_key is not None)
     if node.attribute("do_rotary", 0):
         values = _turned_by_length(node, values, lengths, past_key is not None)
@@ -416,9 +416,7 @@ def _scores(node: Node) -> str:
         return ""
     mode = node.attribute("qk_output", 0)
     if mode not in (1, 2) or _has_sink(node):
-        raise node.unsupported(
-            f"gives scores with qk_output = {mode}: 1 and 2 are supported, without sinks of the softmax"
-        )
+        raise node.unsupported(f"qk_output must be 1 or 2, without softmax sinks, but got {mode}")
     return _QK_OUTPUT[mode]
 
 

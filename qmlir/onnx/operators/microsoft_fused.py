@@ -41,7 +41,7 @@ def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
     """The row of the node's activation; `None` for a layer without one."""
     name = node.attribute("activation", "")
     if name and name not in _ACTIVATIONS:
-        raise node.unsupported(f"activation is '{name}': {', '.join(sorted(_ACTIVATIONS))} are supported")
+        raise node.unsupported(f"activation must be one of {', '.join(sorted(_ACTIVATIONS))}, but got '{name}'")
     return _ACTIVATIONS[name] if name else None
 
 

@@ -36,7 +36,7 @@ def refuse_attributes(node: Node, **accepted: Any) -> None:
     for name, value in accepted.items():
         found = node.attribute(name, value)
         if found != value:
-            raise node.unsupported(f"{name} is {found}, only {value} is supported")
+            raise node.unsupported(f"{name} must be {value}, but got {found}")
 
 
 # --- Activations ------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def _skip_rms_norm(node: Node) -> list[SSAValue | None]:
     """The same without a mean."""
     if wanted(node, 1):
         raise node.unsupported(
-            "gives a mean, which this normalization does not have: its inverse deviation is output 2"
+            "output 1 (mean) is not supported by this normalization; its inverse standard deviation is output 2"
         )
     total, epsilon = _sum_with(node, node.optional(3)), node.attribute("epsilon", 1e-12)
     result = node.add(RmsNormOp, total, node.input(2), axis=-1, epsilon=epsilon).result
@@ -117,7 +117,7 @@ def _simplified_layer_norm(node: Node) -> list[SSAValue | None]:
     axis = node.attribute("axis", -1)
     rank = len(node.shape())
     if not -rank <= axis < rank:
-        raise node.error(f"axis is {axis}, the data has {rank} axes")
+        raise node.error(f"axis {axis} is out of range for rank {rank}")
     epsilon = node.attribute("epsilon", 1e-5)
     result = rms_norm(node, axis=axis, epsilon=epsilon)
     axes = list(range(axis % rank, rank))
@@ -139,7 +139,7 @@ def _embed_layer_norm(node: Node) -> list[SSAValue]:
     """The norm of the sum of the embeddings of words, positions and segments, the lengths of masks, and the sum."""
     ids, segments, table = node.input(), node.optional(1), node.optional(4)
     if (segments is None) != (table is None):
-        raise node.error("takes segments together with their embeddings, found one of them")
+        raise node.error("segments and segment embeddings must be given together")
     positions = node.optional(8)
     where = places(node, ids, 1) if positions is None else positions
     rows = {"words": (node.input(2), ids), "positions": (node.input(3), where)}
@@ -177,12 +177,12 @@ def _rotary_embedding(node: Node) -> SSAValue:
     data, positions = node.input(), node.input(1)
     size, heads = node.attribute("rotary_embedding_dim", 0), node.attribute("num_heads", 0)
     if size and not heads:
-        raise node.error("has rotary_embedding_dim without num_heads, which says how long a head is")
+        raise node.error("rotary_embedding_dim requires num_heads")
     is_flat = len(node.shape()) == 3
     if is_flat:
         width, half = node.shape()[-1], node.shape(2)[-1]
         if not heads and DYNAMIC_INDEX in (width, half):
-            raise node.unsupported("needs num_heads, or known sizes of its data and its cos_cache")
+            raise node.unsupported("requires num_heads, or static sizes of the data and cos_cache")
         data = split_heads(node, data, heads or width // (2 * half))
     if len(shape_of(positions)) == 1:
         positions = node.add(elementwise.AddOp, positions, places(node, data, 2)).result

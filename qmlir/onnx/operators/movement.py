@@ -30,7 +30,7 @@ def _reshape(node: Node) -> SSAValue:
     data, before, target = node.quantized(0), node.shape(0), node.quantized(1)
     allow_zero = bool(node.attribute("allowzero", 0))
     if len(node.shape(1)) != 1:
-        raise node.error(f"takes a list of sizes, found {target.type}")
+        raise node.error(f"shape must be a vector, but got {target.type}")
     known = node.graph.known_integers(target)
     if known is None:
         known = (None,) * movement.known_length(target, "sizes")
@@ -41,7 +41,7 @@ def _reshape(node: Node) -> SSAValue:
     for place, size in enumerate(known):
         if size == 0 and not allow_zero:
             if place >= len(before):
-                raise node.error(f"copies size {place} of an input of rank {len(before)}")
+                raise node.error(f"size {place} cannot be copied from an input of rank {len(before)}")
             source = place
         else:
             source = size_source(target, place, data) if size is None else None
@@ -97,7 +97,7 @@ def _split(node: Node) -> Sequence[SSAValue]:
         if size != DYNAMIC_INDEX and size % count:
             raise node.error(f"cannot split {size} elements into {count} equal parts")
     if node.attribute("num_outputs", count) != count:
-        raise node.error(f"num_outputs is {node.attribute('num_outputs')}, the node has {count} outputs")
+        raise node.error(f"num_outputs must be {count}, the number of outputs, but got {node.attribute('num_outputs')}")
     return node.add(movement.SplitOp, node.quantized(), split=sizes, axis=axis, results=count).results
 
 
@@ -108,7 +108,9 @@ def _export_reshape(out: Outgoing, op: movement.ReshapeOp) -> None:
         return
     sizes = [-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
     if 0 in sizes and -1 in sizes:
-        raise out.error(f"reshapes to {op.result.type}: beside a size of 0, ONNX leaves none open")
+        raise out.error(
+            f"reshapes to {op.result.type}, but ONNX does not support a size of 0 together with a dynamic one"
+        )
     out.node("Reshape", [data, out.constant(np.array(sizes, np.int64))], out.output, allowzero=int(0 in sizes) or None)
 
 

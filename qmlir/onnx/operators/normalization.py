@@ -78,7 +78,7 @@ def _with_elements_as_channels(
     """`spatial = 0`, before version 9: every element of an instance has parameters of its own, as a channel has."""
     shape = shape_of(data)
     if DYNAMIC_INDEX in shape[1:]:
-        raise node.unsupported(f"spatial = 0 needs static sizes after the batch, found {data.type}")
+        raise node.unsupported(f"spatial = 0 requires static sizes after the batch, but got {data.type}")
     count = math.prod(shape[1:])
     return node.reshaped(data, (shape[0], count)), [node.reshaped(value, (count,)) for value in parameters]
 
@@ -153,7 +153,7 @@ def _ones(out: Outgoing, op: ops.RmsNormOp) -> str:
     """The scale of an RMSNormalization that has none."""
     sizes = shape_of(op.data)[op.first_axis :]
     if any(size < 0 for size in sizes):
-        raise out.error(f"has no scale, and {op.data.type} leaves open its size: ONNX needs one")
+        raise out.error(f"requires a scale in ONNX, whose size is dynamic in {op.data.type}")
     return out.constant(np.ones(sizes), out.element(op.data))
 
 
@@ -162,7 +162,7 @@ def _export_batch_norm(out: Outgoing, op: ops.BatchNormOp) -> None:
     attributes: dict[str, Any] = dict(attributes_of(op, "epsilon"))
     if op.statistics is None:
         if (channels := shape_of(op.scale)[0]) < 0:
-            raise out.error(f"has no statistics, and {op.scale.type} leaves open their size: ONNX needs them")
+            raise out.error(f"requires statistics in ONNX, whose size is dynamic in {op.scale.type}")
         zeros, ones = (out.constant(np.full(channels, each), out.element(op.data)) for each in (0, 1))
         inputs, attributes = [*inputs[:3], zeros, ones], {"epsilon": 0.0}
     out.node("BatchNormalization", inputs, out.output, **attributes)
@@ -171,7 +171,7 @@ def _export_batch_norm(out: Outgoing, op: ops.BatchNormOp) -> None:
 def _export_batch_norm_training(out: Outgoing, op: BatchNormTrainingOp) -> None:
     out.needs(MODE_SINCE, "BatchNormalization in training")
     if op.batch_mean.first_use is not None or op.batch_variance.first_use is not None:
-        raise out.error("gives the mean and the variance of the batch: ONNX gives the running ones")
+        raise out.error("returns the batch mean and variance, but ONNX returns the running ones")
     attributes = attributes_of(op, "epsilon momentum")
     out.node("BatchNormalization", out.inputs, out.outputs[:3], training_mode=1, **attributes)
 

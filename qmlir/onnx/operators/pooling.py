@@ -17,7 +17,7 @@ def pool_properties(node: Node) -> dict[str, Any]:
     """The kernel and how it slides."""
     kernel = node.attribute("kernel_shape")
     if kernel is None:
-        raise node.error("lacks the attribute 'kernel_shape'")
+        raise node.error("missing attribute 'kernel_shape'")
     # With `auto_pad`, the number of windows is the same in both modes.
     is_ceil = bool(node.attribute("ceil_mode", 0)) and auto_pad(node) == "NOTSET"
     return {"kernel": kernel, "ceil_mode": is_ceil, **window_properties(node, kernel)}

@@ -64,7 +64,7 @@ def _float(node: Node, element: Attribute) -> AnyFloat:
         return f32
     if isinstance(element, AnyFloat) and as_small_float(element) is None:
         return element
-    raise node.unsupported(f"no quantization of elements of {element}")
+    raise node.unsupported(f"cannot quantize elements of {element}")
 
 
 def _float_attribute(node: Node, name: str) -> AnyFloat | None:
@@ -77,7 +77,7 @@ def storage_of(node: Node, value: SSAValue) -> IntegerType:
     """The integer type that ONNX gives to `value`, quantized or not."""
     stored = as_integer(storage_element(element_of(value)))
     if stored is None:
-        raise node.error(f"takes integers, found {value.type}")
+        raise node.error(f"requires integers, but got {value.type}")
     return stored
 
 
@@ -86,7 +86,7 @@ def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
     stored = storage_element(element)
     found = as_integer(stored) or as_small_float(stored)
     if found is None or isinstance(found, Float8E8M0FNUType):
-        raise node.unsupported(f"quantizes to integers and to floats of 8 bits and fewer, found {element}")
+        raise node.unsupported(f"output type must be an integer or a float of at most 8 bits, but got {element}")
     return found
 
 
@@ -177,12 +177,14 @@ def _over_input(node: Node) -> QParams:
     """The parameters of QuantizeLinear and DequantizeLinear."""
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
     if block < 0:
-        raise node.error(f"block_size is {block}: a block has at least one element")
+        raise node.error(f"block_size must be at least 1, but got {block}")
     parameters = QParams.of(node, 1, 2, node.shape(), axis, block)
     if parameters.zero_point is not None:
         found = node.shape(2), node.shape(1)
         if any(parameters.layout.aligned(node, shape) != parameters.layout.aligned(node, found[0]) for shape in found):
-            raise node.error(f"the zero point has the shape {list(found[0])}, the scale {list(found[1])}: one for both")
+            raise node.error(
+                f"zero point and scale must have the same shape, but got {list(found[0])} and {list(found[1])}"
+            )
     return parameters
 
 
@@ -192,7 +194,10 @@ def _quantize_linear(node: Node) -> SSAValue:
     if zero_point is not None:
         storage = _storage(node, element_of(zero_point))
         if output_type and node.element_type(output_type) != storage:
-            raise node.error(f"output_dtype is {node.element_type(output_type)}, the zero point has {storage}")
+            raise node.error(
+                f"output_dtype ({node.element_type(output_type)}) and the type of "
+                f"the zero point ({storage}) must be equal"
+            )
     else:
         storage = _storage(node, node.element_type(output_type)) if output_type else UI8
     precision = _float_attribute(node, "precision") or _float(node, element_of(node.input(1)))
@@ -221,7 +226,7 @@ def _dequantize_linear(node: Node) -> SSAValue:
     node = _over_input(node).without_zero_scales(0, 1)
     parameters, storage = _over_input(node), _storage(node, element_of(node.quantized()))
     if parameters.zero_point is not None and _storage(node, element_of(parameters.zero_point)) != storage:
-        raise node.error(f"the zero point is {parameters.zero_point.type}, the values are {storage}")
+        raise node.error(f"zero point ({parameters.zero_point.type}) and values ({storage}) must have the same type")
     expressed = _float_attribute(node, "output_dtype") or _float(node, element_of(node.input(1)))
     element = parameters.type_of(storage, expressed)
     if element is not None:
@@ -278,7 +283,7 @@ def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: i
     given = node.optional(zero_point) if scale is None else node.input(scale)
     several = () if given is None or all(size == 1 for size in shape_of(given)) else shape_of(given)
     if several and len(shape) < 2:
-        raise node.error(f"a vector has one scale and zero point, found the shape {list(several)}")
+        raise node.error(f"a vector must have one scale and zero point, but got shape {list(several)}")
     if len(several) < 2:
         return QParams.of(node, scale, zero_point, shape, kept)
     summed = -3 - kept

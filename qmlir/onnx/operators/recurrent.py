@@ -47,7 +47,7 @@ def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) 
         return {}
     unknown = [name for name in names if name not in ops.ACTIVATIONS]
     if unknown:
-        raise node.error(f"has the activation function '{unknown[0]}', known are {list(ops.ACTIVATIONS)}")
+        raise node.error(f"activation must be one of {list(ops.ACTIVATIONS)}, but got '{unknown[0]}'")
     functions = [ops.ACTIVATIONS[name] for name in names]
     properties: dict[str, Any] = {"activations": ArrayAttr([StringAttr(name) for name in names])}
     for name, defaults in (
@@ -77,10 +77,10 @@ def recurrent(
         data = node.input()
         hidden_size = node.attribute("hidden_size") or shape_of(node.input(2))[-1]
         if hidden_size == DYNAMIC_INDEX:
-            raise node.unsupported(f"needs hidden_size, which {node.input(2).type} does not tell")
+            raise node.unsupported(f"requires hidden_size, which does not follow from {node.input(2).type}")
         direction = node.attribute("direction") or "forward"
         if direction not in ops.DIRECTIONS:
-            raise node.error(f"direction is '{direction}', known are {list(ops.DIRECTIONS)}")
+            raise node.error(f"direction must be one of {list(ops.DIRECTIONS)}, but got '{direction}'")
         initial = [node.optional(place) for place in states]
         if is_batch_first:
             data = _transposed(node, data, _BATCH_SECOND)
@@ -160,7 +160,7 @@ def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
             points = np.broadcast_to(points[:, None], scales.shape)
         expected = 0 if element.is_signed else points.flat[0]
         if points.ndim > scales.ndim or (points.ndim > 1 and (points != expected).any()):
-            raise out.error(f"has weights of {element}: DynamicQuantizeLSTM has one zero point a direction")
+            raise out.error(f"DynamicQuantizeLSTM requires one zero point per direction, but got weights of {element}")
         name = out.name(weight)
         if held == i8 and both.count(i8) == 1:
             name, held, points = shifted(out, name, element, up=True), UNSIGNED, points + offset(element)

@@ -22,7 +22,7 @@ MODES = {"nearest": ops.NEAREST, "linear": ops.LINEAR, "cubic": ops.CUBIC} | dic
 def _mode(node: Node) -> str:
     found = node.attribute("mode")
     if found not in MODES:
-        raise node.error(f"mode is '{found}': {', '.join(MODES)} are supported")
+        raise node.error(f"mode must be one of {', '.join(MODES)}, but got '{found}'")
     return MODES[found]
 
 
@@ -153,7 +153,10 @@ def _by_growth(out: Outgoing, op: ops.ResizeOp, scales: str, sizes: str) -> None
         _node(out, op, out.name(op.input), scales, sizes, mode, out.output)
         return
     if op.is_crop:
-        raise out.error(f"has the nearest mode '{ops.FLOOR_UP_CEIL_DOWN}' for a cut that grows and shrinks")
+        raise out.error(
+            f"nearest mode '{ops.FLOOR_UP_CEIL_DOWN}' is not supported for a crop that grows one axis and shrinks "
+            "another"
+        )
     before = shape_of(op.input)
     between = out.name(op.input)
     for mode, output in (("floor", None), ("ceil", out.output)):

@@ -33,7 +33,7 @@ def _open_rank(node: Node, sequence: SSAValue) -> AnyTensor | None:
     name = node.proto.output[0]
     declared = node.declared.get(name)
     if declared is None:
-        raise node.unsupported(f"'{name}' comes from a {sequence.type}: declare its rank in the model")
+        raise node.unsupported(f"'{name}' is an element of {sequence.type}; declare its rank in the model")
     return declared
 
 

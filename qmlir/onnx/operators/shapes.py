@@ -26,7 +26,7 @@ def _constant(node: Node) -> SSAValue:
             numbers = np.array(node.attribute(attribute.name), dtype=node.graph.dtype_of(element))
             return node.add_constant(numbers, element)
     found = ", ".join(f"'{attribute.name}'" for attribute in node.proto.attribute) or "no attribute"
-    raise node.unsupported(f"gives its value as {found}: a dense tensor, floats or integers are supported")
+    raise node.unsupported(f"value must be a dense tensor, floats or integers, but got {found}")
 
 
 def _range(node: Node) -> SSAValue:

@@ -13,7 +13,7 @@ LOCALES = ("", "en_US", "en_US.UTF-8")
 def _normalizer(node: Node) -> SSAValue:
     locale = node.attribute("locale") or ""
     if locale not in LOCALES:
-        raise node.unsupported(f"asks for the upper and lower case of '{locale}', only those of en_US are supported")
+        raise node.unsupported(f"locale must be en_US, but got '{locale}'")
     stopwords = [StringAttr(word) for word in node.attribute("stopwords") or ()]
     return node.add(
         ops.StringNormalizerOp,

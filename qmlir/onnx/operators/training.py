@@ -17,21 +17,21 @@ def _gradient(node: Node) -> Sequence[SSAValue]:
     names: list[str] = node.attribute("xs") or []
     target = node.tensors.get(node.attribute("y"))
     if target is None:
-        raise node.error(f"no node before it gives the tensor '{node.attribute('y')}'")
+        raise node.error(f"tensor '{node.attribute('y')}' must be defined by an earlier node")
     named = [*names, *(node.attribute("zs") or ())]
     if len(named) != len(node.inputs):
-        raise node.error(f"has {len(node.inputs)} inputs, 'xs' and 'zs' name {len(named)} tensors")
+        raise node.error(f"'xs' and 'zs' must name one tensor per input ({len(node.inputs)}), but got {len(named)}")
     for place, name in enumerate(named):
         if node.quantized(place) is not node.tensors.get(name):
-            raise node.error(f"gives another tensor than '{name}' as input {place}: only the one named is supported")
+            raise node.error(f"input {place} must be the tensor '{name}'")
     variables = [node.quantized(place) for place in range(len(names))]
     for name, value in zip([*names, node.attribute("y")], [*variables, target], strict=True):
         if kind_of(element_of(value)) is not Kind.FLOAT:
-            raise node.error(f"differentiates floats, '{name}' is a {value.type}")
+            raise node.error(f"'{name}' must be a float to be differentiated, but got {value.type}")
     for name, value in zip(names, variables, strict=True):
         if isinstance(value.owner, ConstantOp):
             # What is computed from constants alone is folded while it is imported: nothing would depend on it.
-            raise node.error(f"'{name}' is a constant: make it an input of the graph")
+            raise node.error(f"'{name}' is a constant; make it an input of the graph")
     # What the node adds comes after these.
     operations = list(node.graph.block.ops)
     seed = filled(node, 1, element_of(target), target)

@@ -165,20 +165,20 @@ def _classic(node: Node, kind: str) -> _Model:
     values = _floats(node, "nodes_values")
     lengths = {name: len(each) for name, each in lists.items()} | {"values": len(values)}
     if len(set(lengths.values())) != 1 or not len(values):
-        raise node.error(f"has attributes of its nodes of several lengths, or none: {lengths}")
+        raise node.error(f"attributes of the tree nodes must be non-empty and of equal length, but got {lengths}")
     missing = list(node.attribute("nodes_missing_value_tracks_true", None) or ())
     names = list(zip(lists["treeids"], lists["nodeids"], strict=True))
     numbers: dict[tuple[int, int], int] = {}
     branches = leaves = 0
     for name, mode in zip(names, lists["modes"], strict=True):
         if name in numbers:
-            raise node.error(f"has the node {name[1]} of tree {name[0]} twice")
+            raise node.error(f"duplicate node {name[1]} of tree {name[0]}")
         numbers[name] = ~leaves if mode == "LEAF" else branches
         branches, leaves = (branches, leaves + 1) if mode == "LEAF" else (branches + 1, leaves)
 
     def child(tree: int, number: int) -> int:
         if (tree, number) not in numbers:
-            raise node.error(f"leads to the node {number} of tree {tree}, which it has not")
+            raise node.error(f"refers to node {number} of tree {tree}, which does not exist")
         return numbers[tree, number]
 
     made = [
@@ -232,7 +232,7 @@ def _modern(node: Node) -> _Model:
         mode = _MODES[int(modes[place])]
         values: list[Any] = next(queue, list[Any]()) if mode == "BRANCH_MEMBER" else [splits[place]]
         if not values:
-            raise node.unsupported("has a node without members")
+            raise node.unsupported("has a tree node without members")
         branches.append(
             _Branch(feature, mode, values, missing[place] == 1, references["true"][place], references["false"][place])
         )
@@ -252,17 +252,17 @@ def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
     dtype = np.dtype(node.graph.dtype_of(element))
     for branch in model.branches:
         if branch.mode not in _MODES or not 0 <= branch.feature < columns:
-            raise node.error(f"compares the column {branch.feature} of {columns} by {branch.mode}")
+            raise node.error(f"cannot compare column {branch.feature} of {columns} with mode {branch.mode}")
     if any(not 0 <= score < count for score in model.scores):
-        raise node.error(f"has weights for scores up to {max(model.scores)}, there are {count}")
+        raise node.error(f"weights refer to score {max(model.scores)}, but there are only {count} scores")
     if any(len({score for score, _ in leaf}) < len(leaf) for leaf in model.leaves):
-        raise node.unsupported("has several weights of one score in a leaf, of which ONNX Runtime may take the first")
+        raise node.unsupported("a leaf has several weights for one score, which ONNX Runtime may ignore")
     forest = _Forest.of(model.branches, model.roots, dtype)
     width = max((len(leaf) for leaf in model.leaves), default=0) or 1
     whole = list(range(count))
     is_dense = all(sorted(score for score, _ in leaf) == whole for leaf in model.leaves)
     if aggregate in ("MIN", "MAX") and not is_dense:
-        raise node.unsupported(f"takes the {aggregate} of scores that not every leaf has a weight for")
+        raise node.unsupported(f"aggregate {aggregate} requires a weight for every score in every leaf")
     weights = np.zeros((len(model.leaves), width), dtype)
     targets = np.zeros((len(model.leaves), width), np.int32)
     for place, leaf in enumerate(model.leaves):
@@ -290,7 +290,7 @@ def _base(node: Node, scores: SSAValue) -> SSAValue:
         return scores
     count = shape_of(scores)[1]
     if len(values) != count:
-        raise node.unsupported(f"has {len(values)} base values for {count} scores")
+        raise node.unsupported(f"expected one base value per score ({count}), but got {len(values)}")
     element = element_of(scores)
     base = node.add_constant(values.astype(node.graph.dtype_of(element)), element)
     return node.add(elementwise.AddOp, scores, base).result
@@ -329,13 +329,13 @@ def _classifier(node: Node) -> list[SSAValue]:
     """The label of the largest score, and all scores; of two classes with one score, that of its sign or of a half."""
     labels = np.asarray(node.attribute("classlabels_int64s", None) or (), np.int64)
     if node.attribute("classlabels_strings", None) or labels.size < 2:
-        raise node.unsupported("gives text as labels, or has less than two")
+        raise node.unsupported("requires at least two integer labels; string labels are not supported")
     model, kind = _classic(node, "class"), node.attribute("post_transform")
     if labels.size == 2:
         return _one_of_two(node, model, labels, kind)
     scores = _scores(node, model, labels.size, "SUM")
     if not len(_floats(node, "base_values")) and not model.always(labels.size):
-        raise node.unsupported("leaves some classes without a score, which have no part in the choice then")
+        raise node.unsupported("requires a score for every class")
     scores = _base(node, scores)
     place = node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result
     return [_label(node, labels, place), transformed(node, node.cast(scores, f32), kind)]
@@ -353,7 +353,8 @@ def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSA
     is_probability = all(weight >= 0 for leaf in model.leaves for _, weight in leaf)
     if model.scores - {0} or kind not in (("NONE",) if is_probability else ("NONE", "LOGISTIC")):
         raise node.unsupported(
-            f"chooses between two classes by the scores {sorted(model.scores)}, transformed by {kind}"
+            f"a choice between two classes by the scores {sorted(model.scores)} with post_transform {kind} is not "
+            "supported"
         )
     score = _base(node, _scores(node, model, 1, "SUM"))
     above = node.add(elementwise.GreaterOp, score, node.scalar(0.5 if is_probability else 0.0, score)).result
@@ -376,7 +377,7 @@ def _joined(node: Node, values: Sequence[SSAValue]) -> SSAValue:
 def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
     array = constant_array(value)
     if array is None:
-        raise out.error(f"takes '{name}' as a value that is computed, and ONNX has trees as attributes")
+        raise out.error(f"'{name}' must be constant: ONNX stores trees as attributes")
     return array
 
 
@@ -435,7 +436,7 @@ class _Trees:
 def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
     """A TreeEnsembleRegressor, in which two comparisons that tell what equals a number are one."""
     if element_of(op.input) != f32:
-        raise out.error(f"compares elements of {element_of(op.input)}: ONNX's trees of older sets have f32")
+        raise out.error(f"requires f32 in older operator sets of ONNX, but got {element_of(op.input)}")
     names = ("roots", "features", "thresholds", "children", "weights")
     roots, features, thresholds, children, weights = (_known(out, name, getattr(op, name)) for name in names)
     count, width = op.count.value.data, weights.shape[1]

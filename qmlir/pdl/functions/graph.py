@@ -94,7 +94,7 @@ def elements(value: SSAValue) -> Attribute:
     """The elements of an `nn.constant`, as they are stored."""
     constant = _constant(value)
     if constant is None:
-        raise ValueError("the value is not an nn.constant: use the constraint 'is_constant' before")
+        raise ValueError("the value is not an nn.constant; apply the constraint 'is_constant' first")
     return constant.value
 
 
@@ -103,7 +103,7 @@ def folded(op: Operation) -> Attribute:
     constants = [_constant(operand) for operand in op.operands]
     results = None if None in constants else evaluate(op, [each.array for each in constants if each is not None])
     if results is None:
-        raise ValueError(f"'{op.name}' has operands that are no constants, or no evaluator")
+        raise ValueError(f"'{op.name}' must have constant operands and an evaluator")
     result = tensor(op.results[0].type)
     type_ = TensorType(storage_element(result.element_type), result.get_shape())
     return dense(np.ascontiguousarray(results[0]).tobytes(), type_)
@@ -113,7 +113,7 @@ def reordered(elements: Attribute, permutation: tuple[int, ...]) -> Attribute:
     """The elements of a constant with permuted axes."""
     given = as_dense(elements)
     if given is None:
-        raise ValueError("expected elements of a constant")
+        raise ValueError("expected the elements of a constant")
     array = np.ascontiguousarray(dense_array(given).transpose(permutation))
     return dense(array.tobytes(), TensorType(given.get_element_type(), array.shape))
 

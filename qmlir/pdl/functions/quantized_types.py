@@ -104,7 +104,7 @@ def has_scheme(of: UniformQuantizedType, scheme: str) -> bool:
 def has_granularity(of: UniformQuantizedType, granularity: str) -> bool:
     """One scale for the `tensor`, for each `channel`, or for each `block`."""
     if granularity not in _GRANULARITIES:
-        raise ValueError(f"'{granularity}' is none of {', '.join(_GRANULARITIES)}")
+        raise ValueError(f"granularity must be one of {', '.join(_GRANULARITIES)}, but got '{granularity}'")
     return of.granularity is _GRANULARITIES[granularity]
 
 
@@ -246,7 +246,7 @@ def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAtt
     """The type of float values, quantized with one scale."""
     expressed = expressed_type(element_type(of))
     if not isinstance(expressed, AnyFloat):
-        raise ValueError(f"expected a float type, found {of}")
+        raise ValueError(f"expected a float type, but got {of}")
     wanted = Storage.parse(storage)
     return _with_element(
         of, UniformQuantizedType.per_tensor(_storage_type(wanted), expressed, scale, zero_point, wanted.limits)
@@ -303,7 +303,7 @@ def shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> Attrib
     """
     found = _shift(output, inputs)
     if found is None:
-        raise ValueError("requantizing is not a shift: use the constraint 'is_shift' before")
+        raise ValueError("requantization is not a shift; apply the constraint 'is_shift' first")
     return _numbers(found)
 
 

@@ -129,13 +129,13 @@ def proven_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: st
         sizes = {port: shapes[port][axis] for port, axis in axes.items()}
         if len(set(sizes.values())) > 1:
             listed = " and ".join(f"{size} of '{port}'" for port, size in sizes.items())
-            errors.append(op_error(function, f"has no batch: its inputs have {listed}"))
+            errors.append(op_error(function, f"has no batch axis: its inputs have {listed}"))
             continue
         try:
             return dynamic_batch(module, with_size(shapes, axes, DYNAMIC_INDEX), name)
         except DiagnosticError as error:
             errors.append(error)
-    raise errors[0] if errors else op_error(function, "has no batch: no axis is dynamic in each dynamic input")
+    raise errors[0] if errors else op_error(function, "has no batch axis: no axis is dynamic in every dynamic input")
 
 
 def dynamic_axes(function: FuncOp) -> dict[str, list[int]]:
@@ -188,7 +188,11 @@ def mark_specialized(module: ModuleOp, known: ModuleOp, name: str = "main", *, h
     before, after = function_of(module, name), function_of(known, name)
     if any(is_open(port.type) for port in inputs_of(before)):
         types = {port.name: _shape(after, port) for port in inputs_of(after)}
-        found = op_error(before, "has inputs that became constants") if has_values else proof_of(module, types, name)
+        found = (
+            op_error(before, "has inputs that were replaced by constants")
+            if has_values
+            else proof_of(module, types, name)
+        )
         mark_batch(after, dynamic_axes(before), found)
 
 
@@ -228,7 +232,8 @@ def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
             if size and size in names and inputs.get(port.name) != axis:
                 raise op_error(
                     function,
-                    f"has the size '{size}' in axis {axis} of '{port.name}', beside the batch of '{names[size]}'",
+                    f"has the dimension '{size}' along axis {axis} of '{port.name}', in addition to the batch of "
+                    f"'{names[size]}'",
                 )
 
 
@@ -246,7 +251,7 @@ def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
     if proven is not None:
         found = _along(module, name, shapes, {port: axis for port, axis in proven.inputs.items() if port in shapes})
         if (found.inputs.keys(), found.outputs.keys()) != (proven.inputs.keys(), proven.outputs.keys()):
-            raise op_error(function, "has other inputs or outputs than those whose batch is known")
+            raise op_error(function, "must have the inputs and outputs whose batch axes are known")
         return proven
     first, second = ({port: axis for port, shape in shapes.items() if shape} for axis in (0, 1))
     try:
@@ -271,7 +276,9 @@ def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], i
     sizes = {shapes[port][axis] if axis < len(shapes[port]) else 0: port for port, axis in inputs.items()}
     if len(sizes) != 1 or 0 in sizes:
         found = " and ".join(f"{size} of '{port}'" for size, port in sizes.items()) or "no axis"
-        raise op_error(function, f"has no batch: the first axes of its inputs have one size, found {found}")
+        raise op_error(
+            function, f"has no batch axis: expected inputs with one size along the first axis, but got {found}"
+        )
     (size,) = sizes
     walk = PaddingWalk(function, {BATCH: size}, is_sized=True)
     return _found(function, walk, {port: _axes(shape, inputs.get(port)) for port, shape in shapes.items()}, inputs)
@@ -288,11 +295,11 @@ def _found(function: FuncOp, walk: PaddingWalk, axes: Mapping[str, Axes], inputs
     _follow(walk, axes)
     for condition in walk.conditions:
         if BATCH in condition.names:
-            raise op_error(function, f"does not take every batch: {condition}")
+            raise op_error(function, f"does not accept every batch size: {condition}")
     outputs = {port: _batch_axis(function, port, axes) for port, axes in walk.outputs.items()}
     batched = {port: found for port, found in outputs.items() if found is not None}
     if not batched:
-        raise op_error(function, "has no batch: its outputs have no axis for it")
+        raise op_error(function, "has no batch axis in its outputs")
     return BatchAxes(dict(inputs), batched)
 
 
@@ -312,7 +319,7 @@ def _follow(walk: PaddingWalk, inputs: Mapping[str, Axes]) -> None:
 def _shape(function: FuncOp, port: Port) -> tuple[int, ...]:
     type_ = ranked_tensor(port.type)
     if type_ is None or not type_.has_static_shape():
-        raise op_error(function, f"input '{port.name}' has type {port.type}: its sizes must be known")
+        raise op_error(function, f"input '{port.name}' must have a known shape, but got type {port.type}")
     return type_.get_shape()
 
 
@@ -325,7 +332,7 @@ def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
     """The axis whose outer places are the images of an output."""
     axis = next((place for place, extent in enumerate(axes) if BATCH in extent.names), None)
     if axis is not None and axes[axis].factors[0] != BATCH:
-        raise op_error(function, f"output '{output}' has its samples inside of an axis of {axes[axis]} places")
+        raise op_error(function, f"output '{output}' has its samples in the middle of an axis of size {axes[axis]}")
     return axis
 
 
@@ -351,13 +358,13 @@ def observed_images(
     with each other.
     """
     if len(function.body.blocks) > 1:
-        raise op_error(function, "has several blocks")
+        raise op_error(function, "must have a single block")
     clone = function.clone()
     observed: list[SSAValue] = []
     for op in list(clone.walk()):
         if isinstance(op, ObserveOp):
             if op.parent is not clone.body.block:
-                raise op_error(op, "observes in a region")
+                raise op_error(op, "must not observe values in a region")
             observed.append(op.input)
             op.result.replace_all_uses_with(op.input)
             Rewriter.erase_op(op)
@@ -372,7 +379,7 @@ def observed_images(
         place = batch[port]
         for axis, (extent, size) in enumerate(zip(axes, shape, strict=True)):
             if axis != place and BATCH in extent.names:
-                raise op_error(function, f"has an axis of '{port}' named '{BATCH}' that is not the batch")
+                raise op_error(function, f"must not name axis '{BATCH}' of '{port}': it is not the batch")
             capacities |= dict.fromkeys(extent.names, size)
         inputs[port] = (*axes[:place], Extent.of(BATCH), *axes[place + 1 :])
     capacities[BATCH] = 2
@@ -386,7 +393,9 @@ def _image_place(function: FuncOp, axes: Axes, sizes: Mapping[str, int]) -> Imag
     if not found:
         return None
     if len(found) > 1:
-        raise op_error(function, f"computes a value of {' x '.join(map(str, axes))}: each image with each other")
+        raise op_error(
+            function, f"computes a value of {' x '.join(map(str, axes))}, which combines every sample with every other"
+        )
     (place,) = found
     factors = axes[place].factors
     return ImagePlace(place, Extent.of(*factors[: factors.index(BATCH)]).at(sizes))

@@ -79,7 +79,7 @@ def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "m
     walk.run(walked)
     for condition in walk.conditions:
         if not condition.holds(sizes):
-            raise op_error(function, f"has no such capacities: {condition}, {_given(condition, sizes)}")
+            raise op_error(function, f"does not accept these sizes: {condition}, {_given(condition, sizes)}")
     _take_sizes(function, list(walk.size_inputs.values()))
     shapes = {port: [axis.at(capacities) for axis in axes] for port, axes in inputs.items()}
     specialize_function(module, shapes, {}, name)
@@ -89,7 +89,7 @@ def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "m
 
 def _given(condition: Condition, sizes: Mapping[str, int]) -> str:
     named = ", ".join(f"{name} = {sizes[name]}" for name in condition.names)
-    return f"found {condition.left.at(sizes)} and {condition.right.at(sizes)} for {named}"
+    return f"but got {condition.left.at(sizes)} and {condition.right.at(sizes)} for {named}"
 
 
 def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:
@@ -99,20 +99,20 @@ def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:
 def check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
     """Raise `DiagnosticError` for a function that is not one list of operations, or has not these open sizes."""
     if len(function.body.blocks) > 1:
-        raise op_error(function, "has several blocks, and is padded along one")
+        raise op_error(function, "must have a single block to be padded")
     for op in function.walk():
         if isinstance(op, CallOp):
-            raise op_error(op, "is a call: inline it before its open sizes are padded")
+            raise op_error(op, "is a call; inline it before padding its dynamic dimensions")
         if op is not function and isinstance(op, CONTROL):
-            raise op_error(op, "is a choice or a loop, of which open sizes are made known (fix-shapes), not padded")
+            raise op_error(op, "is a branch or a loop, which cannot be padded; fix its shapes (fix-shapes)")
     wanted = {size for axes in open_inputs(function).values() for axis in axes for size in axis.names}
     for size in capacities:
         if size not in wanted:
             known = ", ".join(sorted(wanted)) or "none"
-            raise op_error(function, f"has no open size '{size}' (it has: {known})")
+            raise op_error(function, f"has no dynamic dimension '{size}' (available: {known})")
     for size in sorted(wanted):
         if capacities.get(size, 0) < 1:
-            raise op_error(function, f"has the open size '{size}', which is given no capacity of 1 or more")
+            raise op_error(function, f"requires a maximum size >= 1 for the dynamic dimension '{size}'")
 
 
 def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
@@ -131,4 +131,4 @@ def _check_outputs(function: FuncOp, outputs: Mapping[str, Axes], capacities: Ma
     for value, (name, axes) in zip(returned.operands, outputs.items(), strict=True):
         wanted = tuple(axis.at(capacities) for axis in axes)
         if shape_of(value) != wanted:
-            raise op_error(function, f"output '{name}' has the shape {shape_of(value)}, where {wanted} is expected")
+            raise op_error(function, f"output '{name}' must have shape {wanted}, but got {shape_of(value)}")

@@ -257,11 +257,11 @@ def _quantized_mean(
     before, after = element_of(data), element_of(op.results[0])
     most = product(walk.axes(data)[axis] for axis in gone).at(walk.capacities)
     if not _is_rescaled_by_f32(op, before, after):
-        walk.decline(op, f"is a mean of {before} along an open size: how it is rounded depends on the size")
+        walk.decline(op, f"is a mean of {before} along a dynamic dimension, whose rounding depends on the runtime size")
     assert isinstance(before, UniformQuantizedType)
     assert isinstance(after, UniformQuantizedType)
     if (before.storage_max - before.storage_min) * most >= 1 << 31:
-        walk.decline(op, f"sums up to {most} elements of {before}: more than 32 bits hold")
+        walk.decline(op, f"sums up to {most} elements of {before}, which overflows 32 bits")
     shape = shape_of(reduction.ReduceSumOp(data, gone, keeps).result)
     wide = UniformQuantizedType.per_tensor(i32, f32, float(before.scale))
     summed = reduction.ReduceSumOp(data, gone, keeps)
@@ -345,7 +345,9 @@ def _matmul(op: contraction.MatMulOp, walk: PaddingWalk) -> Sequence[PaddedValue
     if left[-1].names:
         walk.mix(left[-1])
         if kind_of(element_of(op.lhs)) is Kind.FLOAT:
-            walk.decline(op, f"sums floats along an open size, {left[-1]}: their order is not known to stay")
+            walk.decline(
+                op, f"sums floats along a dynamic dimension, {left[-1]}, which may change the order of the sum"
+            )
         _zero_terms(op, walk, len(left) - 1, len(right) + terms)
     return [PaddedValue((*broadcast(op, walk, left[:-2], right[:-2]), left[-2], right[columns]))]
 

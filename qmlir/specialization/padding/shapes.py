@@ -136,7 +136,7 @@ def _numbers(
         return list(known or ())
     content = walk.facts(value).content
     if content is None:
-        walk.decline(op, f"computes {what} from sizes in a way that is not followed")
+        walk.decline(op, f"computes {what} from sizes in an unsupported way")
     return sizes_in(content)
 
 
@@ -152,7 +152,7 @@ def _known(op: Any, walk: PaddingWalk, name: str) -> list[int] | None:
     sizes = _integers(op, walk, name)
     numbers = None if sizes is None else [size for size in sizes if isinstance(size, int)]
     if sizes is not None and (numbers is None or len(numbers) != len(sizes)):
-        walk.decline(op, f"takes {name} from open sizes")
+        walk.decline(op, f"computes {name} from dynamic dimensions")
     return numbers
 
 
@@ -256,7 +256,9 @@ def _reshape(op: movement.ReshapeOp, walk: PaddingWalk) -> Sequence[PaddedValue]
         after = reshaped(facts.axes, sizes)
     if after is None:
         found, wanted = (", ".join(map(str, each)) for each in (facts.axes, sizes))
-        walk.decline(op, f"joins or splits axes of open sizes where padding lies between: [{found}] to [{wanted}]")
+        walk.decline(
+            op, f"joins or splits dynamic axes, which would put padding between elements: [{found}] to [{wanted}]"
+        )
     return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after), places=_moved_places(facts, after))]
 
 
@@ -265,11 +267,11 @@ def _squeeze(op: movement.SqueezeOp, walk: PaddingWalk) -> Sequence[PaddedValue]
     named = _known(op, walk, "axes")
     rank = len(facts.axes)
     if named is None and any(axis.names for axis in facts.axes):
-        walk.decline(op, "removes every axis of size 1, and a dynamic size may be 1")
+        walk.decline(op, "removes every axis of size 1, but a dynamic dimension may be 1")
     gone = [axis for axis in range(rank) if facts.axes[axis] == Extent()] if named is None else None
     gone = normalized_axes(named or (), rank) if gone is None else gone
     if any(facts.axes[axis] != Extent() for axis in gone):
-        walk.decline(op, "takes away an axis of an open size, which must be 1")
+        walk.decline(op, "removes a dynamic axis, whose size must be 1")
     after = tuple(extent for axis, extent in enumerate(facts.axes) if axis not in gone)
     return [PaddedValue(after, _moved_zeros(facts.zeros, facts.axes, after))]
 
@@ -309,7 +311,9 @@ def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, e
         found = _cut_from_the_front(op, walk, extent, start, end, step)
         if found is not None:
             return found
-    walk.decline(op, f"takes [{start}:{end}:{step}] of {extent} places: what that is depends on the size of the run")
+    walk.decline(
+        op, f"slices [{start}:{end}:{step}] of a dimension of size {extent}, so the result depends on the runtime size"
+    )
 
 
 def _cut_from_the_front(
@@ -371,7 +375,7 @@ def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     whole = parts[0]
     if len(parts) > 1:
         if walk.is_sized and any(part.names for part in parts):
-            walk.decline(op, "joins tensors along an open size: padding would lie between them")
+            walk.decline(op, "concatenates tensors along a dynamic dimension, which would put padding between them")
         for part in (part for part in parts if part.names):
             walk.derived(op, part)
         whole = joined(parts)
@@ -405,7 +409,7 @@ def _split(op: movement.SplitOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     axis = normalized_axis(op.axis.value.data, len(axes))
     number = axes[axis].number
     if number is None:
-        walk.decline(op, f"splits {axes[axis]} places: where depends on the size of the run")
+        walk.decline(op, f"splits a dimension of size {axes[axis]} at positions that depend on the runtime size")
     split = _known(op, walk, "split")
     sizes = op.part_sizes(number, None if split is None else np.array(split))
     return [PaddedValue((*axes[:axis], Extent.of(size), *axes[axis + 1 :])) for size in sizes]
@@ -434,7 +438,7 @@ def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     for extent, padding in zip(axes, added, strict=True):
         if extent.names and tuple(padding) != (0, 0):
             if op.mode.data != "constant" or min(padding) < 0:
-                walk.decline(op, f"adds elements beside {extent} places: which depends on the size of the run")
+                walk.decline(op, f"pads a dimension of size {extent}, so the added elements depend on the runtime size")
             walk.derived(op, extent)
         after.append(quotient(extent, sum(padding), 1) if tuple(padding) != (0, 0) else extent)
     ends = [axis for axis, extent in enumerate(axes) if extent.names and added[axis][1]]
@@ -447,7 +451,7 @@ def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
 def _constant_value(op: expansion.PadOp, walk: PaddingWalk) -> Array:
     assert op.value is not None
     if not is_constant(op.value):
-        walk.decline(op, "adds elements after an open size whose value is not known")
+        walk.decline(op, "pads after a dynamic dimension with an unknown value")
     array = constant_array(op.value)
     assert array is not None
     return array.reshape(())
@@ -474,7 +478,7 @@ def _take_places(op: indexing.GatherOp, walk: PaddingWalk, extent: Extent, place
     numbers = [place for place in places if isinstance(place, int)]
     is_front, is_back = (bool(numbers) and all((each < 0) == sign for each in numbers) for sign in (False, True))
     if len(numbers) != len(places) or not (is_front or is_back) or (walk.is_sized and numbers != [0] * len(numbers)):
-        walk.decline(op, f"takes some of {extent} places, and which of them is not known")
+        walk.decline(op, f"slices a dimension of size {extent} at unknown positions")
     if not walk.is_sized:
         walk.require(op, extent, Extent.of(1 + max(numbers) if is_front else -min(numbers)), is_equal=False)
     if is_back:
@@ -500,7 +504,7 @@ def _gather_elements(op: indexing.GatherElementsOp, walk: PaddingWalk) -> Sequen
     data, indices = walk.axes(op.input), walk.axes(op.indices)
     axis = normalized_axis(op.axis.value.data, len(data))
     if data[axis].names or any(a != b for place, (a, b) in enumerate(zip(data, indices, strict=True)) if place != axis):
-        walk.decline(op, "takes elements along an open size by index")
+        walk.decline(op, "gathers elements along a dynamic dimension")
     _select_indices(op, walk)
     return [PaddedValue(indices)]
 

@@ -90,7 +90,7 @@ class Condition:
         return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
 
     def __str__(self) -> str:
-        return f"{self.where} takes {self.left} {'=' if self.is_equal else '>='} {self.right} places"
+        return f"{self.where} requires {self.left} {'=' if self.is_equal else '>='} {self.right}"
 
 
 Rule = Callable[[Any, "PaddingWalk"], "Sequence[PaddedValue] | None"]
@@ -120,7 +120,9 @@ def open_inputs(function: FuncOp) -> dict[str, Axes]:
     for port in inputs_of(function):
         type_ = ranked_tensor(port.type)
         if type_ is None:
-            raise op_error(function, f"input '{port.name}' has type {port.type}: its rank must be known to pad it")
+            raise op_error(
+                function, f"input '{port.name}' must have a known rank to be padded, but got type {port.type}"
+            )
         shape = type_.get_shape()
         found[port.name] = tuple(
             Extent.of(axis_name(port.name, port.dims, axis) if size < 0 else size) for axis, size in enumerate(shape)
@@ -203,20 +205,20 @@ class PaddingWalk:
         if type_ is not None and type_.has_static_shape():
             shape = tuple(axis.at(self.capacities) for axis in axes)
             if shape != type_.get_shape():
-                self.decline(op, f"gives {result.type}: where in it the open size lies is not known")
+                self.decline(op, f"returns {result.type}, in which the position of the dynamic dimension is unknown")
 
     def _count_places(self, op: Operation) -> None:
         """Places that `op` computes with must be the same whatever the capacity."""
         for facts in map(self.facts, op.operands):
             for axis, step in (facts.places or {}).items():
                 if step.names:
-                    self.decline(op, f"computes with places times {step}: they are others where that size is padded")
+                    self.decline(op, f"uses indices multiplied by {step}, which change if that dimension is padded")
                 self.count(op, facts.axes[axis])
 
     def _closed(self, op: Operation, result: SSAValue) -> Axes:
         type_ = ranked_tensor(result.type)
         if type_ is None or not type_.has_static_shape():
-            self.decline(op, f"gives {result.type}, whose size does not follow from the open sizes")
+            self.decline(op, f"returns {result.type}, whose size does not follow from the dynamic dimensions")
         return extents(type_.get_shape())
 
     def _take_apart(self, op: Operation) -> None:
@@ -225,7 +227,7 @@ class PaddingWalk:
         values = parts_given(op, parts) if isinstance(op, IRDLOperation) else None
         if values is None or parts.is_excerpt:
             parts.discard()
-            self.decline(op, "has no rule for padding along an open size")
+            self.decline(op, "has no padding rule for a dynamic dimension")
         self._block.insert_ops_before(parts.operations, op)
         for old, new in zip(tuple(op.results), values, strict=True):
             old.replace_all_uses_with(new)
@@ -264,13 +266,13 @@ class PaddingWalk:
     def count(self, op: Operation, axis: Extent) -> None:
         """Record that `op` counts places along `axis`: they must be the same whatever the capacity."""
         if not axis.counts_places:
-            self.decline(op, f"counts places along {axis}, which are others where an inner size is padded")
+            self.decline(op, f"uses flat indices along {axis}, which change if an inner dimension is padded")
         self.mix(axis)
 
     def derived(self, op: Operation, axis: Extent) -> None:
         """Record that a size follows from that of `axis` in another way than as a product; declined for known types."""
         if self.is_sized:
-            self.decline(op, f"computes across {axis} places")
+            self.decline(op, f"computes across a dimension of size {axis}")
         self.count(op, axis)
 
     def require(self, op: Operation, left: Extent, right: Extent, *, is_equal: bool) -> None:
@@ -280,7 +282,7 @@ class PaddingWalk:
         if left == right or (is_bounded and found.holds(dict.fromkeys(left.names, 1))):
             return  # sizes are 1 at least
         if not found.names and not found.holds({}):
-            self.decline(op, f"takes {left} places, where {right} are expected")
+            self.decline(op, f"expected size {right}, but got {left}")
         if found.names:
             self.conditions.append(found)
 
@@ -290,7 +292,7 @@ class PaddingWalk:
         sizes = range(1, MOST_TRIED + 1)
         is_one = set(left.names) == set(right.names) and len(left.names) == 1
         if self.is_sized or not (is_one and any(found.holds({left.names[0]: size}) for size in sizes)):
-            self.decline(op, f"takes {left} places together with {right}, which may be another number")
+            self.decline(op, f"combines sizes {left} and {right}, which may differ")
         self.derived(op, left)
         self.derived(op, right)
         self.conditions.append(found)
@@ -314,7 +316,7 @@ class PaddingWalk:
         if not chosen:
             return
         if fill is None:
-            self.decline(op, f"reads padding of {operand.type}, which has no neutral element")
+            self.decline(op, f"would read padding of {operand.type}, which has no neutral element")
         valid = self.valid(known, chosen)
         if _is_quantized_alike(operand):
             made = self._limit(op, operand, fill, valid)

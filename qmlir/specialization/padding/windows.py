@@ -76,7 +76,7 @@ def _check_others(op: Operation, walk: PaddingWalk, *axes: Extent) -> None:
     """Channels and weights have known sizes."""
     for axis in axes:
         if axis.names:
-            walk.decline(op, f"has {axis} channels or weights: only spatial axes and the batch are padded")
+            walk.decline(op, f"has {axis} channels or weights, but only spatial axes and the batch can be padded")
 
 
 def _fill(op: Operation, walk: PaddingWalk, data: SSAValue, axes: Sequence[int], fill: Fill) -> None:
@@ -99,7 +99,7 @@ def _windows_along(
         return extent, False
     walk.derived(op, extent)
     if is_ceil and end >= length:
-        walk.decline(op, f"pads by a whole window in ceil_mode: how many there are along {extent} is not followed")
+        walk.decline(op, f"pads by a whole window in ceil_mode, so the number of windows along {extent} is unknown")
     room = begin + end - length
     walk.require(op, quotient(extent, room + 1, 1), ONE, is_equal=False)
     # With ceil_mode there is a window more for what is left, which starts in the data or before it:
@@ -183,7 +183,7 @@ def _average_pool(op: pooling.AveragePoolOp, walk: PaddingWalk) -> Sequence[Padd
     _check_others(op, walk, data[1])
     spatial, reached = _slide(op, walk, op.windows, zero_of, is_ceil=is_ceil)
     if is_qlinear(op):
-        walk.decline(op, f"rescales means of {op.data.type} by an arithmetic that may depend on the size")
+        walk.decline(op, f"rescales means of {op.data.type}, which may round differently for another size")
     found = PaddedValue((*data[:2], *spatial))
     if reached and (is_ceil or not op.count_include_pad.value.data):
         stacked = _stacked(op, walk, spatial)
@@ -241,7 +241,7 @@ def _covered(op: pooling.AveragePoolOp, walk: PaddingWalk, data: Axes, spatial: 
 def _counted_images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     data = walk.axes(op.operands[0])
     if not walk.is_sized and any(axis.names for axis in data[1:]):
-        walk.decline(op, "numbers the elements of images, which are other numbers where a size is padded")
+        walk.decline(op, "returns flat indices, which change if a dimension is padded")
     walk.count(op, data[0])
     return _images(op, walk)
 
@@ -299,7 +299,8 @@ def _resize(op: ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         return None if is_moved else _images(op, walk)
     if op.is_crop or op.scales_value is not None or op.keep_aspect_ratio_policy.data != STRETCH:
         walk.decline(
-            op, f"resizes {axes[is_open[0]]} places by a cut, by scales of the run or by one scale for all axes"
+            op,
+            f"resizes a dimension of size {axes[is_open[0]]} by a crop, by runtime scales or by one scale for all axes",
         )
     after = list(axes)
     for axis, (grown, ratio, scale) in zip(chosen, _grown(op, walk, axes, chosen), strict=True):
@@ -322,7 +323,7 @@ def _grown(op: ResizeOp, walk: PaddingWalk, axes: Axes, chosen: Sequence[int]) -
     for axis, size in zip(chosen, sizes, strict=True):
         before, after = axes[axis], as_extent(size)
         if before.opened != after.opened:
-            walk.decline(op, f"resizes {before} places to {after}: by what depends on the size of the run")
+            walk.decline(op, f"resizes a dimension from {before} to {after}, a scale that depends on the runtime size")
         ratio = Fraction(after.scale, before.scale) if before.names else Fraction(1)
         found.append((after, ratio, float(ratio)))
     return found
@@ -337,9 +338,7 @@ def _scaled(op: ResizeOp, walk: PaddingWalk, extent: Extent, scale: float) -> tu
     if np.float32(float(ratio)) != np.float32(scale) or any(
         scaled_size(size, scale) != size * ratio.numerator // ratio.denominator for size in range(1, capacity + 1)
     ):
-        walk.decline(
-            op, f"resizes {extent} places by {scale}: no fraction of small numbers says how many that is for each size"
-        )
+        walk.decline(op, f"resizes a dimension of size {extent} by {scale}, which is not a simple fraction")
     return quotient(extent * ratio.numerator, 0, ratio.denominator), ratio, scale
 
 
@@ -371,7 +370,9 @@ def _repeat_the_last(op: ResizeOp, walk: PaddingWalk, axis: int, ratio: Fraction
             np.array_equal(own, np.minimum(reads, length - 1)) and np.array_equal(own_weights, weights[:count])
         ):
             mode = op.coordinate_transformation_mode.data
-            walk.decline(op, f"samples {extent} places by coordinates ({mode}) that depend on the size of the run")
+            walk.decline(
+                op, f"samples a dimension of size {extent} at coordinates ({mode}) that depend on the runtime size"
+            )
         is_reached = is_reached or bool((reads[own_weights != 0] >= length).any())
     if is_reached:
         last = walk.begin(build(elementwise.SubOp, [walk.size(extent), walk.size(ONE)]))
@@ -394,10 +395,10 @@ def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     others = [walk.axes(value) for value in op.operands if value not in per_sequence]
     others += [(axes[0], axes[2]) for state in states if state is not None and (axes := walk.axes(state))]
     if any(axis.names for axes in others for axis in axes):
-        walk.decline(op, "has weights or states of a dynamic size")
+        walk.decline(op, "has weights or states with dynamic dimensions")
     if steps.names and walk.is_sized:
         walk.mix(steps)
-        walk.decline(op, "goes from step to step along the batch")
+        walk.decline(op, "iterates over the batch axis")
     results = [shape_of(result) for result in op.results]
     found = [PaddedValue((*extents(shape[:-2]), sequences, *extents(shape[-1:]))) for shape in results]
     if steps.names:
@@ -448,7 +449,7 @@ def _keep_one_type(
         before = components.get(role, element) if given is None else element_of(given)
         if before != element:
             if op.requantize is not None or not (given is None or _is_zero(given)):
-                walk.decline(op, f"begins with a state of {before} and goes on with {element}: it has to keep one")
+                walk.decline(op, f"must keep one state type, but starts with {before} and continues with {element}")
             operands[name] = None
         if operands[name] is None:
             found[role] = element

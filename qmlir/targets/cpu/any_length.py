@@ -14,7 +14,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.specialization.padding.extents import Extent, Factor, Quotient
 from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
 from qmlir.specialization.padding.walk import Axes
@@ -43,11 +43,10 @@ def checked_lengths(module: ModuleOp, lengths: Lengths, function: str) -> dict[s
     found: dict[str, tuple[int, ...]] = {}
     for name, given in lengths.items():
         if name not in known:
-            listed = ", ".join(known) or "none"
-            raise text_error(f"the model has no open size '{name}'{nearest_name(name, known)} (it has: {listed})")
+            raise text_error(unknown("dynamic dimension", name, known))
         sizes = capacities_up_to(given) if isinstance(given, int) else tuple(sorted(set(given)))
         if not sizes or sizes[0] < 1:
-            raise text_error(f"the capacities of '{name}' are numbers above 0, found {given}")
+            raise text_error(f"the maximum size of '{name}' must be at least 1, but got {given}")
         found[name] = sizes
     return found
 
@@ -60,7 +59,10 @@ def all_capacities(outline: Outline, lengths: Mapping[str, tuple[int, ...]]) -> 
     """
     for name in outline.sizes:
         if name in outline.mixed and name not in lengths:
-            raise text_error(f"the places of '{name}' can't be cut apart: give its largest size, as {name}=256")
+            raise text_error(
+                f"dimension '{name}' cannot be split; pass its maximum size with --max-size {name}=256 "
+                f"(max_sizes={{'{name}': 256}})"
+            )
     each = [[(name, size) for size in _taken(outline, name, lengths.get(name, (1,)))] for name in outline.sizes]
     return [dict(chosen) for chosen in itertools.product(*each)]
 
@@ -73,7 +75,7 @@ def _taken(outline: Outline, name: str, sizes: tuple[int, ...]) -> list[int]:
     found = sorted({size for size in (next(each, 0) for each in fitting) if size})
     if not found:
         said = "; ".join(map(str, conditions))
-        raise text_error(f"no size of '{name}' up to {sizes[-1]} fits: {said}")
+        raise text_error(f"no size of '{name}' up to {sizes[-1]} is valid: {said}")
     return found
 
 

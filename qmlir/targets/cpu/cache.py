@@ -247,7 +247,7 @@ def check_directory(directory: Path) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
     if hasattr(os, "geteuid") and (not _is_own(found) or found.st_mode & 0o022):
-        raise PermissionError(errno.EPERM, "it belongs to another user, or others may write into it")
+        raise PermissionError(errno.EPERM, "it belongs to another user or is writable by others")
 
 
 def _free_place(directory: Path, key: str) -> Path:
@@ -258,7 +258,7 @@ def _free_place(directory: Path, key: str) -> Path:
             _remove_entry(place)
         if not os.path.lexists(place):
             return place
-    raise FileExistsError(errno.EEXIST, f"another file has the name {key}, and so on to {key}-{_MOST_PLACES - 1}")
+    raise FileExistsError(errno.EEXIST, f"files {key} to {key}-{_MOST_PLACES - 1} already exist with other contents")
 
 
 def _intact(directory: Path, key: str) -> Path | None:
@@ -288,7 +288,7 @@ def _built_aside(build: Callable[[Path], None]) -> Entry:
         atexit.register(_remove_tree, folder)
         build(folder)
     except OSError as error:
-        raise text_error(f"no folder can be written for the compiled program: {error}") from error
+        raise text_error(f"cannot write a folder for the compiled program: {error}") from error
     return Entry(folder, is_new=True, is_kept=False)
 
 

@@ -32,7 +32,15 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, op_error, text_error
+from qmlir.ir.diagnostics import (
+    Diagnostic,
+    DiagnosticError,
+    Severity,
+    emit,
+    op_error,
+    text_error,
+    unknown,
+)
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
@@ -165,7 +173,7 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
     stored = None if type_ is None else storage_element(type_.get_element_type())
     dtype = None if stored is None else dense_dtype(stored)
     if type_ is None or stored is None or dtype is None:
-        raise op_error(function, f"input '{port.name}' has type {port.type}: compiled programs take tensors of numbers")
+        raise op_error(function, f"input '{port.name}' must be a tensor of numbers, but got type {port.type}")
     ranked = ranked_tensor(port.type)
     is_bool = type_.get_element_type() == i1
     # One stored bit has a sign: it is no Boolean, as a plain i1 is.
@@ -203,14 +211,14 @@ class Runs(Readable):
     """A program: how other libraries run a model is answered with how this one does."""
 
     def __getattr__(self, name: str) -> Any:
-        hint = ": call it, program(inputs)" if name in CALLS else ""
-        raise AttributeError(f"a program has no '{name}'{hint}", name=name, obj=self)
+        hint = "; call it as program(inputs)" if name in CALLS else ""
+        raise AttributeError(f"a program has no attribute '{name}'{hint}", name=name, obj=self)
 
     @staticmethod
     def refuse(named: Mapping[str, Any]) -> None:
         """Raise `InputError` where inputs are given as keywords."""
         if named:
-            raise runtime.InputError(f"inputs by name go into one dict: program({{{next(iter(named))!r}: …}})")
+            raise runtime.InputError(f"inputs must be passed as one dict: program({{{next(iter(named))!r}: …}})")
 
 
 class Program(Runs):
@@ -295,7 +303,7 @@ class Program(Runs):
             if error.diagnostic.op is None:  # about what is given, not about the model
                 raise
             self._unpadded = error.diagnostic.message
-            _warn(f"compiling each new input size at its first call, as the model cannot be padded: {self._unpadded}")
+            _warn(f"the model cannot be padded, so each new input size is compiled on its first call: {self._unpadded}")
             return None
         made = [_Made(*self._entry(each.module)) for each in modules]
         self._folders = [each.folder for each in made]
@@ -405,7 +413,7 @@ class Program(Runs):
         Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
         """
         if self.emitter != NUMBA:
-            raise text_error(f"kernels are timed in programs of the emitter '{NUMBA}', this one is of '{self.emitter}'")
+            raise text_error(f"timing kernels requires emitter '{NUMBA}', but the program uses '{self.emitter}'")
         call, known = self._chosen(inputs)
         with _LOADING, numba_caches_beside_the_source():
             call.load_emitted()
@@ -436,7 +444,9 @@ class Program(Runs):
             shapes = {port.name: [max(size, 1) for size in port.shape] for port in self._open}
             proof = self._batch.proof(shapes)
         reason = f": {proof.diagnostic.message}" if isinstance(proof, DiagnosticError) else ""
-        return f"cannot save a program of dynamic sizes{reason}; {advice}, or the largest sizes to compile (--max-size)"
+        return (
+            f"cannot save a program with dynamic dimensions{reason}; {advice}, or maximum sizes to compile (--max-size)"
+        )
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
         """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
@@ -469,16 +479,16 @@ def checked_isa(isa: str, threads: int) -> str:
     check_named_processor()
     wanted = resolved_isa(isa)
     if not runs_here(wanted):
-        raise text_error(f"this processor lacks {wanted}: it has {host_isa()}")
+        raise text_error(f"this CPU does not support {wanted}; it supports {host_isa()}")
     if not isinstance(threads, Integral) or threads < 1:
-        raise text_error(f"a program runs on one thread or more, found {threads!r}")
+        raise text_error(f"threads must be at least 1, but got {threads!r}")
     return wanted
 
 
 def checked_emitter(name: str) -> str:
     """The emitter `name`. Raises `DiagnosticError` where there is none."""
     if name not in EMITTERS:
-        raise text_error(f"no emitter '{name}'{nearest_name(name, EMITTERS)}, there are {', '.join(EMITTERS)}")
+        raise text_error(unknown("emitter", name, EMITTERS))
     return name
 
 
@@ -531,7 +541,9 @@ def load_program(folder: str | PathLike[str]) -> Any:
 def load_checked(path: Path, card: ProgramCard) -> Any:
     """The program in a folder of which all files have been checked by its `card`. Raises `DiagnosticError`."""
     if card.form != PROGRAM_FORM:
-        raise text_error(f"{path} holds a program of the form '{card.form}', and Python loads '{PROGRAM_FORM}'")
+        raise text_error(
+            f"{path} contains a program of the form '{card.form}', but Python can load only '{PROGRAM_FORM}'"
+        )
     if LENGTHS in card.files:
         program = read_lengths(path, load_program)
     else:

@@ -30,10 +30,12 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
         type_ = ranked_tensor(port.type)
         if type_ is None or not type_.has_static_shape():
             raise op_error(
-                function, f"input '{port.name}' has type {port.type}: emitted are known sizes, give `load` its shape"
+                function,
+                f"input '{port.name}' must have a static shape, but got {port.type}; fix it with --shape "
+                f"{port.name}=… (shapes=)",
             )
         if port.name in parameters:
-            raise op_error(function, f"input '{port.name}' decides on shapes: emitted are known ones, fix its value")
+            raise op_error(function, f"input '{port.name}' determines shapes, so its value must be a constant")
 
 
 def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
@@ -46,9 +48,11 @@ def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
     known = isas_of_processors()
     if cpu not in known:
         near = nearest_name(cpu, known)
-        raise text_error(f"'{form}' is for every machine: found cpu {cpu}{near}, loops differ for {', '.join(known)}")
+        raise text_error(f"unknown cpu '{cpu}' for --emit {form}{near} (available: {', '.join(known)})")
     if isa and isa != known[cpu]:
-        raise text_error(f"'{form}' for cpu {cpu} is made by isa {known[cpu]}, found isa {isa}: give one of them")
+        raise text_error(
+            f"--emit {form} with cpu {cpu} uses isa {known[cpu]}, but got isa {isa}; pass only one of them"
+        )
     return known[cpu]
 
 
@@ -87,7 +91,7 @@ def emit(
     checked_name(name)
     if not row.is_for_machine:
         if given := [f"{key} {value}" for key, value in (("triple", triple), ("features", features)) if value]:
-            raise text_error(f"'{format}' is for every machine: found {given[0]}, which is for {machine_forms()}")
+            raise text_error(f"{given[0]} requires one of the formats {machine_forms()}, but got '{format}'")
         isa = isa_of_text(format, cpu, isa)
     _check_closed(module, function_of(module, function))
     main = as_main(specialize(module, {}, {}, function=function), function)

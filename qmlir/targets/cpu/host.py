@@ -6,7 +6,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features, processor_name
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets
@@ -51,7 +51,7 @@ def resolved_isa(name: str) -> str:
     """The instruction set `name`, this processor's for `host`. Raises `DiagnosticError` where there is none."""
     isa, known = host_isa() if name == "host" else name, isa_names()
     if isa not in known:
-        raise text_error(f"no instruction set '{isa}'{nearest_name(isa, known)}, there are host, {', '.join(known)}")
+        raise text_error(unknown("instruction set", isa, ("host", *known)))
     return isa
 
 

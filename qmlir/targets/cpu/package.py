@@ -248,7 +248,7 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
     """While it is open, kernels of the package that is imported are compiled, or loaded from numba's cache."""
     settings: Any = importlib.import_module("numba").config
     if settings.DISABLE_JIT:
-        raise text_error("NUMBA_DISABLE_JIT is set, and programs are what numba compiles: unset it, or use `interpret`")
+        raise text_error("compiling requires numba's compiler; unset NUMBA_DISABLE_JIT, or use qmlir.interpret")
     runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
     if on_kernel is not None:
         _tell(runtime, on_kernel, (folder / SOURCE).read_text(encoding="utf-8").count("\n@kernel("))
@@ -294,7 +294,9 @@ def load_package(
     functions of is not installed, and where numba is told not to compile.
     """
     if not (folder / INIT).is_file() or not source_of(folder).is_file():
-        raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
+        raise text_error(
+            f"{folder} contains no saved program (no {SOURCE}); create one with 'qmlir compile MODEL -o DIR'"
+        )
     init = str(folder / INIT)
     loader = _SourceOnly(name, init) if name.startswith(SAVED) else SourceFileLoader(name, init)
     if _FINDER not in sys.meta_path:
@@ -322,7 +324,7 @@ def load_package(
         raise text_error(f"{error.filename} is damaged: line {error.lineno} is not Python") from error
     except ModuleNotFoundError as error:  # of a custom kernel
         forget(name)
-        raise text_error(f"{folder} calls functions of the module '{error.name}', which is not installed") from error
+        raise text_error(f"{folder} requires the Python module '{error.name}', which is not installed") from error
     except BaseException:
         forget(name)
         raise

@@ -177,7 +177,7 @@ class _Recorded(ObservedValue):
             self._record = self._layout.empty()
         elif self.axis is not None and array.shape[self.axis] != self._layout.indices:
             known, found = self._layout.indices, array.shape[self.axis]
-            raise ValueError(f"has {known} and {found} indices along axis {self.axis}")
+            raise ValueError(f"must have one size along axis {self.axis}, but got {known} and {found}")
         inner = 1 if self.axis is None else math.prod(array.shape[self.axis + 1 :])
         self._recording.add(array, self._record, inner)
         if self._layout.nans(self._record):
@@ -300,12 +300,12 @@ class _Compiled:
     def __init__(self, module: ModuleOp, options: RunOptions, progress: IO[str] | None) -> None:
         """Raises `DiagnosticError`, with the operation, where observers or the module have no compiled form."""
         for op in open_composites(module):
-            raise op_error(op, "is observed part by part, of as many as its sequence has steps")
+            raise op_error(op, "cannot be profiled in compiled code: its parts depend on the sequence length")
         changed = _with_varying_observers(module)
         function = function_of(changed, options.function)
         for op in _observers(changed):
             if op.parent_op() is not function:
-                raise op_error(op, f"observes outside of the function @{options.function}")
+                raise op_error(op, f"has observers outside of function @{options.function}")
         self.records = attach_records(function, options.bins)
         with suppress(RuntimeError):  # numba finds no place to keep it: then the program has its own
             cpu.provide_records()  # once for all programs, beside this package
@@ -332,7 +332,7 @@ class CompiledMachine:
         made.program([*run.arguments, self._records], {AFTER: self._records})
         for key, count in made.records.with_nan(self._records):
             Interpreted(made.module, made.options).run([run])
-            raise text_error(f"value '{key}' at sample {run.first}: found {count} NaN")
+            raise text_error(f"value '{key}' at sample {run.first} contains {count} NaN")
         keys, ends = made.records.run_ranges(self._records)
         if self._constants is not None and run.first == 0:
             keys, ends = _together((keys, ends), self._constants.run([run]))

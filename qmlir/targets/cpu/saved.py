@@ -111,11 +111,15 @@ def checked_program(folder: Path) -> ProgramCard:
     path = folder / CARD
     if not path.is_file():
         if is_program(folder):
-            raise text_error(f"{folder} has no card, {CARD}: it was changed, or saved by an earlier qmlir")
-        raise text_error(f"{folder} holds no saved program: it has no {SOURCE} (qmlir compile MODEL -o DIR makes one)")
+            raise text_error(
+                f"{folder} has no manifest {CARD}: it was modified, or saved by an older qmlir; compile the model again"
+            )
+        raise text_error(
+            f"{folder} contains no saved program (no {SOURCE}); create one with 'qmlir compile MODEL -o DIR'"
+        )
     card = checked_card(path)
     if (found := _read_instead(folder, card)) is not None:
-        raise text_error(f"{found} was not written with the program: its card does not name it; remove it")
+        raise text_error(f"{found} is not part of the program (its manifest does not list it); remove it")
     return card
 
 
@@ -160,7 +164,7 @@ def cards_in(folder: Path) -> list[ProgramCard]:
 def _checked_part(folder: Path) -> ProgramCard:
     card = checked_program(folder)
     if card.parts:
-        raise text_error(f"{folder} is a part of a program, and has parts itself: no program is written so")
+        raise text_error(f"{folder} is a part of a program but has parts itself")
     return card
 
 

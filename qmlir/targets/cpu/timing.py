@@ -110,7 +110,7 @@ def time_steps(
     that is new in each round would be seen in the times. Raises `DiagnosticError` for less than one round.
     """
     if rounds < 1:
-        raise text_error(f"kernels are timed in 1 round or more, found {rounds}")
+        raise text_error(f"rounds must be at least 1, but got {rounds}")
     watch = _Watch(program.calls)
     timed = program.with_steps(watch.steps)
     timed(inputs, outputs)

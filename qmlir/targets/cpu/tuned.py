@@ -33,7 +33,9 @@ def store_path(isa: str, threads: int) -> Path:
     try:
         return cache_directory() / TUNED / f"{isa}-{threads}-{processor_name()}-{digest}.json"
     except RuntimeError as error:  # the user has no home
-        raise text_error(f"there is no folder for tuned schedules: {error}; set {DIRECTORY_VARIABLE}") from error
+        raise text_error(
+            f"cannot determine the folder of tuned schedules: {error}; set {DIRECTORY_VARIABLE}"
+        ) from error
 
 
 def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
@@ -67,14 +69,14 @@ def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
         check_directory(path.parent.parent)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not is_private(path.parent):
-            raise text_error(f"cannot keep tuned schedules in '{path.parent}': others can read or write it")
+            raise text_error(f"cannot save tuned schedules in '{path.parent}': other users can read or write it")
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-            raise text_error(f"cannot keep tuned schedules in '{path}': it is a link, or no regular file")
+            raise text_error(f"cannot save tuned schedules in '{path}': it is a link, or not a regular file")
         if not path.exists():
             path.touch(mode=0o600)  # the mode of what is there is kept
         path.chmod(0o600)
     except OSError as error:
-        raise text_error(f"cannot keep tuned schedules in '{path.parent}': {error.strerror}") from error
+        raise text_error(f"cannot save tuned schedules in '{path.parent}': {error.strerror}") from error
     write_own(path, tuning_text(kernels))
 
 

@@ -12,5 +12,5 @@ def number_in(variable: str, of: str, example: int) -> int | None:
     """
     text = os.environ.get(variable, "").strip()
     if text and not text.isdecimal():
-        raise text_error(f"{variable} is '{text}': accepted is a number of {of}, such as {example}")
+        raise text_error(f"{variable} must be a number of {of} (example: {example}), but got '{text}'")
     return int(text) if text else None

@@ -73,10 +73,10 @@ def _host_only(op: Operation) -> str | None:
     if isinstance(op, CallOp):
         callee = SymbolTable.lookup_symbol(op, op.callee)
         if callee is not None and PART in callee.attributes:
-            return "it is a part already"
-        return "it is a call: inline it before, for its operations to be divided"
+            return "it is already a part"
+        return "it is a call; inline it first, so that its operations can be partitioned"
     if not is_side_effect_free(op):
-        return "it acts beside its results"
+        return "it has side effects"
     return None
 
 
@@ -184,7 +184,7 @@ class Division:
             reasons = {name: text for name, text in candidate.reasons.items() if name != HOST}
             return "; ".join(dict.fromkeys(reasons.values())) or "the module names no other target"
         if candidate.places[0] == HOST_PLACE:
-            return f"target '{HOST}' comes first"
+            return f"target '{HOST}' has priority"
         return self._border(op, self.devices[candidate.places[0] - 1].name)
 
     def _reason_before(self, op: Operation, name: str) -> str:
@@ -195,10 +195,9 @@ class Division:
 
     def _border(self, op: Operation, name: str) -> str:
         if is_free(op):
-            return f"target '{name}' would compute it, and less goes over the border so: it computes no new number"
+            return f"target '{name}' supports it, but keeping it here transfers less: it only moves data"
         return (
-            f"target '{name}' would compute it, but more would go over the border "
-            f"than intensity={self._preferences.intensity:g} allows for what it computes"
+            f"target '{name}' supports it, but the transferred bytes exceed intensity={self._preferences.intensity:g}"
         )
 
     def _is_device(self, place: int) -> bool:

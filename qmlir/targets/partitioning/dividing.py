@@ -33,7 +33,9 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
         known = {each.name for each in targets}
         for name, owner in given.items():
             if owner not in known:
-                raise text_error(f"the module has a part '{name}' of target '{owner}', which is not among those named")
+                raise text_error(
+                    f"the module has part '{name}' of target '{owner}', which is not one of the given targets"
+                )
         return clone
     set_targets(clone, (each.description for each in targets))
     return run_pipeline(clone, PARTITION)

@@ -78,7 +78,7 @@ class QuantPartition(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         targets = targets_of(op)
         if not targets:
-            raise op_error(op, f"says no {TARGETS} to divide it among: quant-set-target puts them there")
+            raise op_error(op, f"requires {TARGETS}; run quant-set-target first")
         for report in partition(op, targets, self.preferences()):
             count("parts", len(report.parts))
             count("crossings", report.crossings)

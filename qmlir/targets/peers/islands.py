@@ -69,12 +69,14 @@ def _checked_model(data: bytes) -> ModelProto:
     try:
         model.ParseFromString(data)
     except DecodeError as error:
-        raise InterpretationError("the island holds no ONNX model") from error
+        raise InterpretationError("the fallback subgraph contains no ONNX model") from error
     if not model.graph.node:
-        raise InterpretationError("the island holds no nodes")
+        raise InterpretationError("the fallback subgraph contains no nodes")
     for each in _messages(model):
         if isinstance(each, TensorProto) and (each.data_location == TensorProto.EXTERNAL or each.external_data):
-            raise InterpretationError(f"the island takes its tensor '{each.name}' from a file, which is not allowed")
+            raise InterpretationError(
+                f"tensor '{each.name}' of the fallback subgraph is stored in a file, which is not allowed"
+            )
     return model
 
 
@@ -221,7 +223,7 @@ def _taken(value: Any, type_: Attribute) -> Any:
     """What a runtime gives as the interpreter has it. Raises `InterpretationError` for another type than `type_`."""
     if isinstance(type_, SequenceType):
         if not isinstance(value, list | tuple):
-            raise InterpretationError(f"the island gives a {type(value).__name__} for a {type_}")
+            raise InterpretationError(f"the fallback subgraph must return {type_}, but returned {type(value).__name__}")
         found: Any = tuple(_taken(each, type_.tensors) for each in cast(Sequence[Any], value))
     else:
         array, dtype = np.asarray(value), value_dtype(_element(type_))
@@ -248,7 +250,9 @@ def prepare(op: OnnxIslandOp) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     def results(inputs: Sequence[Any]) -> tuple[Any, ...]:
         found = run([give(value) for give, value in zip(givers, inputs, strict=True)])
         if len(found) != len(takers):
-            raise InterpretationError(f"the island gives {len(found)} values, {len(takers)} are expected")
+            raise InterpretationError(
+                f"the fallback subgraph must return {len(takers)} values, but returned {len(found)}"
+            )
         return tuple([take(value) for take, value in zip(takers, found, strict=True)])
 
     return results

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error, unknown
 from qmlir.onnx.order import nodes_within
 from qmlir.targets.peers.packages import imported
 
@@ -122,8 +122,7 @@ class OrtSession:
         settings.log_severity_level = _FATAL
         settings.use_deterministic_compute = options.is_deterministic
         if options.optimization not in OPTIMIZATIONS:
-            near = nearest_name(options.optimization, OPTIMIZATIONS)
-            raise text_error(f"no optimization '{options.optimization}'{near}, there are {', '.join(OPTIMIZATIONS)}")
+            raise text_error(unknown("optimization level", options.optimization, OPTIMIZATIONS))
         settings.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, OPTIMIZATIONS[options.optimization])
         if options.is_exact:
             settings.add_session_config_entry("session.x64quantprecision", "1")
@@ -153,7 +152,7 @@ class OrtSession:
             found = self._run_on_values(names, given) if self._by_bytes else self._session.run(names, given)
             return dict(zip(names, found, strict=True))
         except (RuntimeError, ValueError, *_errors()) as error:
-            raise text_error(f"ONNX Runtime refuses the inputs: {' '.join(str(error).split())}") from error
+            raise text_error(f"ONNX Runtime rejects the inputs: {' '.join(str(error).split())}") from error
 
     def _run_on_values(self, names: Sequence[str], given: Mapping[str, Array]) -> list[Array]:
         """A run on its own values, for types that it takes from no array."""
@@ -166,7 +165,7 @@ class OrtSession:
         if kind is None:
             return self._runtime.OrtValue.ortvalue_from_numpy(plain)
         if plain.dtype != helper.tensor_dtype_to_np_dtype(kind):
-            raise ValueError(f"'{name}' is a {self._input_types[name]}, found an array of {plain.dtype}")
+            raise ValueError(f"input '{name}' must be {self._input_types[name]}, but got {plain.dtype}")
         bits = plain.view(f"u{plain.dtype.itemsize}")
         return self._runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)
 

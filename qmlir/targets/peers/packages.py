@@ -6,7 +6,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 
 TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 """What a package is called in a table, by its name. The names are what `--against` takes."""
@@ -15,7 +15,7 @@ TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVIN
 def is_installed(package: str) -> bool:
     """Whether a peer is here. Raises `DiagnosticError` for what is not a peer."""
     if package not in TITLES:
-        raise text_error(f"no peer '{package}'{nearest_name(package, TITLES)}, there are {', '.join(TITLES)}")
+        raise text_error(unknown("peer", package, TITLES))
     return find_spec(package) is not None
 
 
@@ -28,7 +28,7 @@ def installed_version(package: str) -> str:
 def check_installed(package: str) -> None:
     """Raise `DiagnosticError`, which says what to install, where a peer is missing."""
     if not is_installed(package):
-        raise text_error(f"{TITLES[package]} is not installed: pip install 'qmlir[peers]'")
+        raise text_error(f"{TITLES[package]} is not installed; run pip install 'qmlir[peers]'")
 
 
 def imported(package: str, part: str = "") -> Any:

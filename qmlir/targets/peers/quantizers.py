@@ -16,7 +16,7 @@ from typing import Any
 from onnx import ModelProto, version_converter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
 from qmlir.targets.peers.onnx_runtime import PACKAGE
 from qmlir.targets.peers.packages import imported
 
@@ -70,7 +70,7 @@ METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "
 def form_of(name: str) -> PeerForm:
     """The form of that name. Raises `DiagnosticError` where there is none."""
     if name not in FORMS:
-        raise text_error(f"no form '{name}'{nearest_name(name, FORMS)}, there are {', '.join(FORMS)}")
+        raise text_error(unknown("form", name, FORMS))
     return FORMS[name]
 
 
@@ -116,7 +116,9 @@ def modern(model: ModelProto) -> ModelProto:
     try:
         converted = version_converter.convert_version(copy, OPSET)
     except RuntimeError as error:
-        raise text_error(f"the model has no form in operator set {OPSET}: {' '.join(str(error).split())}") from error
+        raise text_error(
+            f"the model cannot be converted to operator set {OPSET}: {' '.join(str(error).split())}"
+        ) from error
     converted.ir_version = _IR_VERSION
     return converted
 
@@ -140,7 +142,7 @@ def quantize(
     if not form.activations:
         raise text_error(f"the form '{form.name}' is the float model itself")
     if calibrator not in METHODS:
-        raise text_error(f"ONNX Runtime has no calibrator '{calibrator}', it has {', '.join(METHODS)}")
+        raise text_error(f"ONNX Runtime has no calibrator '{calibrator}' (available: {', '.join(METHODS)})")
     tools = imported(PACKAGE, "quantization")
     activations, weights = getattr(tools.QuantType, form.activations), getattr(tools.QuantType, form.weights)
     with TemporaryDirectory() as folder, _quiet():

@@ -78,7 +78,7 @@ def _lines(timings: Mapping[str, Times], multiply_adds: int | None) -> list[Line
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Time a model and print a table. Raises `DiagnosticError`."""
     if arguments.rounds < 1 or not 0 < arguments.seconds < inf:
-        raise UsageError("qmlir bench: error: --rounds is at least 1, and --seconds more than 0\n")
+        raise UsageError("qmlir bench: error: --rounds must be at least 1 and --seconds greater than 0\n")
     against = [each for each in arguments.against.split(",") if each]
     clock = time.process_time if arguments.processor_time else time.perf_counter
     model = load_model("-", session) if arguments.model == "-" else arguments.model

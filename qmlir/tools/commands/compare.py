@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compare, and print a table: 1 where a value is below the bound. Raises `DiagnosticError`."""
     if arguments.worst is not None and arguments.worst < 1:
-        raise UsageError(f"qmlir compare: error: --worst is at least 1, found {arguments.worst}\n")
+        raise UsageError(f"qmlir compare: error: --worst must be at least 1, but got {arguments.worst}\n")
     found = compare(
         model_or_path(arguments.reference, session, arguments),
         _candidate(arguments, session),

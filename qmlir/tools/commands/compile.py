@@ -69,18 +69,18 @@ def _check_sizes(arguments: argparse.Namespace, card: ProgramCard) -> None:
     for option, most in limits.items():
         size = getattr(card, f"{option[6:]}_bytes")
         if size is None:
-            raise text_error(f"{option} is for machine code, and its size is not known before a compiler has made it")
+            raise text_error(f"{option} requires machine code: the size of C code is not known before it is compiled")
         if size > most:
-            raise text_error(f"{_LIMITS[option]} is {size} bytes, {option} allows {most}")
+            raise text_error(f"{_LIMITS[option]} must be at most {most} bytes ({option}), but got {size}")
 
 
 def _check_known(card: ProgramCard) -> None:
     """Raise `DiagnosticError` where sizes of a program of several targets are not those of its parts for the CPU."""
     own = [part for part, target in card.parts.items() if target == HOST]
     if not own:
-        raise text_error(f"sizes are those of programs for '{HOST}', and this one has no part of it")
+        raise text_error(f"runtime sizes are supported only for target '{HOST}', but this program has no part for it")
     if unknown := [part for part in own if part not in saved_parts(card)]:
-        raise text_error(f"sizes of the part '{unknown[0]}' are not known: it is compiled for the sizes of a run")
+        raise text_error(f"the shapes of part '{unknown[0]}' are not known at compile time")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,8 +137,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.max_size).items()}
     if not lengths:
         if still_open := with_one_sample(function, {}):
-            remedy = f"for one sample say {shapes_text(still_open)}, for any size --max-size"
-            raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
+            remedy = f"fix them with {shapes_text(still_open)}, or use --max-size NAME=MAX for any size"
+            raise op_error(function, f"has dynamic dimensions; {remedy}")
         module = specialize(module, function=arguments.function)
     program: Any = compile(
         module, device=arguments.device, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
@@ -186,7 +186,7 @@ def _check_machine(arguments: argparse.Namespace) -> None:
         given["--cpu"] = arguments.cpu
     for option, value in given.items():
         if value:
-            raise text_error(f"{option} is for --emit {machine_forms()}, found --emit {arguments.emit}")
+            raise text_error(f"{option} requires --emit {machine_forms()}, but got --emit {arguments.emit}")
     if arguments.emit != EMIT_PROGRAM:
         isa_of_text(arguments.emit, arguments.cpu, _isa_asked_for(arguments))
 
@@ -204,7 +204,7 @@ def _check_emission(arguments: argparse.Namespace) -> None:
     }
     for option, is_given in given.items():
         if is_given:
-            raise text_error(f"{option} is for --emit {EMIT_PROGRAM}, found --emit {arguments.emit}")
+            raise text_error(f"{option} requires --emit {EMIT_PROGRAM}, but got --emit {arguments.emit}")
 
 
 def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
@@ -215,8 +215,10 @@ def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
     module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
     function = function_of(module, arguments.function)
     if still_open := with_one_sample(function, {}):
-        remedy = f"for one sample say {shapes_text(still_open)}"
-        raise op_error(function, f"leaves sizes open, and --emit {arguments.emit} is for known ones: {remedy}")
+        remedy = f"fix them with {shapes_text(still_open)}"
+        raise op_error(
+            function, f"has dynamic dimensions, but --emit {arguments.emit} requires static shapes; {remedy}"
+        )
     isa = _isa_asked_for(arguments)
     emitted = emit(module, format=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
         triple=arguments.triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),

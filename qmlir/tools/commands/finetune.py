@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     output = Path(arguments.output)
     is_onnx = output.suffix in ONNX_SUFFIXES
     if not is_onnx and output.suffix != _MODULE and (output.is_dir() or not output.exists()):
-        raise UsageError(f"qmlir finetune: error: --output is FILE.mlir or FILE.onnx, found '{output}'\n")
+        raise UsageError(f"qmlir finetune: error: --output must be FILE.mlir or FILE.onnx, but got '{output}'\n")
     if is_onnx:
         check_onnx_file(output, external_data=arguments.external_data)
     else:
@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     source = float_model(arguments, session, "finetune")
     settings = source.settings
     if settings.pop("processes") != 1:
-        raise text_error("--processes: training runs in one process, with --threads")
+        raise text_error("--processes must be 1: training runs in one process; use --threads")
     with labels_beside_data(arguments):
         found = finetune(
             source.module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,

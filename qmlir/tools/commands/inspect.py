@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if cards := _programs(Path(arguments.model)):
         for option in _OF_MODELS:
             if value_of(arguments, option):
-                raise text_error(f"{option} is for models, and '{arguments.model}' is a program")
+                raise text_error(f"{option} requires a model, but '{arguments.model}' is a compiled program")
         first, *others = map(with_digest, cards)
         several = {**first, "programs": others} if cards[0].parts else {"programs": [first, *others]}
         value = several if others else first

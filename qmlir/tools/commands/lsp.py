@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Serve until the client ends."""
     if find_spec("pygls") is None:
-        raise text_error("the language server needs pygls: pip install 'qmlir[lsp]'")
+        raise text_error("the language server requires pygls; run pip install 'qmlir[lsp]'")
     # The server closes its streams: it gets others than the process.
     given = session.stdin.fileno(), session.stdout.fileno()
     with open(os.dup(given[0]), "rb") as stdin, open(os.dup(given[1]), "wb") as stdout:

@@ -32,9 +32,9 @@ def _files(folder: Traversable, above: PurePosixPath) -> Iterator[tuple[PurePosi
 def check_name(name: str) -> None:
     """Raise `DiagnosticError` where a new dialect cannot have this name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
-        raise text_error(f"'{name}' is not a name for a dialect: small letters, digits and '_' are accepted")
+        raise text_error(f"invalid dialect name '{name}': expected lower-case letters, digits and '_'")
     if name in default_environment().dialects:
-        raise text_error(f"there is a dialect '{name}' already")
+        raise text_error(f"dialect '{name}' already exists")
 
 
 def laid_out(name: str) -> dict[str, str]:
@@ -66,7 +66,7 @@ def write_package(name: str, folder: Path) -> list[str]:
     package = laid_out(name)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise text_error(f"'{folder}' is there already")
+            raise text_error(f"'{folder}' already exists")
         for path, text in package.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         check_new_folder(output, "quantize", names_of(stem))
     if arguments.model != "-" and QuantizedFolder.holds(arguments.model):
         source = QuantizedFolder.open(arguments.model).float_module
-        raise text_error(f"'{arguments.model}' is quantized already: its float model is '{source}'")
+        raise text_error(f"'{arguments.model}' is already quantized; pass its float model, '{source}'")
     module = load_model(arguments.model, session, **import_settings(arguments))
     settings = quantization_settings(arguments)
     if arguments.state:
@@ -141,11 +141,11 @@ def _effort(text: str) -> Effort:
 def _check_words(arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for options that contradict each other."""
     if arguments.samples is not None and arguments.data is None:
-        raise UsageError("qmlir quantize: error: --samples uses the first samples of --data, which is not given\n")
+        raise UsageError("qmlir quantize: error: --samples requires --data\n")
     asked = ("validation", "min_sqnr", "min_agreement")
     given = next((name for name in asked if getattr(arguments, name) is not None), None)
     if arguments.no_validate and given is not None:
-        raise UsageError(f"qmlir quantize: error: --no-validate leaves nothing for --{given.replace('_', '-')} to do\n")
+        raise UsageError(f"qmlir quantize: error: --no-validate cannot be combined with --{given.replace('_', '-')}\n")
 
 
 QUANTIZE = Command(

@@ -65,10 +65,10 @@ def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
         if equals:
             found = {name: _array_for(name, file, found)}
         elif "" in found and len(entries) > 1:
-            raise text_error(f"'{entry}' holds one array: say which input it is, as name={entry}")
+            raise text_error(f"'{entry}' contains one unnamed array; use --input NAME={entry}")
         for key, array in found.items():
             if key in inputs:
-                raise text_error(f"input '{key}' is given twice")
+                raise text_error(f"duplicate input '{key}'")
             inputs[key] = array
     return inputs
 
@@ -78,7 +78,7 @@ def _array_for(name: str, file: str, found: Mapping[str, Array]) -> Array:
     if len(found) == 1:
         return next(iter(found.values()))
     if name not in found:
-        raise text_error(f"'{file}' has no array '{name}'{nearest_name(name, found)} (it has: {', '.join(found)})")
+        raise text_error(f"'{file}' has no array '{name}'{nearest_name(name, found)} (available: {', '.join(found)})")
     return found[name]
 
 
@@ -123,7 +123,7 @@ def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
         if not function.function_type.inputs.data and not function.is_declaration and not _is_private(function)
     ]
     if not free:
-        raise text_error("no function '@main' and none without arguments: say which with --function")
+        raise text_error("the module has neither '@main' nor a function without arguments; choose one with --function")
     return free
 
 
@@ -172,12 +172,14 @@ def _run_module(
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Run what the arguments name. Raises `DiagnosticError`, that of an expectation which fails included."""
     if arguments.device and arguments.engine == "interpreter":
-        raise UsageError("qmlir run: error: --device is for programs, the interpreter runs a module as it is\n")
+        raise UsageError("qmlir run: error: --device requires --engine compiled\n")
     named = read_inputs(arguments.input)
     if is_program(Path(arguments.model)):
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
-            raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
+            raise UsageError(
+                f"qmlir run: error: {what} requires a model, but '{arguments.model}' is a compiled program\n"
+            )
         program: Any = load_program(arguments.model)
         call: Callable[[], Any] = partial(program, _inputs_among(named, [port.name for port in program.inputs]))
     else:

@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Search, and write the result: 1 if the bound cannot be kept. Raises `DiagnosticError`."""
     if arguments.max_steps is not None and arguments.max_steps < 0:
-        raise UsageError(f"qmlir search: error: --max-steps is 0 or more, found {arguments.max_steps}\n")
+        raise UsageError(f"qmlir search: error: --max-steps must be >= 0, but got {arguments.max_steps}\n")
     output = Path(arguments.output)
     check_new_folder(output, "search")
     source = float_model(arguments, session, "search", uses_profile=arguments.calibration is None)

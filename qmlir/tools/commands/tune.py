@@ -41,9 +41,9 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Search, and print the result. Raises `DiagnosticError`."""
     if arguments.kernels is not None and arguments.kernels < 1:
-        raise UsageError(f"qmlir tune: error: --kernels is 1 or more, found {arguments.kernels}\n")
+        raise UsageError(f"qmlir tune: error: --kernels must be at least 1, but got {arguments.kernels}\n")
     if arguments.seconds is not None and not arguments.seconds >= 0:
-        raise UsageError(f"qmlir tune: error: --seconds is 0 or more, found {arguments.seconds}\n")
+        raise UsageError(f"qmlir tune: error: --seconds must be >= 0, but got {arguments.seconds}\n")
     found = tune(
         _module(arguments, session), isa=arguments.isa, threads=arguments.threads, kernels=arguments.kernels,
         seconds=arguments.seconds, remeasure=arguments.remeasure, cluster=arguments.cluster, progress=session.progress,

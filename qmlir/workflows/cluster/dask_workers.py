@@ -96,7 +96,7 @@ def _begun_here(job: Job) -> Begun:
 
 def _work(job: Job, task: Any, wanted: Traits) -> bytes:
     if difference := wanted.difference(traits()):
-        raise text_error(f"a worker has joined the cluster that is of another kind: {difference}")
+        raise text_error(f"a worker with a different environment joined the cluster: {difference}")
     with _turns.of(job):
         begun = _begun_here(job)
         try:
@@ -212,8 +212,8 @@ class DaskWorkers:
         except KilledWorker as error:
             ended = counted(error.allowed_failures + 1, "worker")
             raise text_error(
-                f"{self._where} gives up: {ended} ended while one task ran, the last one {error.last_worker.address}; "
-                "their logs say why, such as too little memory"
+                f"{self._where} failed: {ended} ended while running one task, most recently "
+                f"{error.last_worker.address}; see their logs (a common cause is too little memory)"
             ) from error
         except (CancelledError, CancelledFuture) as error:
             raise self._lost() from error
@@ -240,17 +240,15 @@ class DaskWorkers:
                 alone_since = None
             elif alone_since is None:
                 alone_since = now
-                emit(Diagnostic(Severity.WARNING, f"{self._where} has no workers any more: {start}"))
+                emit(Diagnostic(Severity.WARNING, f"{self._where} has no workers left; {start}"))
             elif now - alone_since >= _ALONE_SECONDS:
                 raise text_error(
-                    f"{self._where} has had no workers for {_ALONE_SECONDS:.0f} s: {start}, and run again; "
-                    "a run with --resume keeps what is done, and goes on"
+                    f"{self._where} had no workers for {_ALONE_SECONDS:.0f} s; {start}, and run again with --resume "
+                    "to continue"
                 )
 
     def _lost(self) -> DiagnosticError:
-        return text_error(
-            f"the connection to {self._where} is lost; a run with --resume keeps what is done, and goes on"
-        )
+        return text_error(f"lost the connection to {self._where}; run again with --resume to continue")
 
     @contextmanager
     def _talking(self) -> Generator[Any]:
@@ -270,24 +268,24 @@ class DaskWorkers:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
             start = f"dask worker {self._client.scheduler.address}"
-            raise text_error(f"{self._where} has no workers: start some, '{start}'") from error
+            raise text_error(f"{self._where} has no workers; start some with '{start}'") from error
         ours = traits().qmlir
         for worker, found in self._asked(version, "qmlir").items():
             if found != ours:
                 what = f"has qmlir {found}" if isinstance(found, str) else f"has no qmlir ({one_line(found)})"
-                raise text_error(f"the worker {worker} of {self._where} {what}: this is qmlir {ours}")
+                raise text_error(f"worker {worker} of {self._where} {what}, but this is qmlir {ours}")
         known = dict(sorted(self._asked(traits).items()))
         for worker, found in known.items():
             if not isinstance(found, Traits):
-                raise text_error(f"the worker {worker} of {self._where} fails: {one_line(found)}")
+                raise text_error(f"worker {worker} of {self._where} failed: {one_line(found)}")
         (first, mine), *others = cast(dict[str, Traits], known).items()
         if mine.code != traits().code:
-            raise text_error(f"the worker {first} of {self._where} differs from here: {traits().difference(mine)}")
+            raise text_error(f"worker {first} of {self._where} differs from this machine: {traits().difference(mine)}")
         for worker, its in others:
             if difference := mine.difference(its):
                 raise text_error(
-                    f"the workers {first} and {worker} of {self._where} differ, and results would depend on who does "
-                    f"what: {difference}"
+                    f"workers {first} and {worker} of {self._where} differ, so results would not be deterministic: "
+                    f"{difference}"
                 )
         return mine
 
@@ -307,7 +305,9 @@ def _connected(address: str) -> Any:
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise text_error(
-            f"no scheduler of Dask answers at '{address}' within {CONNECT_SECONDS:.0f} s: {one_line(error)}"
+            f"cannot reach a Dask scheduler at '{address}' within {CONNECT_SECONDS:.0f} s: {one_line(error)}"
         ) from error
     except (ValueError, TypeError) as error:
-        raise text_error(f"'{address}' is no address of a scheduler, tcp://host:port: {one_line(error)}") from error
+        raise text_error(
+            f"invalid scheduler address '{address}' (expected tcp://host:port): {one_line(error)}"
+        ) from error

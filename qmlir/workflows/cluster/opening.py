@@ -47,7 +47,7 @@ def workers_of(
             yield Kept(pool, path_of(resume))
         return
     if find_spec("distributed") is None:
-        raise text_error("a cluster needs Dask: pip install 'qmlir[cluster]'")
+        raise text_error("--cluster requires Dask; run pip install 'qmlir[cluster]'")
     workers = room.DaskWorkers(cluster)
     try:
         if same_processor and (its := workers.processor) != (mine := traits().processor):

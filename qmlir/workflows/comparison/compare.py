@@ -216,7 +216,7 @@ def _signature(subjects: Sequence[Subject]) -> FuncOp:
     """The inputs by which samples are read: of the subject that leaves fewest sizes open."""
     functions = [subject.signature for subject in subjects if subject.signature is not None]
     if not functions:
-        raise text_error("a program does not say what its inputs are: compare it with a model")
+        raise text_error("cannot compare two programs; compare a program with a model")
     return min(functions, key=_open_sizes)
 
 
@@ -255,7 +255,7 @@ def compare(
     function = _signature((reference, candidate))
     pairs = _pairs(reference, candidate)
     if not pairs:
-        raise text_error(f"{reference.name} and {candidate.name} have no value in common, not even an output")
+        raise text_error(f"{reference.name} and {candidate.name} have no common value, not even an output")
     runs = Samples(function, data)
     total = runs.total if samples is None or runs.total is None else min(samples, runs.total)
     count = 0

@@ -18,7 +18,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import unsigned, wrap
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
@@ -135,7 +135,7 @@ class LoweredSubject(ModuleSubject):
 
     def __init__(self, module: ModuleOp, level: str, name: str = "", *, function: str = ENTRY, isa: str = "generic"):
         if level not in STAGES:
-            raise text_error(f"no level '{level}'{nearest_name(level, STAGES)}, there are {', '.join(STAGES)}")
+            raise text_error(unknown("level", level, STAGES))
         super().__init__(module, name or f"the module at the level {level}", function=function)
         self.level = level
         self._isa = isa

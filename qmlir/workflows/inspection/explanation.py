@@ -80,7 +80,7 @@ def _standing(op: Standing) -> str:
 def _seen(seen: Observation) -> str:
     numbers = f"{seen.count} numbers of {counted(seen.samples, 'sample')}"
     spread = f"mean {seen.mean:.4g}, standard deviation {seen.deviation:.4g}"
-    return f"seen: {_interval(seen.minimum, seen.maximum)} in {numbers}, {spread}{_rulers(seen)}"
+    return f"observed: {_interval(seen.minimum, seen.maximum)} in {numbers}, {spread}{_rulers(seen)}"
 
 
 def _rulers(seen: Observation) -> str:

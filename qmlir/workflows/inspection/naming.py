@@ -91,6 +91,8 @@ def find_node(name: str, *modules: ModuleOp) -> NamedNode:
         return NamedNode(name, frozenset(names.origins.get(name, ())), frozenset(names.values.get(name, ())))
     known = list(dict.fromkeys(names.known()))
     inside = [each for each in known if name and name.lower() in each.lower()]
-    near = list(dict.fromkeys([*get_close_matches(name, known, n=_SHOWN, cutoff=0.5), *inside]))[:_SHOWN]
-    found = f": there are {', '.join(near)}" if near else f": it has {', '.join(known[:_SHOWN])}, …" if known else ""
+    near = list(dict.fromkeys([*get_close_matches(name, known, n=_SHOWN, cutoff=0.6), *inside]))[:_SHOWN]
+    found = (
+        f"; similar: {', '.join(near)}" if near else f" (available: {', '.join(known[:_SHOWN])}, …)" if known else ""
+    )
     raise text_error(f"the model has no node, tensor or input '{name}'{found}")

@@ -228,7 +228,7 @@ class _Collector:
         if labels is None and (len(ports) != 1 or not _is_scores(ports[0].type)):
             return []
         if len(ports) != 1:
-            raise text_error(f"labels are for a model with one output, this one has {len(ports)}")
+            raise text_error(f"labels require a model with one output, but got {len(ports)}")
         known = None if labels is None else read_labels(labels)
         found: tuple[list[Array], list[Array]] = ([], [])
         with self.clock.part("accuracy"):
@@ -240,7 +240,7 @@ class _Collector:
         if known is None:
             return [agreement]
         if len(known) != len(ours) and programs is not None:
-            raise text_error(f"there are {len(known)} labels for {len(ours)} samples")
+            raise text_error(f"expected one label per sample ({len(ours)}), but got {len(known)}")
         known = known[: len(ours)]
         reference, quantized = (100 * float((each == known).mean()) for each in (theirs, ours))
         return [Figure("top-1 accuracy", "%", quantized, reference, counted(len(ours), "sample")), agreement]
@@ -373,7 +373,7 @@ def _mask(op: Operation | None) -> str:
     if not isinstance(op, SoftmaxOp) or op.mask is None:
         return ""
     if op.fill is not None:
-        return f"adds {op.fill.value.data:g} to the scores that it excludes"
+        return f"adds {op.fill.value.data:g} to the masked logits"
     text = "what it excludes has the probability 0, and is in no range"
     return f"{text}; a row that it excludes as a whole is uniform" if op.is_uniform_if_empty else text
 
@@ -434,5 +434,5 @@ def collect(
     data or labels that do not fit.
     """
     if options.samples < 1:
-        raise text_error(f"a report is of 1 sample or more, found {options.samples}")
+        raise text_error(f"samples must be at least 1, but got {options.samples}")
     return _Collector(reference, quantized, data, options, progress).report(labels, profile)

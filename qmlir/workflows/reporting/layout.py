@@ -59,7 +59,7 @@ def ranks_of(count: int, edges: Sequence[Edge]) -> list[int]:
             if not waiting[each]:
                 order.append(each)
     if len(order) < count:
-        raise ValueError("a graph with a cycle has no layers")
+        raise ValueError("cannot lay out a graph with a cycle")
     for node in begins:
         if successors[node]:
             ranks[node] = min(ranks[each] for each in successors[node]) - 1

@@ -71,10 +71,10 @@ def _opened(
     module = _module(model, shapes)
     if is_quantized(module):
         if reference is None:
-            raise text_error(f"'{title}' is quantized: say which float model it was made of, with the reference")
+            raise text_error(f"'{title}' is quantized; pass the float model with --reference (reference=)")
         return _Subjects(_module(reference, shapes), module, None, title)
     if reference is not None:
-        raise text_error(f"'{title}' has no quantized value: a reference is for a model that is quantized")
+        raise text_error(f"'{title}' has no quantized value; --reference requires a quantized model")
     made = quantize(module, data, validate=False, progress=progress)
     return _Subjects(module, made.module, made.profile, title)
 
@@ -84,7 +84,7 @@ def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleO
         return model
     path = path_of(model)
     if path.is_dir():
-        raise text_error(f"'{path}' is not a folder of qmlir quantize, which has a summary.json of one")
+        raise text_error(f"'{path}' is not a folder written by 'qmlir quantize': it has no summary.json")
     return load(path, shapes=shapes)
 
 
@@ -118,7 +118,9 @@ def report(
     """
     target = path_of(OUTPUT if output is None else output)
     if target.is_dir():
-        raise text_error(f"'{target}' is a folder: a report is a file, such as {target / OUTPUT}")
+        raise text_error(
+            f"cannot write the report to '{target}': it is a folder; pass a file, such as {target / OUTPUT}"
+        )
     with access():
         check_file(target)
         plan_output(target)

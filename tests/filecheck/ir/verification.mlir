@@ -19,7 +19,7 @@ func.func @successors_in_front() {
   func.return
 }
 // -----
-// expected-error @+1 {{'func.func' op has an empty block, where at least a terminator is expected}}
+// expected-error @+1 {{'func.func' op must not have an empty block: expected at least a terminator}}
 func.func @empty_block() {
   func.return
 ^end:
@@ -67,17 +67,17 @@ func.func @structure_before_own_rules(%x: tensor<2xf32>) {
   %1 = "model.op"(%0) : (i32) -> i32
 }) : () -> ()
 // -----
-// expected-error @+1 {{'func.func' op has 2 outputs named 'y': their names must differ}}
+// expected-error @+1 {{'func.func' op must have unique names of outputs, but 2 are named 'y'}}
 func.func @outputs_of_one_name(%x: i32) -> (i32 {nn.name = "y"}, i32 {nn.name = "y"}) {
   func.return %x, %x : i32, i32
 }
 // -----
-// expected-error @+1 {{'func.func' op has 2 inputs named 'input1': their names must differ}}
+// expected-error @+1 {{'func.func' op must have unique names of inputs, but 2 are named 'input1'}}
 func.func @inputs_of_one_name(%x: i32 {nn.name = "input1"}, %input1: i32) {
   func.return
 }
 // -----
-// expected-error @+1 {{'func.func' op has attributes for 1 of its 2 arguments}}
+// expected-error @+1 {{'func.func' op must have attributes for all its 2 arguments, but got 1}}
 "func.func"() ({
 ^bb0(%x: i32, %y: i32):
   func.return
@@ -87,7 +87,7 @@ func.func @inputs_of_one_name(%x: i32 {nn.name = "input1"}, %input1: i32) {
 
 // Text writes properties and attributes in one place.
 func.func @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{has 'alpha' as a property and as an attribute: text has one place for both}}
+  // expected-error @+1 {{has 'alpha' both as a property and as an attribute, which the text cannot distinguish}}
   %0 = "nn.leaky_relu"(%x) <{alpha = 1.000000e-01 : f64}> {alpha = 2 : i32} : (tensor<2xf32>) -> tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }

@@ -9,5 +9,5 @@ func.func private @f()
 {-# dialect_resources: { builtin: { x: "0x0" } } #-}
 // -----
 func.func private @f()
-// expected-error @+1 {{a string literal has no end, or an unknown escape}}
+// expected-error @+1 {{unterminated string literal or unknown escape}}
 {-# dialect_resources: { builtin: { x: "0x00000000 } } #-}

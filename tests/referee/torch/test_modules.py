@@ -95,7 +95,7 @@ def test_two_forwards_before_their_backwards(module: Any) -> None:
 
 
 def test_what_is_no_input_is_told(module: Any) -> None:
-    with pytest.raises(DiagnosticError, match="the model takes the inputs x0, found 0 in order, image"):
+    with pytest.raises(DiagnosticError, match="the model takes inputs x0, but got 0 in order, image"):
         module(image=torch.tensor(IMAGES))
-    with pytest.raises(DiagnosticError, match="the input 'x0' has elements of float32, found float64"):
+    with pytest.raises(DiagnosticError, match="the input 'x0' must be float32, but got float64"):
         module(torch.tensor(IMAGES).double())

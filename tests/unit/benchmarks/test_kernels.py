@@ -43,7 +43,7 @@ def test_every_kernel_has_a_row(folder: Path, words: tuple[str, ...], column: st
         ("nothing.mlir", "inputs.npz", "nothing.mlir': No such file or directory"),
         ("int8.mlir", "nothing.npz", "nothing.npz': No such file or directory"),
         ("int8.mlir", "int8.mlir", "int8.mlir': it is not a .npy or .npz file of plain arrays"),
-        ("int8.mlir", "other.npz", "input 'x' has the shape 1x4, found 1x5"),
+        ("int8.mlir", "other.npz", "input 'x' must have shape 1x4, but got 1x5"),
     ],
 )
 def test_wrong_input_is_told_in_a_line(folder: Path, module: str, inputs: str, message: str) -> None:

@@ -333,13 +333,15 @@ def test_float_to_integer(bits: int, value: float) -> None:
         if low <= whole <= high:
             assert compute(kind, [f64], [element], np.float64(value)) == (held(whole, bits),)
         else:
-            with pytest.raises(InterpretationError, match=rf"of type f64 is not an? \w+ value of type i{bits}"):
+            with pytest.raises(
+                InterpretationError, match=rf"of type f64 cannot be represented as an? \w+ value of type i{bits}"
+            ):
                 compute(kind, [f64], [element], np.float64(value))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_no_number_to_integer(value: float) -> None:
-    with pytest.raises(InterpretationError, match="is not a signed value of type i8"):
+    with pytest.raises(InterpretationError, match="cannot be represented as a signed value of type i8"):
         compute(arith.FPToSIOp, [f32], [IntegerType(8)], np.float32(value))
 
 

@@ -58,7 +58,7 @@ def test_what_is_no_part_is_refused() -> None:
         whole.replace(b'"moments"', b'"mements"'),
         whole.replace(b"counts0", b"count__"),
     ):
-        with pytest.raises(DiagnosticError, match="a part of a profile holds something else"):
+        with pytest.raises(DiagnosticError, match="it is not part of a profile; remove it and run again"):
             ProfilePart.from_bytes(content)
 
 
@@ -108,7 +108,7 @@ def test_numbers_of_another_kind_are_refused(damage: Callable[[dict[str, Any]], 
     assert ProfilePart.from_bytes(whole).is_of(["x"], [0], 64)
     arrays: dict[str, Any] = load(whole)
     damage(arrays)
-    with pytest.raises(DiagnosticError, match="a part of a profile holds something else"):
+    with pytest.raises(DiagnosticError, match="it is not part of a profile; remove it and run again"):
         ProfilePart.from_bytes(save({name: np.ascontiguousarray(each) for name, each in arrays.items()}))
 
 

@@ -171,8 +171,13 @@ def test_a_model_of_a_batch_of_its_own() -> None:
         profile = qmlir.profile(module, samples)
     assert profile.samples == 8
     assert profile.values["input"] == qmlir.profile(module, list(samples[:8])).values["input"]
-    assert [str(each) for each in said] == ["warning: the last 1 of 9 samples are left out: @main takes 4 at a time"]
-    with pytest.raises(DiagnosticError, match="takes batches of 4 samples, found 3 in all"):
+    assert [str(each) for each in said] == ["warning: ignoring the last 1 of 9 samples: @main takes 4 at a time"]
+    with pytest.raises(
+        DiagnosticError,
+        match=(
+            "takes batches of 4 samples, but got 3 in total; help: pass at least 4 samples, or make the batch dynamic"
+        ),
+    ):
         qmlir.profile(module, samples[:3])
     # One of its own batches is that of a model of any batch size.
     alone = qmlir.load(MODELS / "digits_lstm.onnx", shapes={"input": (8, 1, 8)})
@@ -239,15 +244,15 @@ def test_what_was_infinite_stays_in_float() -> None:
 
 
 BAD_ITEMS: list[tuple[Any, str]] = [
-    ([], "there are no samples to run"),
+    ([], "the data contains no samples"),
     ([{"y": X[0]}], "has no input 'y'"),
-    ([{}], "lacks the input x"),
-    ([(X[0], X[0], X[0])], r"takes 1 input \(x \?x3 float32\), found 3"),
-    (["x"], "takes arrays, found an item of type str"),
-    ([3], "takes arrays, found an item of type int"),
-    ([X[0], X[0].astype(np.int32)], r"has elements of float32, found int32: give array.astype\('float32'\) if"),
-    ([X[0], X[0, :2]], r"input 'x' has the shape 3 for one sample, \?x3 for several, found 2"),
-    (X[:, :, None], "input 'x' has the shape 3 for one sample"),
+    ([{}], "no data for input x"),
+    ([(X[0], X[0], X[0])], r"takes 1 input \(x \?x3 float32\), but got 3"),
+    (["x"], "expected arrays as data, but got an item of type str"),
+    ([3], "expected arrays as data, but got an item of type int"),
+    ([X[0], X[0].astype(np.int32)], r"must be float32, but got int32; help: pass array.astype\('float32'\) if"),
+    ([X[0], X[0, :2]], r"input 'x' must have shape 3 \(one sample\) or \?x3 \(a batch\), but got 2"),
+    (X[:, :, None], r"input 'x' must have shape 3 \(one sample\) or \?x3 \(a batch\), but got 3x1; help: pass"),
 ]
 
 
@@ -285,9 +290,12 @@ def test_several_inputs_each_with_its_axis_or_none() -> None:
     assert stacked.samples == 5
     assert stacked.values["m"].maximum == 18.0
     assert qmlir.profile(module_of(TWO), items).to_text() == stacked.to_text()
-    with pytest.raises(DiagnosticError, match="is given inputs of 2 and 5 samples"):
+    with pytest.raises(DiagnosticError, match="expected the same number of samples for each input, but got 2 and 5"):
         qmlir.profile(module_of(TWO), [{"ids": ids[:2], "x": x.T, "s": s[0]}])
-    with pytest.raises(DiagnosticError, match="without one leading axis of samples: 5x2, 5x2, scalar"):
+    with pytest.raises(
+        DiagnosticError,
+        match="expected arrays with the same number of samples along the first axis, but got shapes 5x2, 5x2,",
+    ):
         qmlir.profile(module_of(TWO), {"ids": ids, "x": x, "s": s[0]})
 
 

@@ -116,7 +116,7 @@ class InferenceData:
         return iter(IMAGES)
 
 
-LABEL = "what comes with the inputs of a sample is taken for its label, and left out"
+LABEL = "ignoring the last element of each sample (assumed to be its label)"
 
 KINDS: dict[str, tuple[Callable[[], Any], int | None, list[str]]] = {
     "array": (lambda: IMAGES, 6, []),
@@ -134,15 +134,19 @@ KINDS: dict[str, tuple[Callable[[], Any], int | None, list[str]]] = {
     "dict with labels": (
         lambda: {"image": IMAGES, "y": LABELS},
         6,
-        ["the data has 'y', which is no input of the model"],
+        ["ignoring array 'y' in the data"],
     ),
     "Dataset": (Dataset, 6, [LABEL]),
     "DataLoader": (DataLoader, 6, [LABEL]),
     "CalibrationDataReader": (Reader, None, []),
     "nncf.Dataset": (InferenceData, None, []),
-    "f64": (lambda: IMAGES.astype(np.float64), 6, ["input 'image' has elements of float32, found float64: converted"]),
-    "f16": (lambda: IMAGES.astype(np.float16), 6, ["input 'image' has elements of float32, found float16: converted"]),
-    "u8": (lambda: list(IMAGES.astype(np.uint8)), 6, ["found uint8: 0 to 255 stay these numbers"]),
+    "f64": (lambda: IMAGES.astype(np.float64), 6, ["converting input 'image' from float64 to float32"]),
+    "f16": (lambda: IMAGES.astype(np.float16), 6, ["converting input 'image' from float16 to float32"]),
+    "u8": (
+        lambda: list(IMAGES.astype(np.uint8)),
+        6,
+        ["converting input 'image' from uint8 to float32; its values stay 0 to 255"],
+    ),
 }
 
 
@@ -166,10 +170,10 @@ def test_many_images_for_a_batch_of_one() -> None:
 
 
 REMEDIES = [
-    (IMAGES.transpose(0, 2, 3, 1), "array.transpose(0, 3, 1, 2) (channels come first here)"),
-    (IMAGES[0].transpose(1, 2, 0)[None], "array.transpose(0, 3, 1, 2) (channels come first here)"),
-    ([IMAGES[0].transpose(1, 2, 0)], "array.transpose(2, 0, 1) (channels come first here)"),
-    ([IMAGES.transpose(0, 2, 3, 1)], "array.transpose(0, 3, 1, 2) (channels come first here)"),
+    (IMAGES.transpose(0, 2, 3, 1), "array.transpose(0, 3, 1, 2) (the model expects channels first)"),
+    (IMAGES[0].transpose(1, 2, 0)[None], "array.transpose(0, 3, 1, 2) (the model expects channels first)"),
+    ([IMAGES[0].transpose(1, 2, 0)], "array.transpose(2, 0, 1) (the model expects channels first)"),
+    ([IMAGES.transpose(0, 2, 3, 1)], "array.transpose(0, 3, 1, 2) (the model expects channels first)"),
     (IMAGES[0], "array[None] (it is one sample)"),
     (IMAGES.reshape(6, 24), "array.reshape(-1, 2, 3, 4)"),
     ([IMAGES[0].reshape(-1)], "array.reshape(2, 3, 4)"),
@@ -199,9 +203,7 @@ func.func @main(%x: tensor<10x2xf32> {nn.name = "x"}) -> tensor<1x2xf32> {
 
 def test_sequences_of_another_length_than_the_model_are_not_cut_and_joined() -> None:
     lengths = [np.zeros((rows, 2), np.float32) for rows in (7, 7, 7, 7)]
-    refused = (
-        "shape 10x2, found 7x2, whose rows are not known to be samples: .*reduce_max.*; give arrays of 10x2, or all"
-    )
+    refused = "shape 10x2, but got 7x2, .*reduce_max.*; help: pass arrays of shape 10x2, or all"
     with pytest.raises(DiagnosticError, match=refused):
         runs_of(lengths, SEQUENCE)
     with pytest.raises(DiagnosticError, match=refused):
@@ -220,7 +222,7 @@ def test_batches_of_another_size_are_profiled() -> None:
 def test_a_shape_that_does_not_fit_comes_with_what_makes_it_fit(data: Any, remedy: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         runs_of(data)
-    assert caught.value.diagnostic.message.endswith(f"; give {remedy}")
+    assert caught.value.diagnostic.message.endswith(f"; help: pass {remedy}")
     array = data if isinstance(data, np.ndarray) else data[0]
     fitting = eval(remedy.partition(" (")[0], {"array": array})
     found, _ = images_of(fitting if isinstance(data, np.ndarray) else [fitting])
@@ -228,12 +230,15 @@ def test_a_shape_that_does_not_fit_comes_with_what_makes_it_fit(data: Any, remed
 
 
 REFUSED: list[tuple[Any, str]] = [
-    (IMAGES[:, :, :2], "input 'image' has the shape 2x3x4 for one sample, ?x2x3x4 for several, found 2x2x4"),
-    (IMAGES.astype(np.int64), "found int64: give array.astype('float32') if these are its numbers"),
-    (IMAGES.astype(complex), "found complex128: give array.astype('float32')"),
-    ({"imag": IMAGES, "y": LABELS}, "has no input 'imag', did you mean 'image'? (it has: image ?x2x3x4 float32)"),
-    (3, "data of type int gives no samples: a path, an array, arrays by name, or an iterable of such does"),
-    ([(IMAGES[0], 1, 2)], "takes 1 input (image ?x2x3x4 float32), found 3"),
+    (IMAGES[:, :, :2], "input 'image' must have shape 2x3x4 (one sample) or ?x2x3x4 (a batch), but got 2x2x4"),
+    (IMAGES.astype(np.int64), "but got int64; help: pass array.astype('float32') if that keeps the values"),
+    (
+        IMAGES.astype(complex),
+        "input 'image' must be float32, but got complex128; help: pass array.astype('float32') if that",
+    ),
+    ({"imag": IMAGES, "y": LABELS}, "has no input 'imag'; did you mean 'image'? (available: image ?x2x3x4 float32)"),
+    (3, "data must be a path, an array, a dict of arrays, or an iterable of these, but got int"),
+    ([(IMAGES[0], 1, 2)], "takes 1 input (image ?x2x3x4 float32), but got 3"),
     ("gone", "cannot read 'gone': No such file or directory"),
 ]
 
@@ -269,9 +274,18 @@ def test_several_inputs() -> None:
 
 def test_numbers_that_no_conversion_keeps() -> None:
     for data, message in (
-        ((IDS.astype(np.uint64) + 2**63, MASK != 0, X), "in which some are out of the range of int64"),
-        ((IDS, MASK != 0, X.astype(np.float64) * 1e6), "in which some are too large for float16"),
-        ((IDS.astype(float), MASK != 0, X), "found float64: give array.astype('int64') if these are its numbers"),
+        (
+            (IDS.astype(np.uint64) + 2**63, MASK != 0, X),
+            "input 'ids' must be int64, but got uint64 with values out of the range of int64",
+        ),
+        (
+            (IDS, MASK != 0, X.astype(np.float64) * 1e6),
+            "input 'x' must be float16, but got float64 with values too large for",
+        ),
+        (
+            (IDS.astype(float), MASK != 0, X),
+            "but got float64; help: pass array.astype('int64') if that keeps the values",
+        ),
     ):
         with pytest.raises(DiagnosticError, match=message.replace("(", r"\(").replace(")", r"\)")):
             runs_of(data, TOKENS)
@@ -322,14 +336,14 @@ def test_a_function_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert np.array_equal(found, IMAGES)
     assert np.array_equal(again, IMAGES)
     for name, message in (
-        ("halved", "'halved' names no function: say package.module:function, or file.py:function"),
+        ("halved", "'halved' does not name a function; use package.module:function or file.py:function"),
         (
             "gone:halved",
             "ModuleNotFoundError: No module named 'gone' (of a file that is not installed: file.py:function)",
         ),
         ("prep_of_a_user:gone", "module 'prep_of_a_user' has no attribute 'gone'"),
-        ("prep_of_a_user:number", "the preprocessing 'prep_of_a_user:number' is no function, but of type int"),
-        ("prep_of_a_user:failing", "the preprocessing 'prep_of_a_user:failing' failed on item 0: AttributeError"),
+        ("prep_of_a_user:number", "--preprocess 'prep_of_a_user:number' must be a function, but got int"),
+        ("prep_of_a_user:failing", "preprocessing function 'prep_of_a_user:failing' failed on item 0: AttributeError"),
     ):
         with pytest.raises(DiagnosticError) as caught:
             images_of(Preprocessed(IMAGES, name))
@@ -343,7 +357,10 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
         folder = tmp_path / "images" / ("cat" if place < 2 else "dog")
         folder.mkdir(parents=True, exist_ok=True)
         image.fromarray(picture).save(folder / f"{place}.png")
-    with pytest.raises(DiagnosticError, match=r"0.png' is an image, and how one becomes an input has to be said"):
+    with pytest.raises(
+        DiagnosticError,
+        match="to a model input without a preprocessing function; help: pass --preprocess MODULE:FUNCTION",
+    ):
         images_of(tmp_path / "images")
 
     def two_channels(opened: Any) -> np.ndarray:
@@ -353,14 +370,14 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     found, _ = images_of(Preprocessed(tmp_path / "images", two_channels))
     assert np.array_equal(found, pictures.transpose(0, 3, 1, 2)[:, :2])
     image.new("1", (12_000, 12_000)).save(tmp_path / "images" / "a.png")
-    with pytest.raises(DiagnosticError, match=r"cannot read the image '.*a.png': in memory it takes .*576000000"):
+    with pytest.raises(DiagnosticError, match=r"cannot read the image '.*a.png': its size in memory is .*576000000"):
         images_of(Preprocessed(tmp_path / "images", two_channels))
     (tmp_path / "images" / "a.png").unlink()
     (tmp_path / "images" / "a.jpg").write_bytes(b"no image")
     with pytest.raises(DiagnosticError, match=r"cannot read the image '.*a.jpg'"):
         images_of(Preprocessed(tmp_path / "images", two_channels))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DiagnosticError, match=r"holds no .npy or .npz file, and no image \("):
+    with pytest.raises(DiagnosticError, match=r"contains no .npy or .npz files and no images \(.bmp, .gif, .jpeg,"):
         images_of(tmp_path / "empty")
 
 
@@ -380,7 +397,10 @@ IMAGE = """func.func @main(%x: tensor<?x1x8x8xf32> {nn.name = "x"}) -> tensor<?x
 
 @pytest.mark.parametrize(
     ("shape", "hint"),
-    [((1257, 8, 8), r"give array\[:, None\]"), ((1, 8, 8), r"give array\[None\] \(it is one sample\)")],
+    [
+        ((1257, 8, 8), r"input 'x' must have shape 1x8x8 \(one sample\) or \?x1x8x8 \(a batch\),"),
+        ((1, 8, 8), r"input 'x' must have shape 1x8x8 \(one sample\) or \?x1x8x8 \(a batch\),"),
+    ],
 )
 def test_the_axis_that_is_missing(shape: tuple[int, ...], hint: str) -> None:
     with pytest.raises(DiagnosticError, match=hint):
@@ -404,7 +424,7 @@ def test_text_is_read_from_files_as_numpy_holds_it(tmp_path: Path) -> None:
     x = np.ones((3, 2), np.float32)
     np.savez(tmp_path / "text.npz", t=np.array(["a", "bb", "c"]), x=x)
     assert qmlir.profile(qmlir.load(model), tmp_path / "text.npz").samples == 3
-    with pytest.raises(DiagnosticError, match=r"lacks the input t \? text"):
+    with pytest.raises(DiagnosticError, match=r"no data for input t \? text; help: pass an array with that name"):
         qmlir.profile(qmlir.load(model), {"x": x})
     with pytest.raises(DiagnosticError, match="input 't' must be text, but got float32"):
         qmlir.profile(qmlir.load(model), {"t": x[:, 0], "x": x})

@@ -21,9 +21,11 @@ def test_elements_of_a_package_are_held_as_the_package_likes() -> None:
     tensor = TensorType(TritType(), [4])
     for dtype in (np.int8, np.float64, np.object_):
         check_value(np.zeros(4, dtype), tensor)
-    with pytest.raises(InterpretationError, match=r"has the shape \[4\], found \[3\]"):
+    with pytest.raises(InterpretationError, match=r"must have shape \[4\], but got \[3\]"):
         check_value(np.zeros(3, np.int8), tensor)
-    with pytest.raises(InterpretationError, match=r"is an array, found list"):
+    with pytest.raises(InterpretationError, match=r"a value of type tensor<4x!trit.t> must be an array, but got list"):
         check_value([0, 0, 0, 0], tensor)
-    with pytest.raises(InterpretationError, match="is an array of float32, found int8"):
+    with pytest.raises(
+        InterpretationError, match="a value of type tensor<4xf32> must be an array of float32, but got int8"
+    ):
         check_value(np.zeros(4, np.int8), TensorType(f32, [4]))

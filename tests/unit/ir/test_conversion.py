@@ -45,14 +45,16 @@ def test_an_operation_that_is_kept_stays() -> None:
 
 def test_what_is_left_is_named_with_its_node() -> None:
     legality = Legality(illegal_operations=(ReluOp, AbsOp), accepted="nn.neg")
-    with pytest.raises(DiagnosticError, match=r"'nn.abs' op \(relu1\) is left where it is not legal.*accepted: nn.neg"):
+    with pytest.raises(DiagnosticError, match=r"'nn.abs' op \(relu1\) is not legal here.*expected nn.neg"):
         _converted(legality, [UnaryToAbs()])
     assert _converted(legality, [UnaryToAbs()], partial=True) == ["nn.abs", "nn.neg"]
 
 
 def test_only_legal_dialects_are_left() -> None:
     legality = Legality(legal_dialects=frozenset({"builtin", "func"}))
-    with pytest.raises(DiagnosticError, match=r"'nn.abs' op \(relu1\) is left where only builtin, func are legal"):
+    with pytest.raises(
+        DiagnosticError, match=r"'nn.abs' op \(relu1\) is not legal here \(legal dialects: builtin, func\)"
+    ):
         _converted(legality, [UnaryToAbs()])
 
 
@@ -60,7 +62,7 @@ def test_an_operation_that_nobody_registered_has_the_dialect_of_its_name() -> No
     ctx = default_environment().new_context()
     ctx.allow_unregistered = True
     module = parse_module(ctx, '"model.op"() : () -> ()')
-    with pytest.raises(DiagnosticError, match=r"'model.op' op is left where only builtin are legal"):
+    with pytest.raises(DiagnosticError, match=r"'model.op' op is not legal here \(legal dialects: builtin\)"):
         convert(module, [], Legality(legal_dialects=frozenset({"builtin"})), ctx)
-    with pytest.raises(DiagnosticError, match=r"'model.op' op is left where it is not legal"):
+    with pytest.raises(DiagnosticError, match=r"'model.op' op is not legal here"):
         convert(module, [], Legality(frozenset({"model"})), ctx)

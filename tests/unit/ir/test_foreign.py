@@ -19,7 +19,7 @@ func.func @f(%x: memref<?xi8>, %v: i8) {
 
 
 def test_a_fault_of_xdsls_reader_names_what_is_read_and_where() -> None:
-    with pytest.raises(DiagnosticError, match=r"'linalg\.fill' cannot be read: xDSL fails on it") as caught:
+    with pytest.raises(DiagnosticError, match=r"'linalg\.fill' cannot be parsed: xDSL fails on it") as caught:
         parse_module(default_environment().new_context(), FILL)
     assert str(caught.value).startswith("<stdin>:3:3: error: ")
 

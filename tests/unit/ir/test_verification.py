@@ -39,7 +39,7 @@ def test_a_branch_out_of_its_region() -> None:
     elsewhere = Block()
     Region([Block([anything.TestOp()]), elsewhere])
     module = ModuleOp([anything.TestOp(regions=[Region(Block([anything.TestTermOp(successors=[elsewhere])]))])])
-    assert _message(module) == "'test.termop' op branches to a block of another region"
+    assert _message(module) == "'test.termop' op must not branch to a block of another region"
 
 
 def test_the_error_does_not_hold_the_module() -> None:

@@ -83,13 +83,13 @@ def test_statistics_in_metadata_are_beside_the_value_and_go_before_an_annotation
     [
         (
             relu({"SCALE_TENSOR": "s"}, tensors={"s": np.float32(1)}),
-            "annotation of 'x' is ignored: it has no ZERO",
+            "ignoring the annotation of 'x': it has no ZERO",
         ),
-        (relu(BOTH, tensors={"s": np.ones(2, np.float32), "z": np.int8(0)}), "its scale is one number"),
-        (relu(metadata={"qmlir.min": "2", "qmlir.max": "1"}), "statistics of 'x' are ignored: from 2.0 to 1.0 is not"),
-        (relu(metadata={"qmlir.min": "nan", "qmlir.max": "1"}), "from nan to 1.0 is not a range"),
+        (relu(BOTH, tensors={"s": np.ones(2, np.float32), "z": np.int8(0)}), "its scale must be a single number"),
+        (relu(metadata={"qmlir.min": "2", "qmlir.max": "1"}), "ignoring the statistics of 'x': [2.0, 1.0] is not"),
+        (relu(metadata={"qmlir.min": "nan", "qmlir.max": "1"}), "[nan, 1.0] is not a valid range"),
         (relu(metadata={"qmlir.min": "low", "qmlir.max": "1"}), "could not convert"),
-        (relu(metadata={"qmlir.max": "1"}), "it has one end of a range"),
+        (relu(metadata={"qmlir.max": "1"}), "it defines only one end of a range"),
         (
             relu(metadata={f"qmlir.{key}": "5" for key in ("min", "max", "std", "count")} | {"qmlir.mean": "9"}),
             "expected min <= mean <= max",

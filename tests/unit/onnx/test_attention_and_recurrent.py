@@ -58,13 +58,13 @@ def test_a_cache_of_open_sizes() -> None:
 
 
 def test_heads_that_do_not_divide() -> None:
-    with pytest.raises(DiagnosticError, match="takes 2 heads of one size, found tensor"):
+    with pytest.raises(DiagnosticError, match="expected 2 heads of one size, but got tensor"):
         qmlir.load(_attention("5"))
 
 
 def test_heads_that_nobody_counts() -> None:
     text = "(float[B,S,8] q) => (float[B,S,8] y) { y = Attention(q, q, q) }"
-    with pytest.raises(DiagnosticError, match="Attention node 'y': needs the number of heads"):
+    with pytest.raises(DiagnosticError, match="Attention node 'y': requires the number of heads of"):
         qmlir.load(_model(23, text))
 
 

@@ -76,27 +76,27 @@ PARAMETERS = [
 WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     "misspelt attribute": (
         model_of([node_of("LeakyRelu", ["x"], alfa=0.5)]),
-        "LeakyRelu node 'n1': has no attribute 'alfa', did you mean 'alpha'? (it has: 'alpha')",
+        "LeakyRelu node 'n1': has no attribute 'alfa'; did you mean 'alpha'? (available: 'alpha')",
     ),
     "attribute of another operator": (
         model_of([node_of("Relu", ["x"], axis=1)]),
-        "Relu node 'n1': has no attribute 'axis' (it has: none)",
+        "Relu node 'n1': has no attribute 'axis' (available: none)",
     ),
     "attribute of a newer version": (
         model_of([node_of("ReduceSumSquare", ["x"], axes=[0])]),
-        "ReduceSumSquare node 'n1': has no attribute 'axes' (it has: 'keepdims', 'noop_with_empty_axes')",
+        "ReduceSumSquare node 'n1': has no attribute 'axes' (available: 'keepdims', 'noop_with_empty_axes')",
     ),
     "missing attribute": (
         model_of([node_of("Concat", ["x", "x"])]),
-        "Concat node 'n1': lacks the attribute 'axis' (int)",
+        "Concat node 'n1': missing attribute 'axis' (int)",
     ),
     "attribute of another type": (
         model_of([node_of("Concat", ["x", "x"], axis=1.0)]),
-        "Concat node 'n1': the attribute 'axis' is a float, int is accepted",
+        "Concat node 'n1': attribute 'axis' must be int, but got float",
     ),
     "attribute given twice": (
         _twice(node_of("LeakyRelu", ["x"], alpha=0.5)),
-        "LeakyRelu node 'n1': gives the attribute 'alpha' twice",
+        "LeakyRelu node 'n1': duplicate attribute 'alpha'",
     ),
     "attribute without a name": (
         model_of([node_of("Relu", ["x"], **{"": 1})]),
@@ -104,27 +104,27 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "attribute of a function outside of one": (
         model_of([_referring("alpha")]),
-        "LeakyRelu node 'n1': the attribute 'alpha' is 'slope' of a function, outside of any function",
+        "LeakyRelu node 'n1': attribute 'alpha' refers to function attribute 'slope' outside of a function",
     ),
     "attribute that is not a text": (
         model_of([node_of("Gelu", ["x"], approximate=b"t\xff")]),
-        "Gelu node 'n1': the attribute 'approximate' is b't\\xff', which is not UTF-8 text",
+        "Gelu node 'n1': attribute 'approximate' must be UTF-8 text, but got b't\\xff'",
     ),
     "attribute of a quantized operator of ONNX Runtime": (
         model_of([_microsoft("QLinearLeakyRelu", ["x", "x", "x", "x"], alfa=0.5)]),
-        "com.microsoft.QLinearLeakyRelu node 'n1': has no attribute 'alfa', did you mean 'alpha'?",
+        "com.microsoft.QLinearLeakyRelu node 'n1': has no attribute 'alfa'; did you mean 'alpha'?",
     ),
     "too few inputs of a quantized operator of ONNX Runtime": (
         model_of([_microsoft("QLinearAdd", ["x", "x", "x"])]),
-        "com.microsoft.QLinearAdd node 'n1': has 3 inputs, 7 to 8 are accepted",
+        "com.microsoft.QLinearAdd node 'n1': expected 7 to 8 inputs, but got 3",
     ),
     "types of a quantized operator of ONNX Runtime": (
         model_of([_microsoft("QLinearLeakyRelu", ["x", "x", "", "x"])]),
-        "input 0 ('X') is a tensor(float), accepted are tensor(int8), tensor(uint8)",
+        "input 0 ('X') must be one of tensor(int8), tensor(uint8), but got tensor(float)",
     ),
-    "too few inputs": (model_of([node_of("Where", ["x"])]), "Where node 'n1': has 1 inputs, 3 are accepted"),
-    "no inputs": (model_of([node_of("Relu", [])]), "Relu node 'n1': has 0 inputs, 1 are accepted"),
-    "too many inputs": (model_of([node_of("Relu", ["x", "x"])]), "Relu node 'n1': has 2 inputs, 1 are accepted"),
+    "too few inputs": (model_of([node_of("Where", ["x"])]), "Where node 'n1': expected 3 inputs, but got 1"),
+    "no inputs": (model_of([node_of("Relu", [])]), "Relu node 'n1': expected 1 inputs, but got 0"),
+    "too many inputs": (model_of([node_of("Relu", ["x", "x"])]), "Relu node 'n1': expected 1 inputs, but got 2"),
     "two inputs of one name": (
         model_of([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])] * 2),
         "'x' has been used as graph input names multiple times",
@@ -139,27 +139,28 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
             inputs=[helper.make_tensor_value_info("q", TensorProto.UINT8, [3, 3])],
             initializers=PARAMETERS,
         ),
-        "QLinearMatMul node 'n1': input 2 ('a_zero_point') is a tensor(int8), 'a' a tensor(uint8): they have one type",
+        "QLinearMatMul node 'n1': inputs 'a' and 'a_zero_point' must have one type, but got tensor(uint8) "
+        "and tensor(int8)",
     ),
     "shape of floats": (
         model_of([node_of("Reshape", ["x", "s"])], initializers=PARAMETERS),
-        "Reshape node 'n1': input 1 ('shape') is a tensor(float), accepted are tensor(int64)",
+        "Reshape node 'n1': input 1 ('shape') must be one of tensor(int64), but got tensor(float)",
     ),
     "shape without axes": (
         model_of([node_of("Reshape", ["x", "six"])], initializers=[numpy_helper.from_array(np.array(6), "six")]),
-        "Reshape node 'n1': takes a list of sizes, found tensor<i64>",
+        "Reshape node 'n1': shape must be a vector, but got tensor<i64>",
     ),
     "declared output type": (
         model_of([node_of("Shape", ["x"])]),
-        "the model declares its output 'y' as tensor(float), it is a tensor(int64)",
+        "output 'y' is declared as tensor(float), but is tensor(int64)",
     ),
     "declared type between nodes": (
         _declared(model_of([node_of("Relu", ["x"], "n0", "h"), node_of("Relu", ["h"])]), "h", TensorProto.INT64),
-        "Relu node 'n0': the model declares 'h' as tensor(int64), the node gives a tensor(float)",
+        "Relu node 'n0': 'h' is declared as tensor(int64), but the node returns tensor(float)",
     ),
     "dropped operator": (
         model_of([node_of("Upsample", ["x", "s"])], initializers=PARAMETERS),
-        "Upsample node 'n1': operator set 21 has dropped this operator",
+        "Upsample node 'n1': operator set 21 no longer has this operator",
     ),
     "operator of a newer set": (
         model_of([node_of("Gelu", ["x"])], opset=19),
@@ -167,20 +168,20 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "definition that ONNX gives for other inputs only": (
         model_of([_mapped()], inputs=[helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, [2])], opset=17),
-        "SequenceMap node 'n1': ONNX does not define it for these inputs: Input 1 expected but not provided",
+        "SequenceMap node 'n1': ONNX does not define this operator for these inputs: Input 1 expected but not provided",
     ),
     "operator set in two versions": (
         _two_versions(model_of([RELU])),
-        "imports the operator set '' in the versions 21 and 20",
+        "the model imports operator set '' twice, in versions 21 and 20",
     ),
-    "operator set 0": (model_of([RELU], opset=0), "uses version 0 of the operator set '': versions count from 1"),
+    "operator set 0": (model_of([RELU], opset=0), "the version of operator set '' must be at least 1, but got 0"),
     "old operator set, undefined input": (
         model_of([node_of("Relu", ["gone"])], opset=6),
-        "Relu node 'n1': nothing gives the tensor 'gone'",
+        "Relu node 'n1': tensor 'gone' is not defined",
     ),
     "nodes out of order": (
         model_of([node_of("Relu", ["h"]), node_of("Relu", ["x"], "n0", "h")]),
-        "Relu node 'n1': takes 'h', which Relu node 'n0' gives after it: sort the nodes of the graph",
+        "Relu node 'n1': uses 'h', which is defined later by Relu node 'n0'; sort the nodes of the graph topologically",
     ),
     "absurd rank": (
         model_of(
@@ -215,12 +216,12 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "functions that double": (
         _doubling(40),
-        "with the functions that it calls, the model has over 1048576 nodes",
+        "the model has more than 1048576 nodes after inlining its functions",
     ),
-    "functions that call one another": (_calling_itself(), "Cycle detected in model-local function references"),
+    "functions that call each other": (_calling_itself(), "Cycle detected in model-local function references"),
     "unused node that is wrong": (
         model_of([RELU, node_of("Concat", ["x", "x"], "n2", "z")]),
-        "Concat node 'n2': lacks the attribute 'axis' (int)",
+        "Concat node 'n2': missing attribute 'axis' (int)",
     ),
 }
 

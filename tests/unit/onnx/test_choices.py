@@ -57,5 +57,5 @@ def test_an_island_inside_of_a_branch() -> None:
 
 
 def test_what_is_wrong_in_a_branch_names_its_node() -> None:
-    with pytest.raises(DiagnosticError, match="QuickGelu node 'gate': has no attribute 'alfa', did you mean 'alpha'"):
+    with pytest.raises(DiagnosticError, match="QuickGelu node 'gate': has no attribute 'alfa'; did you mean 'alpha'"):
         qmlir.load(_model(True, body='["gate"] t = com.microsoft.QuickGelu <alfa = 0.5> (a)'))

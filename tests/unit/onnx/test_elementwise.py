@@ -77,7 +77,7 @@ def test_a_division_by_zero_is_left_to_the_run() -> None:
 
 
 def test_gelu_of_another_kind() -> None:
-    with pytest.raises(DiagnosticError, match="approximate is 'sigmoid': none and tanh are supported"):
+    with pytest.raises(DiagnosticError, match="approximate must be none or tanh, but got 'sigmoid'"):
         _operations("float[4] x", 'y = Gelu<approximate = "sigmoid">(x)')
 
 

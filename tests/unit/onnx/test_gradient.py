@@ -116,10 +116,10 @@ ERRORS = {
         _model(ONE, "h = Exp(a) y = Unique(h)", "a"),
         r"'nn.unique' op \(y\) cannot be differentiated: the number of different elements",
     ),
-    "no tensor": (_model(ONE, "z = Exp(a)", "a"), "the graph's output: nothing gives the tensor 'y'"),
+    "no tensor": (_model(ONE, "z = Exp(a)", "a"), "the graph's output: tensor 'y' is not defined"),
     "constant": (
         _model(ONE, "y = Mul(a, w)", "a w", "<double[1] w = {2.0}>"),
-        "'w' is a constant: make it an input of the graph",
+        "'w' is a constant; make it an input of the graph",
     ),
     "open broadcast": (
         _model("double[n, 3] a, double[m, 3] b", "y = Mul(a, b)", "a b"),
@@ -127,7 +127,7 @@ ERRORS = {
     ),
     "integers": (
         _model("int64[2] a", "y = Cast <to = 11> (a)", "a"),
-        "differentiates floats, 'a' is a tensor<2xi64>",
+        "'a' must be a float to be differentiated, but got tensor<2xi64>",
     ),
 }
 

@@ -70,7 +70,7 @@ def test_a_row_of_zeros_stays_one() -> None:
 @pytest.mark.parametrize(
     ("op_type", "outputs", "attributes", "message"),
     [
-        ("Normalizer", 1, {"norm": "MAX"}, "divides by the norm MAX: L1, L2 have an operation"),
+        ("Normalizer", 1, {"norm": "MAX"}, "norm must be one of L1, L2, but got MAX"),
         ("LinearRegressor", 1, {"targets": 2, "post_transform": "PROBIT", **LINEAR}, "transforms its scores by PROBIT"),
         ("LinearClassifier", 2, {"classlabels_strings": ["a", "b"], **LINEAR}, "gives text as labels"),
     ],
@@ -83,7 +83,9 @@ def test_other_forms_are_islands(op_type: str, outputs: int, attributes: dict[st
 
 
 def test_wrong_numbers_stay_an_error() -> None:
-    with pytest.raises(DiagnosticError, match=r"Scaler node 'node': scale has one number or 3, found \[1\.0, 2\.0\]"):
+    with pytest.raises(
+        DiagnosticError, match=r"Scaler node 'node': scale must have 1 or 3 elements, but got \[1\.0, 2\.0\]"
+    ):
         qmlir.load(_model("Scaler", {"a": X}, offset=[0.0], scale=[1.0, 2.0]))
 
 

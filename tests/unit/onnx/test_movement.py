@@ -83,7 +83,9 @@ def test_constant(attribute: str, expected: object) -> None:
 
 
 def test_constant_of_text() -> None:
-    with pytest.raises(DiagnosticError, match="gives its value as 'value_string': a dense tensor, floats or integers"):
+    with pytest.raises(
+        DiagnosticError, match="value must be a dense tensor, floats or integers, but got 'value_string'"
+    ):
         load('(float[2] x) => (y) { y = Constant <value_string = "a"> () }', fallback=False)
 
 

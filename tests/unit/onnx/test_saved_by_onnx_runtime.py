@@ -181,7 +181,7 @@ def test_fused_gemm_by_formula() -> None:
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"activation": "Erf"}, "activation is 'Erf': Celu, Clip, .* are supported"),
+        ({"activation": "Erf"}, "activation must be one of Celu, Clip, .*, but got 'Erf'"),
         (
             {"activation": "Clip", "activation_params": [0.0]},
             "must have 2 numbers for Clip, but got 1",

@@ -42,9 +42,9 @@ def test_booleans_are_numpys() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([A, np.zeros((1, 3), np.float32)], r"input 's\[1\]' has the shape \?x2, found 1x3"),
-        ([A.astype(np.float64)], r"input 's\[0\]' has elements of float32, found float64"),
-        (A, "input 's' is a list of arrays, found ndarray"),
+        ([A, np.zeros((1, 3), np.float32)], r"input 's\[1\]' must have shape \?x2, but got 1x3"),
+        ([A.astype(np.float64)], r"input 's\[0\]' must be float32, but got float64"),
+        (A, "input 's' must be a list of arrays, but got ndarray"),
     ],
 )
 def test_inputs_that_do_not_fit(given: Any, message: str) -> None:
@@ -58,7 +58,7 @@ def test_a_declared_rank_is_taken() -> None:
     module = qmlir.load(_model("(float[2] a, float[1, 2] b, int64 i) => (float[k, 2] y)", nodes))
     given = [np.zeros(2, np.float32), A]
     np.testing.assert_array_equal(qmlir.interpret(module, [*given, np.array(-1)])["y"], A, strict=True)
-    with pytest.raises(DiagnosticError, match=r"has the shape .*, found \[2\]"):
+    with pytest.raises(DiagnosticError, match=r"must have shape .*, but got \[2\]"):
         qmlir.interpret(module, [*given, np.array(0)])
 
 

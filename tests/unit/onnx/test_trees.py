@@ -219,10 +219,14 @@ def test_rows_of_any_batch(tmp_path: Path) -> None:
     [
         ("Regressor", {"post_transform": "LOGISTIC"}, "transforms its one score by LOGISTIC"),
         ("Regressor", {"n_targets": 2, "aggregate_function": "MIN"}, "takes the MIN of scores that not every leaf"),
-        ("Regressor", {"n_targets": 2, "base_values": [1.0]}, "has 1 base values for 2 scores"),
+        ("Regressor", {"n_targets": 2, "base_values": [1.0]}, r"expected one base value per score \(2\), but"),
         ("Classifier", {"classlabels_strings": ["a", "b"]}, "gives text as labels"),
-        ("Classifier", {"classlabels_int64s": [1, 2, 3]}, "leaves some classes without a score"),
-        ("Classifier", {"classlabels_int64s": [1, 2], "post_transform": "SOFTMAX"}, "chooses between two classes by"),
+        ("Classifier", {"classlabels_int64s": [1, 2, 3]}, "requires a score for every class"),
+        (
+            "Classifier",
+            {"classlabels_int64s": [1, 2], "post_transform": "SOFTMAX"},
+            "a choice between two classes by the scores",
+        ),
     ],
 )
 def test_forms_for_islands(op_type: str, change: dict[str, Any], reason: str) -> None:
@@ -237,11 +241,11 @@ def test_forms_for_islands(op_type: str, change: dict[str, Any], reason: str) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"nodes_truenodeids": [9, 2, 0, 0, 0]}, "leads to the node 9 of tree 0, which it has not"),
-        ({"nodes_nodeids": [0, 1, 1, 3, 4]}, "has the node 1 of tree 0 twice"),
-        ({"nodes_featureids": [0, 5, 0, 0, 0]}, "compares the column 5 of 2 by BRANCH_LEQ"),
-        ({"nodes_values": [0.0]}, "has attributes of its nodes of several lengths"),
-        ({"target_ids": [0, 0, 3]}, "has weights for scores up to 3, there are 1"),
+        ({"nodes_truenodeids": [9, 2, 0, 0, 0]}, "refers to node 9 of tree 0, which does not exist"),
+        ({"nodes_nodeids": [0, 1, 1, 3, 4]}, "duplicate node 1 of tree 0"),
+        ({"nodes_featureids": [0, 5, 0, 0, 0]}, "cannot compare column 5 of 2 with mode BRANCH_LEQ"),
+        ({"nodes_values": [0.0]}, "attributes of the tree nodes must be non-empty and of equal length, but got"),
+        ({"target_ids": [0, 0, 3]}, "weights refer to score 3, but there are only 1 scores"),
     ],
 )
 def test_models_that_are_wrong(change: dict[str, Any], message: str) -> None:

@@ -140,11 +140,11 @@ def test_numbers_of_types(name: str, types: list[str], expected: str) -> None:
 
 def test_what_has_no_answer_is_an_error() -> None:
     rewrites = native_functions(Role.REWRITE)
-    with pytest.raises(ValueError, match="use the constraint 'is_shift' before"):
+    with pytest.raises(ValueError, match="requantization is not a shift; apply the constraint 'is_shift' first"):
         rewrites["shift"]([_type(I8), _type(SYM)])
     with pytest.raises(ValueError, match="expected a float type"):
         rewrites["quantized"]([_type("i8"), *map(_attribute, ('"i8"', "0.5 : f32", "0"))])
-    with pytest.raises(ValueError, match="'row' is none of tensor, channel, block"):
+    with pytest.raises(ValueError, match="granularity must be one of tensor, channel, block, but got 'row'"):
         native_functions(Role.CONSTRAINT)["has_granularity"]([_type(I8), _attribute('"row"')])
 
 

@@ -131,7 +131,7 @@ def test_a_pattern_that_raises_is_named_with_its_file_and_line() -> None:
 
 def test_names_and_files_that_are_not_there() -> None:
     assert (
-        "no patterns named 'brough', did you mean 'brought'? (available: brought, lost, raising)"
+        "no patterns named 'brough'; did you mean 'brought'? (available: brought, lost, raising)"
         in (_run("apply-pdl{named=brough}")[2])
     )
     code, _, said = _run("apply-pdl{named=lost}")

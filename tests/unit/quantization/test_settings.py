@@ -54,7 +54,7 @@ REFUSED = [
     ({"per_channel": True}, "quantize has no setting 'per_channel'; use granularity='channel' (available: "),
     ({"ignored_scope": ["a"]}, "quantize has no setting 'ignored_scope'; use exclude=['a'] (available: "),
     ({"subset_size": 300}, "quantize has no setting 'subset_size': all samples are used; pass fewer (available: "),
-    ({"activation": "i8"}, "quantize has no setting 'activation', did you mean 'activations'? (available: "),
+    ({"activation": "i8"}, "quantize has no setting 'activation'; did you mean 'activations'? (available: "),
 ]
 
 
@@ -87,11 +87,11 @@ def test_exclusions_come_after_the_recipe_and_must_match() -> None:
     assert in_float(recipe=kept, exclude="fine") == {"fine"}
     for settings, message in (
         ({"exclude": "fin"}, "these rules of the recipe have no effect: 'exclude', rule 1 .node = 'fin'.*'fine'"),
-        ({"recipe": {"rules": kept}}, "'recipe': unknown key 'rules', did you mean 'rule'"),
-        ({"recipe": [{"ops": "relu"}]}, "'recipe', rule 1: unknown key 'ops', did you mean 'op'"),
+        ({"recipe": {"rules": kept}}, "'recipe': unknown key 'rules'; did you mean 'rule'"),
+        ({"recipe": [{"ops": "relu"}]}, "'recipe', rule 1: unknown key 'ops'; did you mean 'op'"),
         ({"recipe": kept[0], "exclude": "fine"}, "'recipe': unknown key 'node'"),
         ({"weights": "byte"}, "storage must be iN or uN with 1 to 32 bits"),
-        ({"requantize": "f23"}, "takes f32, single_round, double_round, shift, found f23, did you mean 'f32'"),
+        ({"requantize": "f23"}, "takes f32, single_round, double_round, shift, found f23; did you mean 'f32'"),
     ):
         given: Any = settings
         with pytest.raises(DiagnosticError, match=message):
@@ -129,8 +129,8 @@ def test_help_has_every_setting() -> None:
         ({"accumulator_pairs": 2}, "accumulator_pairs has no effect on 32-bit accumulators"),
         ({"calibrator": "percentil"}, "unknown calibrator 'percentil', did you mean 'percentile'?"),
         ({"accumulator": "i32},dce{"}, "the options for slot 'accumulator': "),
-        ({"granularity": "channels"}, "unknown granularity 'channels', did you mean 'channel'?"),
-        ({"weight_scheme": "symetric"}, "unknown scheme 'symetric', did you mean 'symmetric'?"),
+        ({"granularity": "channels"}, "unknown granularity 'channels'; did you mean 'channel'?"),
+        ({"weight_scheme": "symetric"}, "unknown scheme 'symetric'; did you mean 'symmetric'?"),
         ({"requantize": "shift:up ties=even"}, "option 'ties' of pass 'quant-set-requantize' takes even, up, away"),
         ({"device": "cpu},dce{"}, "no target 'cpu}', did you mean 'cpu'?"),
     ],

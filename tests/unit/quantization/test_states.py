@@ -80,5 +80,5 @@ def test_a_state_that_is_computed_with() -> None:
 
 def test_names_that_the_model_has_not() -> None:
     samples = [{"x": np.ones((1, 2), np.float32), "h": np.ones((1, 2), np.float32)}]
-    with pytest.raises(DiagnosticError, match="has no output 'net' for state 'h', did you mean 'next'"):
+    with pytest.raises(DiagnosticError, match="has no output 'net' for state 'h'; did you mean 'next'"):
         qmlir.quantize(qmlir.load(parser.parse_model(CELL)), samples, states={"h": "net"})

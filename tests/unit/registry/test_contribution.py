@@ -10,7 +10,7 @@ from qmlir import registry
 from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, Contribution, RowForm, refusal
 
 BROKE = {"0.3": "targets are data", "0.5": "slots have names"}
-BROKE_5 = "it was built for qmlir 0.4, which does not go with 0.5 (slots have names): update the package"
+BROKE_5 = "it was built for qmlir 0.4, which is incompatible with 0.5 (slots have names); update the package"
 
 
 @pytest.mark.parametrize(
@@ -19,15 +19,19 @@ BROKE_5 = "it was built for qmlir 0.4, which does not go with 0.5 (slots have na
         ("", "0.5", ""),
         ("0.5", "0.5", ""),
         ("0.3", "0.4", ""),
-        ("0.2", "0.4", "it was built for qmlir 0.2, which does not go with 0.3 (targets are data): update the package"),
+        (
+            "0.2",
+            "0.4",
+            "it was built for qmlir 0.2, which is incompatible with 0.3 (targets are data); update the package",
+        ),
         (
             "0.4",
             "0.10",
             BROKE_5,
         ),
         ("0.9", "0.10", ""),
-        ("0.11", "0.10", "it was built for qmlir 0.11, and this is 0.10: update qmlir"),
-        ("1.0", "0.10", "it was built for qmlir 1.0, and this is 0.10: update qmlir"),
+        ("0.11", "0.10", "it was built for qmlir 0.11, but this is 0.10; update qmlir"),
+        ("1.0", "0.10", "it was built for qmlir 1.0, but this is 0.10; update qmlir"),
     ],
 )
 def test_which_packages_are_refused(built_for: str, interface: str, why: str) -> None:
@@ -49,14 +53,14 @@ def test_every_field_is_described() -> None:
     [
         (
             {"evaluators": {"nn": "no row"}},
-            "'no row' in 'evaluators' of a Contribution is not of the form module:object",
+            "'no row' in 'evaluators' of a Contribution must have the form module:object",
         ),
-        ({"evaluators": {"nn": ("a:b",)}}, "'evaluators' of a Contribution is name to row, found ('a:b',)"),
-        ({"patterns": {"nn.canonicalize": "a:b"}}, "'patterns' of a Contribution is name to rows, found 'a:b'"),
-        ({"patterns": ("a:b",)}, "'patterns' of a Contribution is name to rows, found tuple"),
-        ({"importers": {"Relu": "a:b"}}, "'importers' of a Contribution is rows, found dict"),
-        ({"pdl": {"fuse": "package"}}, "'package' in 'pdl' of a Contribution is not of the form package:path/of/file"),
-        ({"built_for": "1"}, f"'built_for' is a minor version, such as '{INTERFACE}', found '1'"),
+        ({"evaluators": {"nn": ("a:b",)}}, "'evaluators' of a Contribution must be name to row, but got ('a:b',)"),
+        ({"patterns": {"nn.canonicalize": "a:b"}}, "'patterns' of a Contribution must be name to rows, but got 'a:b'"),
+        ({"patterns": ("a:b",)}, "'patterns' of a Contribution must be name to rows, but got tuple"),
+        ({"importers": {"Relu": "a:b"}}, "'importers' of a Contribution must be rows, but got dict"),
+        ({"pdl": {"fuse": "package"}}, "'package' in 'pdl' of a Contribution must have the form package:path/of/file"),
+        ({"built_for": "1"}, f"'built_for' must be a minor version, such as '{INTERFACE}', but got '1'"),
     ],
 )
 def test_what_has_another_form_is_refused(arguments: Any, message: str) -> None:

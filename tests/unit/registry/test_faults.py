@@ -85,7 +85,7 @@ def _import() -> ModuleOp:
         ),
         (
             lambda: export_model(_module()),
-            "'fragile.op' op (f1) cannot be written: its exporter failed: LookupError: lost here",
+            "'fragile.op' op (f1) cannot be exported: its exporter failed: LookupError: lost here",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_fault_is_said_one_time(package: Package, caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING, "qmlir"):
         assert package.load(f"{HERE}:MODULE", Universe) is None
     assert [each.getMessage() for each in caplog.records] == [
-        f"warning: package 'fragile 0.3': left out '{HERE}:MODULE': it is of type str, not Universe "
+        f"warning: package 'fragile 0.3': left out '{HERE}:MODULE': it must be Universe, but got str "
         f"({place_of_row(f'{HERE}:MODULE')})"
     ]
 

@@ -177,10 +177,10 @@ BROKEN = (
 )
 ALWAYS = f"""\
 warning: package 'broken 2.0': left out 'broken:CONTRIBUTION': {BROKEN}
-warning: package 'new 9.0': left out all of it: it was built for qmlir 99.0, and this is 0.1: update qmlir
+warning: package 'new 9.0': left out all of it: it was built for qmlir 99.0, but this is 0.1; update qmlir
 warning: package 'old 0.1': left out all of it: it was built for qmlir 0.0, which does not go with 0.1 \
 (it is the first that has a version): update the package
-warning: package 'wrong 1.5': left out 'wrong:CONTRIBUTION': it is of type int, not Contribution ({{0}}/wrong.py:1)
+warning: package 'wrong 1.5': left out 'wrong:CONTRIBUTION': it must be Contribution, but got int ({{0}}/wrong.py:1)
 """
 """What is said in every run: a line for each package, in this folder."""
 
@@ -189,7 +189,7 @@ warning: package 'exits 2.1': left out 'exits:UNIVERSE': SystemExit: 3 ({0}/exit
 warning: package 'taken 3.0': left out dialect 'nn', pass 'cse': package 'qmlir' has these names
 warning: package 'taken 3.0': left out dialect 'arith': package 'xdsl' has this name
 warning: package 'taken 3.0': left out dialect 'good': package 'good 1.0' has this name
-warning: package 'wrong 1.5': left out 'wrong:UNIVERSE': it is of type int, not Universe or Dialect or type \
+warning: package 'wrong 1.5': left out 'wrong:UNIVERSE': it must be Universe or Dialect or type, but got int \
 ({0}/wrong.py:1)
 """
 """And where modules are read."""
@@ -210,7 +210,7 @@ def test_everything_else_works_in_qmlir_opt(crowd: Path, tmp_path: Path) -> None
     assert "good-mark  [good 1.0]\n    Leaves a mark on the module.\n" in listed.stdout
     assert "does-not-load  [taken 3.0]\n    does not load\n" in listed.stdout
     assert listed.stderr.removeprefix((ALWAYS + LOADED).format(crowd)) == (
-        "warning: pass 'does-not-load' of package 'taken 3.0' does not load: KeyError: 'never called'\n"
+        "warning: cannot load pass 'does-not-load' of package 'taken 3.0': KeyError: 'never called'\n"
     )
 
 
@@ -237,10 +237,10 @@ def test_doctor_names_all_of_it(crowd: Path) -> None:
         "left out 'nn.relu' of 'taken:RELU' (exporters): package 'qmlir' has it",
         "left out 'Gemm', 'Relu' of 'taken:OPERATORS' (importers): package 'qmlir' has them",
         f"left out 'taken:missing': AttributeError: module 'taken' has no attribute 'missing' ({crowd}/taken.py:15)",
-        "left out calibrator 'min_max': package 'qmlir' has one of this name",
-        "left out calibrator 'half': package 'good 1.0' has one of this name",
-        "left out scheme 'symmetric': package 'qmlir' has one of this name",
-        "left out target 'cpu': package 'qmlir' has one of this name",
+        "left out calibrator 'min_max': package 'qmlir' already defines this name",
+        "left out calibrator 'half': package 'good 1.0' already defines this name",
+        "left out scheme 'symmetric': package 'qmlir' already defines this name",
+        "left out target 'cpu': package 'qmlir' already defines this name",
     }
 
 
@@ -256,7 +256,7 @@ def test_a_calibrator_and_a_scheme_of_a_package_quantize(crowd: Path, tmp_path: 
     wrong = _run(crowd, "qmlir", *quantize, *out, "--calibrator", "none")
     assert wrong.returncode == 1
     assert wrong.stderr.splitlines()[-1].endswith(
-        f"calibrator 'none' of package 'taken 3.0': 'taken:RELU' is of type dict, no function ({crowd}/taken.py:10)"
+        f"calibrator 'none' of package 'taken 3.0': 'taken:RELU' must be a function, but got dict ({crowd}/taken.py:10)"
     )
 
 
@@ -286,7 +286,7 @@ def test_a_point_that_no_pipeline_has_is_an_error_of_the_package(raising: Path) 
     done = _run(raising, "qmlir", "quantize", MODEL, "--shape", "image=1x4", "--data", MODEL, "-o", "x.mlir")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
-        "error: package 'raising 1.1': 'quantize.lowr.before' is not a point of a pipeline, "
+        "error: package 'raising 1.1': unknown pipeline point 'quantize.lowr.before'; "
         f"did you mean 'quantize.lower.before'? ({raising}/raising.py:10) (QMLIR_WITHOUT=raising leaves it out)",
     )
 

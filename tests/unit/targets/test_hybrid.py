@@ -149,8 +149,8 @@ def test_inputs_constants_and_booleans_pass_through() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": np.zeros(3, np.int8)}, "input 'x' has the shape 2, found 3"),
-        ({"x": np.zeros(2, np.float32)}, "input 'x' has elements of int8, found float32"),
+        ({"x": np.zeros(3, np.int8)}, "input 'x' must have shape 2, but got 3"),
+        ({"x": np.zeros(2, np.float32)}, "input 'x' must be int8, but got float32"),
         ({"z": np.zeros(2, np.int8)}, "the program has no input 'z'"),
     ],
 )
@@ -245,11 +245,13 @@ def test_outputs_that_do_not_fit() -> None:
     inputs = [np.zeros(2, np.int8), np.zeros(3, bool), np.zeros(3, bool)]
     with pytest.raises(InputError, match="no output 'z'"):
         program(inputs, {"z": np.zeros(2, np.int8)})
-    with pytest.raises(InputError, match="outputs are written into arrays by name, found int"):
+    with pytest.raises(
+        InputError, match="outputs must be a dict of arrays by name, but got int; help: pass several inputs as one list"
+    ):
         program(inputs, 3)
-    with pytest.raises(InputError, match="output 'y' is written into an array, found list"):
+    with pytest.raises(InputError, match="output 'y' must be an array to write to, but got list"):
         program(inputs, {"y": [0, 0]})
-    with pytest.raises(InputError, match="output 'y' is int8 of the shape 2, found int8 of 3"):
+    with pytest.raises(InputError, match="output 'y' must be int8 of shape 2, but got int8 of shape 3"):
         program(inputs, {"y": np.zeros(3, np.int8)})
 
 
@@ -263,7 +265,7 @@ def test_a_call_of_what_is_no_part() -> None:
       func.return %0 : tensor<2xf32>
     }
     """)
-    with pytest.raises(DiagnosticError, match="calls @callee, which is not a part: inline it before it is partitioned"):
+    with pytest.raises(DiagnosticError, match="calls @callee, which is not a part; inline it before partitioning"):
         compile_parts(module, "main", Running())
 
 

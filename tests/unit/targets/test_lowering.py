@@ -57,7 +57,7 @@ def test_a_value_of_a_targets_pipeline_is_one_value() -> None:
 
 
 def test_an_option_that_the_named_pipeline_does_not_have() -> None:
-    message = "the pipeline of target 'npu': no option 'level'"
+    message = "the pipeline of target 'npu': unknown option 'level'"
     with pytest.raises(DiagnosticError, match=message):
         lowering_passes(Target("npu", lowering="compile", defaults={"level": "3"}))
 
@@ -78,8 +78,8 @@ def test_what_no_pipeline_is(name: str, message: str) -> None:
     ("name", "message"),
     [
         ("silent", "target 'silent' emits nothing"),
-        ("nothing", "target 'nothing' emits text or bytes, 'tests.support.targets:emit_nothing' gave NoneType"),
-        ("broken", "target 'broken': 'tests.support.targets:no_such' does not load: "),
+        ("nothing", "target 'nothing' must emit text or bytes, 'tests.support.targets:emit_nothing' gave NoneType"),
+        ("broken", "target 'broken': cannot load 'tests.support.targets:no_such': "),
     ],
 )
 def test_what_is_not_emitted(name: str, message: str) -> None:
@@ -98,7 +98,7 @@ def test_parts_are_emitted_one_by_one() -> None:
     assert emitted(find_target("toy"), part_module(module, "main_toy_0")) == "main_toy_0: nn.relu func.return\n"
     assert emitted(find_target("bytes"), part_module(module, "main_bytes_0")) == b"main_bytes_0: func.return\n"
     assert emitted(find_target("toy"), part_module(module, "main_bytes_0")) == "main_bytes_0: func.return\n"
-    with pytest.raises(DiagnosticError, match="no part 'main_toy_1', did you mean 'main_toy_0'"):
+    with pytest.raises(DiagnosticError, match="unknown part 'main_toy_1'; did you mean 'main_toy_0'"):
         part_module(module, "main_toy_1")
 
 

@@ -46,9 +46,9 @@ def test_blobs_are_read(blob: str, element: Attribute, values: list[float]) -> N
 @pytest.mark.parametrize(
     ("blob", "element", "count", "complaint"),
     [
-        ("05", i1, 9, "9 elements of one bit take 2 bytes, found 1"),
-        ("0102", i24, 2, "2 elements of type i24 take 6 bytes, found 2"),
-        ("010203", f32, 1, "1 elements of type f32 take 4 bytes, found 3"),
+        ("05", i1, 9, "9 elements of one bit must take 2 bytes, but got 1"),
+        ("0102", i24, 2, "2 elements of type i24 must take 6 bytes, but got 2"),
+        ("010203", f32, 1, "1 elements of type f32 must take 4 bytes, but got 3"),
     ],
 )
 def test_blobs_of_another_length_are_refused(blob: str, element: Attribute, count: int, complaint: str) -> None:
@@ -78,7 +78,7 @@ def test_true_is_one_however_it_was_stored() -> None:
 def test_the_bits_of_a_float() -> None:
     assert float_of_bits(0x3C00, Float16Type()) == np.float16(1.0).tobytes()
     assert float_of_bits(0x3FF0000000000000, Float64Type()) == np.float64(1.0).tobytes()
-    with pytest.raises(ValueError, match="f16 has 16 bits, found 0x10000"):
+    with pytest.raises(ValueError, match="f16 must have 16 bits, but got 0x10000"):
         float_of_bits(0x10000, Float16Type())
-    with pytest.raises(ValueError, match="no sign"):
+    with pytest.raises(ValueError, match="a float in hexadecimal must not have a sign"):
         float_of_bits(-1, Float16Type())

@@ -33,10 +33,10 @@ def test_nothing_waits_for_a_pipe(tmp_path: Path) -> None:
         read_regular(tmp_path / SUMMARY)
     assert not QuantizedFolder.holds(tmp_path)
     assert not is_program(tmp_path)
-    with pytest.raises(DiagnosticError, match=r"'.*state' is in the way"):
+    with pytest.raises(DiagnosticError, match=r"'.*state' already exists"):
         Measurements("key", tmp_path / "state")
     text = '%0 = nn.constant #nn.weights<"w.safetensors", "w0", "sha256:"> : tensor<4xf32>'
-    with pytest.raises(DiagnosticError, match=r"'w\.safetensors' cannot be read: it is not a regular file"):
+    with pytest.raises(DiagnosticError, match=r"'w\.safetensors': it is not a regular file"):
         parse_module(default_environment().new_context(), text, directory=tmp_path)
 
 
@@ -52,7 +52,7 @@ def test_names_that_are_none(tmp_path: Path, name: str) -> None:
     content = {"format": "qmlir-quantized", "stem": name}
     (tmp_path / SUMMARY).write_text(json.dumps(content))
     assert not QuantizedFolder.holds(tmp_path)
-    with pytest.raises(DiagnosticError, match="is not a folder of qmlir quantize"):
+    with pytest.raises(DiagnosticError, match="is not a folder written by 'qmlir quantize'"):
         QuantizedFolder.open(tmp_path)
 
 
@@ -64,7 +64,7 @@ def test_names(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no /dev/zero")
 def test_a_device_without_end_is_rejected_and_a_pipe_is_read() -> None:
-    with pytest.raises(OSError, match="it is a device, which may have no end"):
+    with pytest.raises(OSError, match="it is a device"):
         read_given("/dev/zero")
     assert read_given("/dev/null") == b""
     end, start = os.pipe()

@@ -46,7 +46,7 @@ def test_plain(value: object, text: str) -> None:
 
 
 def test_what_has_no_form() -> None:
-    with pytest.raises(TypeError, match="object has no form in JSON"):
+    with pytest.raises(TypeError, match="cannot write object as JSON"):
         plain([object()])
 
 

@@ -132,7 +132,9 @@ def test_a_weights_file_is_replaced_only_if_the_module_there_names_it(tmp_path: 
         beside.write_text("a checkpoint")
     before = tree(tmp_path)
     for check in (lambda: check_module_file(path), lambda: save_module(_module(3), path, SIDECAR)):
-        with pytest.raises(DiagnosticError, match=r"'.*model.safetensors'.* (is in the way: .*--force|it is a folder)"):
+        with pytest.raises(
+            DiagnosticError, match=r"'.*model.safetensors'.* (already exists: .*--force|it is a folder)"
+        ):
             check()
     assert tree(tmp_path) == before
     save_module(ModuleOp([]), path, SIDECAR)  # it has no weights, and replaces the file that was named
@@ -198,7 +200,7 @@ def test_nothing_is_written_into_a_folder_of_samples(tmp_path: Path) -> None:
 def test_folders_are_not_made_through_links(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").symlink_to(tmp_path)
-    with pytest.raises(DiagnosticError, match=r"cannot write into '.*a/b': it is a link"):
+    with pytest.raises(DiagnosticError, match=r"cannot write to '.*a/b': it is a symbolic link"):
         folder_within(tmp_path, "a", "b", "c")
 
 
@@ -283,7 +285,7 @@ def test_a_file_in_the_way_stops_the_run(tmp_path: Path, kind: str) -> None:
     before = tree(tmp_path)
     never = kind in ("folder", "link above", "file above")
     message = (
-        "is not a folder; move it|it is a folder" if never else r"'.*q/(a.txt|\.qmlir-files.json)' is in the way: "
+        "is not a folder; move it|it is a folder" if never else r"'.*q/(a.txt|\.qmlir-files.json)' already exists: "
     )
     with pytest.raises(DiagnosticError, match=message):
         put(folder, NEW)
@@ -341,7 +343,7 @@ def test_a_hostile_list_leads_nowhere(tmp_path: Path, name: str) -> None:
 )
 def test_a_damaged_list_is_in_the_way(tmp_path: Path, text: str) -> None:
     (tmp_path / LIST).write_text(text)
-    with pytest.raises(DiagnosticError, match="is in the way: it is not a list of files that qmlir reads"):
+    with pytest.raises(DiagnosticError, match="already exists: it is not a file list of qmlir"):
         put(tmp_path, NEW)
     assert contents(tmp_path) == {LIST: text}
     check_whole(tmp_path)

@@ -135,7 +135,7 @@ def test_another_file(tmp_path: Path) -> None:
     [
         (
             "[quantize]\nschem = 'one'",
-            r"unknown key 'schem' in \[quantize\], did you mean 'scheme'\? \(accepted: data,",
+            r"unknown key 'schem' in \[quantize\]; did you mean 'scheme'\? \(available: data,",
         ),
         ("[quantize]\nwrite-config = true", r"unknown key 'write-config' in \[quantize\]"),
         ("[common]\nscheme = 'one'", r"unknown key 'scheme' in \[common\].* \(accepted: data, isa, json,"),
@@ -205,10 +205,10 @@ def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monke
             assert [os.path.abspath(each.removeprefix("q=")) for each in found.input] == [str(work / "i.npy")]
         elif name != "config":
             assert getattr(found, name) == value
-    with pytest.raises(UsageError, match="exists: name another file with --config, or remove it"):
+    with pytest.raises(UsageError, match="already exists; name another file with --config, or remove it"):
         write_configuration(build(), "quantize", asked)
     assert path.read_text() == text
-    with pytest.raises(UsageError, match="--write-config needs the file to write, --config FILE"):
+    with pytest.raises(UsageError, match="--write-config requires --config FILE"):
         read(tmp_path, None, *words, "--write-config")
 
 

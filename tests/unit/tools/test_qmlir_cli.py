@@ -57,8 +57,8 @@ def test_the_compiler_stays_where_it_is(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["quantise"], "there is no command 'quantise', did you mean 'quantize'?"),
-        (["xyz"], "there is no command 'xyz' (see qmlir --help)"),
+        (["quantise"], "unknown command 'quantise'; did you mean 'quantize'?"),
+        (["xyz"], "unknown command 'xyz' (see qmlir --help)"),
         (["run"], "qmlir run: error: the following arguments are required: MODEL (see qmlir run --help)"),
         (["run", "a.mlir", "--engin", "compiled"], "unrecognized arguments: --engin compiled"),
         (["run", "a.mlir", "--threads", "many"], "argument --threads: invalid int value: 'many'"),

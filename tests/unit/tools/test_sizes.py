@@ -39,7 +39,7 @@ def test_a_batch_elsewhere_is_known_by_its_name() -> None:
 
 def test_other_open_sizes_are_asked_for() -> None:
     function = function_of(module(B), "main")
-    with pytest.raises(DiagnosticError, match=r"input 'b' has the shape 4x\?: say --shape b=…"):
+    with pytest.raises(DiagnosticError, match=r"input 'b' has dynamic dimensions \(4x\?\); fix them with --shape b=…"):
         with_one_sample(function, {})
     with pytest.raises(DiagnosticError, match="no input 'z'"):
         with_one_sample(function, {"z": (1,)})

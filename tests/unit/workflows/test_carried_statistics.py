@@ -100,7 +100,9 @@ def test_a_model_written_with_its_statistics_gives_the_text_of_its_data(tmp_path
 
 
 def test_without_data_and_statistics_the_error_says_what_would_do() -> None:
-    with pytest.raises(DiagnosticError, match=r"the model carries no statistics: .*'qmlir profile MODEL --data"):
+    with pytest.raises(
+        DiagnosticError, match=r"no calibration data: pass samples .* the model itself carries no ranges"
+    ):
         qmlir.quantize(qmlir.load(layer(said=False)))
     module, data = qmlir.load(classifier()), {"x": samples()[0]}
     profile = qmlir.profile(module, data)

@@ -221,7 +221,9 @@ def test_a_task_that_ends_workers_is_given_up(cluster: Any, client: Any, monkeyp
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with workers_of(client) as workers:
         assert workers is not None
-        with pytest.raises(DiagnosticError, match="gives up: 1 worker ended while one task ran, the last one tcp://"):
+        with pytest.raises(
+            DiagnosticError, match="failed: 1 worker ended while running one task, most recently tcp://"
+        ):
             list(workers.map(Job(begin_dying, None), [0]))
 
 
@@ -240,10 +242,10 @@ def test_a_cluster_without_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> N
             time.sleep(0.02)
         with (
             diagnostic_handler(said.append),
-            pytest.raises(DiagnosticError, match=r"has had no workers for 0 s: start some, .* --resume keeps"),
+            pytest.raises(DiagnosticError, match=r"had no workers for 0 s; start some, .* --resume to continue"),
         ):
             list(found.map(Job(begin_naming, 0), [3]))
-    assert [each.message.partition(" has ")[2].partition(":")[0] for each in said] == ["no workers any more"]
+    assert [each.message.partition(" has ")[2].partition(";")[0] for each in said] == ["no workers left"]
 
 
 def test_an_error_of_files_is_no_lost_connection(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,7 +330,7 @@ def test_no_scheduler_and_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    with pytest.raises(DiagnosticError, match=r"^error: a cluster needs Dask: pip install 'qmlir\[cluster\]'$"):
+    with pytest.raises(DiagnosticError, match=r"^error: --cluster requires Dask; run pip install 'qmlir\[cluster\]'$"):
         qmlir.profile(MODEL, SAMPLES, cluster="tcp://127.0.0.1:9")
 
 

@@ -101,19 +101,25 @@ def test_sizes_that_a_model_leaves_open() -> None:
 
 
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
-    ("one model can't be compared alone: give a second model", lambda: qmlir.compare(MODEL, None, DATA)),
-    ("no level 'loop', did you mean 'loops'", lambda: qmlir.compare(MODEL, None, DATA, level="loop")),
-    ("a level is for one model", lambda: qmlir.compare(MODEL, MODEL, DATA, level="loops")),
-    ("no runtime 'onnxrutime', did you mean 'onnxruntime'", lambda: qmlir.compare("onnxrutime:m.onnx", MODEL, DATA)),
+    ("cannot compare one model alone; pass a second model", lambda: qmlir.compare(MODEL, None, DATA)),
+    ("unknown level 'loop'; did you mean 'loops'", lambda: qmlir.compare(MODEL, None, DATA, level="loop")),
+    (
+        "level cannot be combined with a second model; prefix its path with a runtime instead",
+        lambda: qmlir.compare(MODEL, MODEL, DATA, level="loops"),
+    ),
+    (
+        "unknown runtime 'onnxrutime'; did you mean 'onnxruntime'",
+        lambda: qmlir.compare("onnxrutime:m.onnx", MODEL, DATA),
+    ),
     ("cannot read 'none.onnx': No such file", lambda: qmlir.compare("none.onnx", MODEL, DATA)),
     ("cannot read 'none.onnx': No such file", lambda: qmlir.compare("compiled:none.onnx", MODEL, DATA)),
     (
-        "is not an ONNX model: ONNX Runtime runs .onnx files",
+        "is not an ONNX model; ONNX Runtime requires a .onnx file",
         lambda: qmlir.compare(f"onnxruntime:{__file__}", MODEL, DATA),
     ),
-    ("a program does not say what its outputs are", lambda: qmlir.compare(len, len, DATA)),
-    ("what has the type int can't be compared", lambda: qmlir.compare(3, MODEL, DATA)),  # type: ignore[arg-type]
-    ("is not a folder of qmlir quantize", lambda: qmlir.compare(MODEL.parent, MODEL, DATA)),
+    ("cannot compare a program with a program; compare it with a model", lambda: qmlir.compare(len, len, DATA)),
+    ("cannot compare int: expected a module, a program or a path", lambda: qmlir.compare(3, MODEL, DATA)),  # type: ignore[arg-type]
+    ("is not a folder written by 'qmlir quantize'", lambda: qmlir.compare(MODEL.parent, MODEL, DATA)),
     ("has no input 'picture'", lambda: qmlir.compare(MODEL, MODEL, {"picture": IMAGES})),
 ]
 

@@ -136,12 +136,15 @@ def test_labels_are_read_from_files(tmp_path: Path) -> None:
     assert read_labels([1, 2]).tolist() == [1, 2]
     np.savez(tmp_path / "empty.npz")
     for labels, message in (
-        (tmp_path / "empty.npz", "the file holds no array"),
-        (np.array([2**64 - 1], np.uint64), "labels must fit into 64 bits with a sign, but got 18446744073709551615"),
-        (tmp_path / "all.npz", r"holds x, y: say which are the labels, as NAME="),
-        (f"z={tmp_path / 'all.npz'}", r"has no array 'z'.*\(it has: x, y\)"),
-        (f"x={tmp_path / 'all.npz'}", r"labels are whole numbers, one for each sample; found float32"),
-        (np.zeros((2, 2), np.int64), r"labels are one number for each sample, found the shape 2x2"),
+        (tmp_path / "empty.npz", "the file contains no array"),
+        (
+            np.array([2**64 - 1], np.uint64),
+            "labels must fit into a signed 64-bit integer, but got 18446744073709551615",
+        ),
+        (tmp_path / "all.npz", r"contains several arrays \(x, y\); choose the labels with --labels NAME="),
+        (f"z={tmp_path / 'all.npz'}", r"has no array 'z'.*\(available: x, y\)"),
+        (f"x={tmp_path / 'all.npz'}", r"labels must be integers, one per sample, but got float32"),
+        (np.zeros((2, 2), np.int64), r"labels must be one integer per sample, but got shape 2x2"),
     ):
         with pytest.raises(DiagnosticError, match=message):
             read_labels(labels)
@@ -170,7 +173,7 @@ def test_accuracy_is_counted_by_hand() -> None:
     assert Accuracy(batches, wrong, model, "y", Runner()).of(model) == 0.7
     agreement = Accuracy(batches, None, model, "y", Runner())
     assert (agreement.of(model), agreement.metric) == (1.0, "agreement with the float model")
-    with pytest.raises(DiagnosticError, match="there are 9 labels for 10 samples"):
+    with pytest.raises(DiagnosticError, match=r"expected one label per sample \(10\), but got 9"):
         Accuracy(batches, y[:9], model, "y", Runner()).of(model)
 
 
@@ -180,7 +183,10 @@ def test_the_output_has_to_be_named_where_there_are_several() -> None:
     ))  # fmt: skip
     assert output_name(two, "z") == "z"
     assert output_name(module(OPEN), None) == "y"
-    with pytest.raises(DiagnosticError, match="the model has 2 outputs, say which has the scores: y, z"):
+    with pytest.raises(
+        DiagnosticError,
+        match=r"the model has 2 outputs \(y, z\); choose the one with the logits with --scores \(output=\)",
+    ):
         output_name(two, None)
-    with pytest.raises(DiagnosticError, match="there is no output 'w'"):
+    with pytest.raises(DiagnosticError, match="unknown output 'w'"):
         output_name(two, "w")

@@ -147,12 +147,12 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path
     assert found.epochs == whole.epochs
     assert all(np.array_equal(found.parameters[name], array) for name, array in whole.parameters.items())
     assert str(found.module) == str(whole.module)
-    with pytest.raises(DiagnosticError, match="is of another model, other data or other settings"):
+    with pytest.raises(DiagnosticError, match="belongs to another model, other data or other settings"):
         qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **{**narrow, "seed": 1})
     whole_file = (tmp_path / "c.npz").read_bytes()
     for content in (b"no archive", b"", whole_file[: len(whole_file) // 2], bytes(64)):
         (tmp_path / "c.npz").write_bytes(content)
-        with pytest.raises(DiagnosticError, match=r"c.npz' is no checkpoint of qmlir finetune"):
+        with pytest.raises(DiagnosticError, match=r"c.npz' is not a checkpoint of 'qmlir finetune'"):
             qmlir.finetune(model, DATA, checkpoint=tmp_path / "c.npz", **narrow)
         assert (tmp_path / "c.npz").read_bytes() == content
 
@@ -311,7 +311,7 @@ def test_samples_are_mixed_each_by_its_share(batch_axis: int) -> None:
 
 def test_a_quantized_model_has_no_float_model_to_learn_from(model: ModuleOp) -> None:
     quantized = qmlir.quantize(model, DATA, validate=False).module
-    with pytest.raises(DiagnosticError, match="the model is quantized: fine-tuning takes the float model"):
+    with pytest.raises(DiagnosticError, match="finetune requires the float model, but got a quantized one"):
         qmlir.finetune(quantized, DATA)
 
 
@@ -319,7 +319,7 @@ def test_labels_need_a_row_of_scores_for_each_sample() -> None:
     net = Net()
     x = net.input(DATA[:2], ["n", 6])
     model = qmlir.load(net.model(net.node("MatMul", x, net.constant(WEIGHTS[0][:, :1]))))
-    with pytest.raises(DiagnosticError, match=r"has the shape 64x1: kl and labels need scores of two classes and more"):
+    with pytest.raises(DiagnosticError, match=r"losses 'kl' and 'labels' require .*, but got shape 64x1"):
         qmlir.finetune(model, DATA, loss="kl")
 
 

@@ -64,9 +64,9 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "double": (lambda m: m["program"](IMAGES.astype(float)), "found float64: type image.astype(np.float32)"),
     "bytes": (
         lambda m: m["program"]((IMAGES * 255).astype(np.uint8)),
-        "found uint8: type image.astype(np.float32), in the range of the samples of calibration",
+        "but got uint8; help: pass image.astype(np.float32), scaled like the calibration samples",
     ),
-    "one image": (lambda m: m["program"](IMAGES[0]), "found 3x2x5: type image[np.newaxis] for one image"),
+    "one image": (lambda m: m["program"](IMAGES[0]), "found 3x2x5: type image[np.newaxis] for one sample"),
     "channels last": (
         lambda m: m["program"](np.moveaxis(IMAGES, 1, -1)),
         "found 6x2x5x3: type image.transpose(0, 3, 1, 2), channels lie elsewhere",
@@ -84,13 +84,13 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "no samples": (lambda m: qmlir.quantize(m["path"]), "quantize takes samples"),
     "channels last in the data": (
         lambda m: qmlir.quantize(m["path"], np.moveaxis(IMAGES, 1, -1)),
-        "the model input 'image' has the shape 1x3x2x5, found 2x5x3; give array.transpose(0, 3, 1, 2)",
+        "input 'image' must have shape 1x3x2x5, but got 2x5x3; help: pass array.transpose(0, 3, 1, 2)",
     ),
     "a sample without a batch": (lambda m: qmlir.quantize(m["path"], IMAGES[0]), "give array[None]"),
     "a wrong name in the data": (lambda m: qmlir.quantize(m["path"], {"img": IMAGES}), "did you mean 'image'?"),
     "numbers of another kind": (lambda m: qmlir.quantize(m["path"], IMAGES > 0.5), "give array.astype('float32')"),
     "nothing in the data": (lambda m: qmlir.quantize(m["path"], IMAGES[:0]), "there are no samples"),
-    "the data first": (lambda m: qmlir.quantize(IMAGES, m["path"]), "the model comes first"),
+    "the data first": (lambda m: qmlir.quantize(IMAGES, m["path"]), "pass the model first, then the data"),
     "no file": (lambda m: qmlir.quantize("no.onnx", IMAGES), "cannot read 'no.onnx'"),
     "a program for a model": (lambda m: qmlir.quantize(m["program"], IMAGES), "call it, program(inputs)"),
     "a saved program for a model": (lambda m: qmlir.load(m["folder"] / "program"), "qmlir.load_program("),
@@ -128,7 +128,7 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "a typo in an argument": (lambda m: qmlir.quantize(m["path"], IMAGES, efort=1), "did you mean 'effort'?"),
     "another function's": (
         lambda m: qmlir.finetune(m["path"], IMAGES, epoch=3),
-        "finetune has no setting 'epoch', did you mean 'epochs'?",
+        "finetune has no setting 'epoch'; did you mean 'epochs'?",
     ),
     "a search's": (lambda m: qmlir.search(m["path"], IMAGES, boud=0.9), "did you mean 'bound'?"),
     "threads as text": (lambda m: qmlir.compile(m["path"], threads="2"), "one thread or more, found '2'"),
@@ -145,15 +145,18 @@ SAYS: Mapping[str, tuple[Step, str]] = {
     "a list, interpreted": (lambda m: qmlir.interpret(m["quantized"], list(IMAGES)), "np.stack(images)"),
     "a wrong name, interpreted": (
         lambda m: qmlir.interpret(m["quantized"], {"img": IMAGES}),
-        "the model has no input 'img', did you mean 'image'?",
+        "the model has no input 'img'; did you mean 'image'?",
     ),
     "a module to explain": (
         lambda m: qmlir.explain(m["quantized"].module, "scores"),
         "explain takes what quantize gives",
     ),
-    "a model to explain": (lambda m: qmlir.explain(m["path"], "scores"), "is not in a folder of qmlir quantize"),
+    "a model to explain": (
+        lambda m: qmlir.explain(m["path"], "scores"),
+        "is not in a folder written by 'qmlir quantize'",
+    ),
     "no data to compare by": (lambda m: qmlir.compare(m["quantized"]), "compare(quantized, data=…)"),
-    "no targets": (lambda m: qmlir.partition(m["quantized"]), "name them, target='npu,cpu'"),
+    "no targets": (lambda m: qmlir.partition(m["quantized"]), "pass --target npu,cpu (target='npu,cpu')"),
     "a file for a folder": (lambda m: m["quantized"].save(m["folder"] / "q.pt"), "writes a folder"),
     "British": (lambda m: getattr(qmlir, "quantise"), "did you mean 'quantize'?"),  # noqa: B009
 }

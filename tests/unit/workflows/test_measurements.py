@@ -35,7 +35,7 @@ def test_another_key_begins_anew_and_another_file_stays(tmp_path: Path) -> None:
     assert Measurements("other", path).known == 0
     for text in ("", "[1]", '{"format": "other", "key": "key", "figures": {"a": 1}}'):
         path.write_text(text)
-        with pytest.raises(DiagnosticError, match="is in the way: qmlir did not write it"):
+        with pytest.raises(DiagnosticError, match="already exists: qmlir did not write it"):
             Measurements("key", path)
         assert path.read_text() == text
     assert Measurements("key").known == 0

@@ -75,7 +75,7 @@ def test_a_calibrator_of_the_package_asks_for_it() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("norm", "unknown observer 'norm', did you mean 'norms'? (available: inexact, lost, )"),
+        ("norm", "unknown observer 'norm'; did you mean 'norms'? (available: inexact, lost, )"),
         ("raises", f"observer 'raises' of package '{PLUGIN}': it raises KeyError: 'observer'"),
         ("no_json", f"observer 'no_json' of package '{PLUGIN}': must return data that JSON can represent: "),
         ("no_number", f"observer 'no_number' of package '{PLUGIN}': must return data that JSON can represent: "),
@@ -85,8 +85,8 @@ def test_a_calibrator_of_the_package_asks_for_it() -> None:
             "returned [1, 2]",
         ),
         ("no_merge", f"observer 'no_merge' of package '{PLUGIN}': it raises TypeError: "),
-        ("no_observer", f"'{PLUGIN}:mean_norm' is of type function, not Observer"),
-        ("lost", f"observer 'lost' of package '{PLUGIN}': it does not load: "),
+        ("no_observer", f"'{PLUGIN}:mean_norm' must be of type Observer, but got function"),
+        ("lost", f"observer 'lost' of package '{PLUGIN}': it cannot be loaded: "),
     ],
 )
 def test_what_is_wrong_is_said_of_the_package(name: str, message: str) -> None:

@@ -45,10 +45,13 @@ def _circle(folder: Path) -> str:
 NO_PATHS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a long text": (lambda _: TEXT * 20, "…' of 3640 characters: File name too long"),
     "a long name": (lambda folder: folder / f"{'x' * 300}.onnx", "File name too long"),
-    "an empty text": (lambda _: "", "an empty text is not a path"),
-    "a NUL": (lambda _: "net\0.mlir", "'net\\u0000.mlir' is not a path: it has a NUL character"),
-    "a lone surrogate": (lambda _: "\ud800.mlir", "is not a path: the file system has no form of it"),
-    "bytes of a path": (lambda _: _BytesPath(), "bytes is not a path: a str or an os.PathLike of one is"),
+    "an empty text": (lambda _: "", "a path must not be empty"),
+    "a NUL": (lambda _: "net\0.mlir", "'net\\u0000.mlir': it contains a NUL character"),
+    "a lone surrogate": (lambda _: "\ud800.mlir", "the file system cannot encode it"),
+    "bytes of a path": (
+        lambda _: _BytesPath(),
+        "a path must be a str or an os.PathLike, but got an os.PathLike of bytes",
+    ),
     "a circle of links": (_circle, "Too many levels of symbolic links"),
 }
 """What no file is named by, and what is said of it."""
@@ -123,7 +126,7 @@ def test_a_path_may_have_lines_and_be_missing(made: Quantized, tmp_path: Path) -
 
 @pytest.mark.parametrize("stem", ["", "../outside", ".hidden", "a\0b", "x" * 300])
 def test_a_stem_has_no_path(stem: str, made: Quantized, tmp_path: Path) -> None:
-    with pytest.raises(DiagnosticError, match="is not the stem of a file's name"):
+    with pytest.raises(DiagnosticError, match="stem must be a file name without folder and suffix"):
         made.save(tmp_path / "folder", stem=stem)
     assert not list(tmp_path.iterdir())
 

@@ -28,7 +28,7 @@ from tests.support.classifiers import classifier, samples
 @pytest.mark.parametrize("call", [qmlir.quantize, partial(qmlir.search, min_accuracy=0.5)])
 def test_a_setting_that_is_none_is_an_error(call: object) -> None:
     assert callable(call)
-    with pytest.raises(TypeError, match="no setting 'activation', did you mean 'activations'"):
+    with pytest.raises(TypeError, match="no setting 'activation'; did you mean 'activations'"):
         call(qmlir.load(classifier()), {"x": samples()[0]}, activation="i4")
 
 

@@ -116,7 +116,7 @@ def test_what_is_written_makes_the_same_module(rules: str, keep: tuple[str, ...]
 
 def test_a_rule_of_the_file_that_matches_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(f'{AS_TABLES}[[rule]]\norigin = "relu2"\nstorage = "u8"\n')
-    with pytest.raises(DiagnosticError, match=r"rule 4 \(origin = 'relu2'\), did you mean 'relu"):
+    with pytest.raises(DiagnosticError, match=r"rule 4 \(origin = 'relu2'\); did you mean 'relu"):
         quantize(qmlir.load(MODEL), DATA, recipe=tmp_path / "mine.toml", **OPTIONS, validate=False)
 
 
@@ -153,7 +153,7 @@ def test_a_recipe_names_an_effort_which_the_caller_overrules(tmp_path: Path) -> 
     ):
         with pytest.raises(DiagnosticError, match=message):
             effort_in(RecipeText("it", text))
-    with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3, auto, but got 7"):
+    with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3 or auto, but got 7"):
         qmlir.quantize(MODEL, DATA, recipe={"effort": 7}, progress=None)
     with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
         qmlir.quantize(MODEL, profile=asked[0].profile, recipe=recipe, progress=None)

@@ -211,7 +211,7 @@ def test_runs_in_step_are_runs(model: ModuleOp, data: Array) -> None:
 
 def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, data: Array) -> None:
     given = {"input": data[:4]}
-    with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3, auto, but got 4"):
+    with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3 or auto, but got 4"):
         qmlir.quantize(model, given, effort=4)
     lowered = model.clone()
     stages_of({}, model)(lowered, "target", "lower")
@@ -400,7 +400,7 @@ def test_a_recipe_says_which_passes_repair_a_layer() -> None:
         (name, "quant-correct-bias") for name in ("first", "last")
     }
     for text, message in (
-        ("quant-gtpq", "'quant-gtpq' is not a repair, did you mean 'quant-gptq'"),
+        ("quant-gtpq", "'quant-gtpq' is not a repair; did you mean 'quant-gptq'"),
         ("i4", "'i4' is not a"),
     ):
         with pytest.raises(DiagnosticError, match=message):

@@ -327,7 +327,7 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
     remarks, warnings = _said(lambda: search(model, X, labels=LABELS[:32], max_drop=0.0, mode="raise"))
     assert len(tried) == 6
     assert remarks == []
-    left_out = "the last 8 of 40 samples are left out: @main takes 16 at a time"
+    left_out = "ignoring the last 8 of 40 samples: @main takes 16 at a time"
     assert warnings == [left_out, left_out, "a warning"]  # the first is from profiling
 
 

@@ -74,20 +74,20 @@ def test_lost_answers_are_a_warning_with_the_first_cause() -> None:
     """
     (said,) = _heard(lambda: qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, **LOST).module)
     assert said.startswith(
-        "warning: the quantized model lost its answers: output y has 1.1 dB, less than 6; the first cause: "
+        "warning: quantization degraded the model: output y: SQNR 1.1 dB (threshold 6 dB); first bad value: "
         "fine (Gemm, nn.fully_connected), 0.0 dB; help: "
     )
     with diagnostic_handler(lambda _: None):
         found = _validated({"x": samples()[0]}, **LOST)
     assert found.cause == Cause("fine", "nn.fully_connected", "Gemm", 0.0, ("fine",))
-    assert found.text().startswith("THE ANSWERS ARE LOST: output y has 1.1 dB, less than 6\n")
+    assert found.text().startswith("DEGRADED: output y: SQNR 1.1 dB (threshold 6 dB)\n")
     assert (found.outputs[0].cosine, found.outputs[0].agreement) == (0.0, 0.5)  # half of the samples are of class 0
 
 
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ({"min_sqnr": 200}, r"output y has \d+\.\d dB, less than 200; the first cause: "),
+        ({"min_sqnr": 200}, r"output y has \d+\.\d dB, less than 200; first bad value: "),
         ({"min_agreement": 1, "validation": {"x": samples()[0][-8:]}, **LOST}, r"output y has -?\d\.\d dB"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_bound_is_an_error(bounds: dict[str, Any], message: str) -> None:
 
 def test_agreement_alone() -> None:
     """Where any ratio will do, half of the samples are in another class than all of the scores of 0 say."""
-    with pytest.raises(DiagnosticError, match=r"has 50\.0% of the samples in the same class, less than 60%"):
+    with pytest.raises(DiagnosticError, match=r"output \w+: 50\.0% of the samples in the same class \(threshold 60%\)"):
         _validated({"x": samples(16)[0]}, min_sqnr=-100, min_agreement=0.6, **LOST)
 
 
@@ -292,7 +292,7 @@ def test_agreement_of_the_last_axis_is_told_whatever_the_rank() -> None:
     assert found.validation is not None
     assert (found.validation.outputs[0].agreement or 0) > 0.95
     assert "same class 9" in found.text()
-    with pytest.raises(DiagnosticError, match=r"output y has \d+\.\d% of the rows in the same class, less than 100%"):
+    with pytest.raises(DiagnosticError, match=r"output y: \d+\.\d% of the rows in the same class \(threshold 100%\)"):
         qmlir.quantize(module, data, weights="i2<-1:1>", min_sqnr=-100, min_agreement=1)
 
 

@@ -55,7 +55,7 @@ def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
     element = uniform(out, element_of(value))
     shape = shape_of(value)
     if element.granularity is Granularity.BLOCK and min(shape, default=1) < 0:
-        raise out.error(f"computes with {element} on a tensor of open size: its blocks need known sizes")
+        raise out.error(f"computes with block-wise {element} on a dynamic tensor, but blocks require static sizes")
     scales, zero_points = broadcast_parameters(element, shape)
     return np.asarray(scales, np.float32), zero_points
 

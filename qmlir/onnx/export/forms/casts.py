@@ -34,7 +34,7 @@ PRECISION_OPSET = 23
 def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
     """The parameters of a quantized type. Raises `DiagnosticError` where it has none."""
     if not isinstance(element, UniformQuantizedType):
-        raise out.error(f"computes with {element}, which has no scale: !quant.uniform is written")
+        raise out.error(f"computes with {element}, which has no scale; only !quant.uniform can be exported")
     return element
 
 
@@ -94,10 +94,10 @@ def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
 def _is_direct(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> bool:
     """Whether QuantizeLinear and DequantizeLinear have this expressed type. Raises `DiagnosticError` for the blocks."""
     if not has_cast(element, shape):
-        raise out.error(f"has {element} on a tensor of shape {list(shape)}: blocks lie along one axis of known size")
+        raise out.error(f"has {element} on a tensor of shape {list(shape)}, but blocks require one static axis")
     is_direct = isinstance(element.expressed_type, Float32Type | Float16Type)
     if not is_direct and isinstance(element, UniformFloatType) and element.granularity is Granularity.BLOCK:
-        raise out.error(f"has {element}: blocks of floats are written with scales of f32 and f16")
+        raise out.error(f"has {element}, but float blocks require scales of f32 or f16")
     return is_direct
 
 

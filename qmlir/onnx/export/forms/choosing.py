@@ -37,7 +37,8 @@ def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
     found = exporters.get(type(op))
     if found is None:
         raise out.error(
-            "cannot be written as ONNX: operations of the graph, profiled and quantized levels are; a package adds "
+            "cannot be exported to ONNX: only operations of the graph, profiled and quantized levels can; a "
+            "package adds "
             f"exporters through the entry point group '{registry.ONNX_EXPORTERS_GROUP}'"
         )
     return found
@@ -119,7 +120,7 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         case ExportForm.INTEGER:
             ways = [integer]
     if not any(way() for way in [*ways, between_casts]):
-        raise out.error(f"has no way to be written in the form '{settings.form}'")
+        raise out.error(f"cannot be exported in the form '{settings.form}'")
 
 
 def _fails(op: NnOp) -> bool:
@@ -175,5 +176,5 @@ def write_constant(out: Outgoing, op: ConstantOp) -> None:
     element = element_of(op.result)
     held = container(element) if isinstance(element, StoredType) else out.element(op.result)
     if data_type(element) is None:
-        raise out.error(f"has elements of {element}, which ONNX has not")
+        raise out.error(f"has elements of {element}, which ONNX does not support")
     out.tensor(plain_proto(out.output, op.array, held))

@@ -125,7 +125,7 @@ def _write_around_zero_point(out: Outgoing, op: NnOp, exporter: Exporter, elemen
         points = element.zero_points
         if points.ndim:
             if (points != points.flat[0]).any():
-                raise out.error(f"adds zeros to {element}: one zero point is accepted")
+                raise out.error(f"pads {element}, which must have a single zero point")
             points = points.flat[0]
         offset = out.constant(np.asarray(points), carrier)
     _write_as(out, op, exporter, carrier, offset)

@@ -218,7 +218,7 @@ def _as_operator(out: Outgoing, op: NnOp, op_type: str, output: str, **attribute
 def _own_parameters(out: Outgoing, value: SSAValue) -> list[str]:
     element = _single(value)
     if element is None:
-        raise out.error(f"computes as ONNX Runtime's operators do, on 8 bits of one scale: found {value.type}")
+        raise out.error(f"requires 8-bit values with one scale for ONNX Runtime's operators, but got {value.type}")
     return _parameters(out, element)
 
 
@@ -228,7 +228,7 @@ def write_source(out: Outgoing, op: NnOp) -> None:
     known = [element for element in elements if isinstance(element, UniformQuantizedType)]
     if len({element.is_signed for element in known}) != 1:
         found = ", ".join(map(str, known))
-        raise out.error(f"computes as ONNX Runtime's operators do, on storage of one signedness: found {found}")
+        raise out.error(f"requires operands of one signedness for ONNX Runtime's operators, but got {found}")
     result = known[-1]
     output = out.fresh("whole") if is_narrower(result) else out.output
     match op:
@@ -242,11 +242,13 @@ def write_source(out: Outgoing, op: NnOp) -> None:
             _as_operator(out, op, "QLinearSoftmax", output, axis=number(op.axis), opset=13)
         case pooling.AveragePoolOp():
             if any(step != 1 for step in op.windows.dilations):
-                raise out.error(f"has dilations {list(op.windows.dilations)}, QLinearAveragePool has none")
+                raise out.error(
+                    f"has dilations {list(op.windows.dilations)}, which QLinearAveragePool does not support"
+                )
             attributes = attributes_of(op, "kernel_shape=kernel strides pads ceil_mode count_include_pad")
             _as_operator(out, op, "QLinearAveragePool", output, channels_last=0, **attributes)
         case _:
-            raise out.error(f"requantizes by {Mode.QLINEAR}, and there is no such operator for it")
+            raise out.error(f"requantizes in mode {Mode.QLINEAR}, for which ONNX Runtime has no operator")
     if output != out.output:
         saturated_storage(out, output, result)
 

@@ -67,7 +67,7 @@ def _directions(op: Layer, parts: Parts) -> list[_Direction]:
 def write_steps(out: Outgoing, op: Layer, parts: Parts, write: WritePart) -> dict[SSAValue, str]:
     """Write the parts of a layer of an open length; the names of their results."""
     if out.settings.functions:
-        raise out.error("is written as a Loop, which has no local functions (functions=False)")
+        raise out.error("is exported as a Loop, which cannot use local functions (functions=False)")
     names = dict(out.names)
     directions = _directions(op, parts)
     inside = {number for each in directions for number in each.second}
@@ -107,7 +107,7 @@ def _write_loop(
     if after.get(given[0]) is not given[1] or any(
         element_of(value) != element_of(after[value]) for value in (*carried, given[0])
     ):
-        raise out.error("has steps of several types, which no Loop has")
+        raise out.error("has iterations of different types, which ONNX Loop does not support")
     prefix = names[given[0]]
     body = replace(out, nodes=[], prefix=f"{prefix}/body", _known={})
     counter, holds = f"{prefix}/step", f"{prefix}/holds"

@@ -112,7 +112,7 @@ def wide_convolution(
         return Exact(out.cast(out.node(operator, [x, w], **attributes), i32), i32, bound)
     most = MOST_TRANSPOSED_TERMS if is_transposed else _MOST_TERMS
     if terms > most:
-        raise out.error(f"adds up {terms} products: convolutions of so many bits are written with up to {most}")
+        raise out.error(f"reduces {terms} terms, but a convolution of this width supports at most {most}")
     wide = i64 if bound >= 1 << 31 else i32
     total: Exact | None = None
     rights = _bytes_of(out, weight) if isinstance(weight, SSAValue) else _constant_bytes(out, weight)

@@ -12,7 +12,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.c.emit import emit_c
 from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
 from qmlir.targets.cpu.emitters.header import header_text
@@ -84,7 +84,7 @@ def machine_forms() -> str:
 def form_named(name: str) -> AheadForm:
     """The form of this name. Raises `DiagnosticError` where there is none."""
     if name not in FORMS:
-        raise text_error(f"no form '{name}'{nearest_name(name, FORMS)}, there are {', '.join(FORMS) or 'none'}")
+        raise text_error(unknown("output format", name, FORMS))
     return FORMS[name]
 
 

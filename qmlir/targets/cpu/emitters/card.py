@@ -147,7 +147,7 @@ def _of_json(about: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         return json.loads(json.dumps(dict(about), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise text_error(f"what a card says about a model is JSON, found {about!r:.60}: {error}") from error
+        raise text_error(f"'about' must contain JSON values, but got {about!r:.60}: {error}") from error
 
 
 def code_bytes(data: bytes) -> int:
@@ -207,7 +207,7 @@ def _by_name(data: JsonValue) -> dict[str, str]:
 
 
 def _damaged(path: Path) -> DiagnosticError:
-    return text_error(f"{path} is damaged: it is not what was written with the program; compile the model again")
+    return text_error(f"{path} is damaged: it differs from the file written with the program; compile the model again")
 
 
 def read_card(path: Path) -> ProgramCard:
@@ -220,7 +220,9 @@ def read_card(path: Path) -> ProgramCard:
     except DiagnosticError as error:
         raise _damaged(path) from error
     if card is None:
-        raise text_error(f"{path} has the version {version!r:.20}, and this qmlir reads {VERSION}")
+        raise text_error(
+            f"{path} has version {version!r:.20}, but this qmlir supports {VERSION}; compile the model again"
+        )
     if card.digest != data["digest"].value:
         raise _damaged(path)
     return card

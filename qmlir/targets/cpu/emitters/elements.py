@@ -28,14 +28,14 @@ def register_name(op: Operation, type_: Attribute) -> str:
         return f"i{integer.width.data}"
     if type(element) in _FLOATS:
         return _FLOATS[type(element)]
-    raise op_error(op, f"has a value of {type_}: compiled are integers of up to 64 bits, f16, bf16, f32, f64 and index")
+    raise op_error(op, f"values must be integers of at most 64 bits, f16, bf16, f32, f64 or index, but got {type_}")
 
 
 def memory_name(op: Operation, element: Attribute) -> str:
     """The NumPy type of flat arrays of an element type, as compiled code sees them: short floats as their bits."""
     dtype = dense_dtype(element)
     if dtype is None:
-        raise op_error(op, f"has memory of {element}, which no NumPy type holds")
+        raise op_error(op, f"has memory of {element}, which has no NumPy type")
     return "uint16" if isinstance(element, Float16Type | BFloat16Type) else str(dtype).replace("uint", "int")
 
 
@@ -43,7 +43,7 @@ def caller_dtype(op: Operation, element: Attribute) -> str:
     """The NumPy type of the caller's array."""
     dtype = dense_dtype(element)
     if dtype is None:
-        raise op_error(op, f"has elements of {element}, which no NumPy type holds")
+        raise op_error(op, f"has elements of {element}, which has no NumPy type")
     return "bool" if element == i1 else str(dtype)
 
 

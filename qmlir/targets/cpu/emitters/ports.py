@@ -52,9 +52,9 @@ _CODES: Mapping[int, str] = {1: "uint8_t", 2: "uint16_t"}
 def checked_name(name: str) -> str:
     """`name`, which files, functions and macros begin with. Raises `DiagnosticError` where it is no identifier of C."""
     if len(name) > LONGEST:
-        raise text_error(f"a name of at most {LONGEST} letters is accepted, found one of {len(name)}: '{name[:20]}…'")
+        raise text_error(f"a name must have at most {LONGEST} characters, but got {len(name)}: '{name[:20]}…'")
     if not _IDENTIFIER.fullmatch(name) or name in (*C_KEYWORDS, *CPP_KEYWORDS):
-        raise text_error(f"'{name}' is not a name of C: accepted are letters of ASCII, digits and _, a letter first")
+        raise text_error(f"'{name}' must be a C identifier of ASCII letters, digits and '_' that starts with a letter")
     return name
 
 

@@ -152,12 +152,12 @@ def _buffer(op: memref.AllocOp, used: int) -> ArenaBuffer:
     """The place of an allocation after `used` bytes. Raises `DiagnosticError` for what the arena can't hold."""
     type_ = op.memref.type
     if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
-        raise op_error(op, f"allocates {type_}: compiled are known sizes without a layout")
+        raise op_error(op, f"allocations must have a static shape and no layout, but got {type_}")
     start = -(-used // ALIGNMENT) * ALIGNMENT
     found = ArenaBuffer(start, math.prod(type_.get_shape()), type_.get_element_type())
     end = start + found.elements * item_size(found.element)
     if end > budget("arena-bytes"):
-        raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', end)}")
+        raise op_error(op, f"needs an arena of {over('arena-bytes', end)}")
     return found
 
 
@@ -170,13 +170,13 @@ def _constant(op: memref.GetGlobalOp, named: memref.GlobalOp | None) -> Constant
     """What a `memref.get_global` reads. Raises `DiagnosticError` where that is nothing, or of another type."""
     symbol = op.name_.string_value()
     if named is None:
-        raise op_error(op, f"names @{symbol}, and the module has no such memref.global")
+        raise op_error(op, f"refers to @{symbol}, but the module has no such memref.global")
     if named.type != op.memref.type:
         raise op_error(op, f"has the type {op.memref.type}, and @{symbol} {named.type}")
     value = as_dense(named.initial_value)
     if value is None or _contents(value.type) != _contents(named.type):
         found = "none" if value is None else value.type
-        raise op_error(named, f"has the type {named.type}, and takes a value of that shape and element, found {found}")
+        raise op_error(named, f"must have a value of its type {named.type}, but got {found}")
     return Constant(symbol, value)
 
 

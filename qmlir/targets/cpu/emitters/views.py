@@ -35,7 +35,7 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
     sizes, known = integer_list(op.static_sizes), cast(list[int], strides)
     for axis, (offset, size, stride) in enumerate(zip(offsets, sizes, known, strict=True)):
         if stride < 1 or size < 0:
-            raise op_error(op, f"takes positive strides and sizes, found {known} and {list(sizes)}")
+            raise op_error(op, f"strides and sizes must be positive, but got {known} and {list(sizes)}")
         if size:
             write.check_places(op, offset, (size - 1) * stride + 1, source.shape[axis], f"axis {axis}")
     steps = [step * stride for step, stride in zip(source.strides, known, strict=True)]

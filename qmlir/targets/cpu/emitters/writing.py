@@ -340,7 +340,7 @@ class LoopsWriter:
         """Write an operation. Raises `DiagnosticError` where it has no compiled form."""
         emit = self.emissions.get(type(op))
         if emit is None:
-            raise op_error(op, "has no compiled form: loops hold scf, memref, arith, math, vector and simd")
+            raise op_error(op, "cannot be compiled: expected an operation of scf, memref, arith, math, vector or simd")
         emit(self, op)
 
     def region(self, region: Region) -> tuple[SSAValue, ...]:

@@ -80,12 +80,14 @@ def nest_of(op: LinalgStructuredOperation) -> Nest:
             continue
         for axis, size in zip(plain_axes(access.map_), type_.get_shape(), strict=True):
             if size < 0:
-                raise op_error(op, f"works on {type_}: loops are made for known sizes only")
+                raise op_error(op, f"requires static shapes, but got {type_}")
             if axis is not None and counts.setdefault(axis, size) != size:
-                raise op_error(op, f"has {counts[axis]} steps along d{axis}, but an operand of {size}, {type_}")
+                raise op_error(
+                    op, f"iterates {counts[axis]} times along d{axis}, but has an operand of size {size}, {type_}"
+                )
     kinds = [attribute.data for attribute in op.get_iterator_types()]
     if len(counts) != len(kinds):
-        raise op_error(op, "has an iterator that no operand's axis gives a number of steps")
+        raise op_error(op, "has an iterator whose extent follows from no operand")
     inputs = len(op.inputs)
     ranges = tuple(counts[axis] for axis in range(len(kinds)))
     for number, access in enumerate(accesses):
@@ -93,7 +95,10 @@ def nest_of(op: LinalgStructuredOperation) -> Nest:
         sizes = () if type_ is None else type_.get_shape()
         for axis, (expression, size) in enumerate(zip(access.map_.results, sizes, strict=type_ is not None)):
             if lies_outside(expression, ranges, size):
-                raise op_error(op, f"leaves operand {number}: {expression} is not below {size} along axis {axis}")
+                raise op_error(
+                    op,
+                    f"accesses operand {number} out of bounds: {expression} must be less than {size} along axis {axis}",
+                )
     return Nest(
         op.body.block,
         ranges,

@@ -36,8 +36,8 @@ def expand_requantize(
     """
     result = scalar_of(op.result.type)
     if bits_of(result) > 32 and (op.mode.mode.uses_floats or max(map(abs, op.limits)) > _WIDEST):
-        accepted = f"accepted are up to 32 bits, and i64 with limits of up to {_WIDEST} in a mode without floats"
-        raise op_error(op, f"makes results of {result} from {op.limits[0]} to {op.limits[1]}: {accepted}")
+        accepted = f"expected at most 32 bits, or i64 with limits up to {_WIDEST} in a mode without floats"
+        raise op_error(op, f"results of {result} in [{op.limits[0]}, {op.limits[1]}] cannot be compiled: {accepted}")
     zero_point, (low, high) = op.zero_point.value.data, op.limits
     bounds = low - zero_point, high - zero_point
     match op.mode.mode:
@@ -50,7 +50,7 @@ def expand_requantize(
         case Mode.SINGLE_ROUND | Mode.DOUBLE_ROUND:
             if bits_of(accumulator.type) > 32:
                 raise op_error(
-                    op, f"rescales {accumulator.type} by an integer multiplier: accepted are 32 bits or fewer"
+                    op, f"an integer multiplier requires accumulators of at most 32 bits, but got {accumulator.type}"
                 )
             moved = _by_multiplier(emit, accumulator, *parameters, is_double=op.mode.mode is Mode.DOUBLE_ROUND)
     kept = emit.clamp(moved, *bounds)

@@ -121,9 +121,9 @@ class DivideLoops(RewritePattern):
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
         schedule = op.attributes.get(SCHEDULE)
         if not isinstance(schedule, ScheduleAttr) or not schedule.threads:
-            raise op_error(op, f"has {SCHEDULE} = {schedule}, accepted on a loop is one with threads = true")
+            raise op_error(op, f"{SCHEDULE} of a loop must set only threads = true, but got {schedule}")
         if op.iter_args:
-            raise op_error(op, "hands values from step to step: threads divide independent steps only")
+            raise op_error(op, "has loop-carried values, but threads require independent iterations")
         block = Block(arg_types=[IndexType()])
         old = op.body.block
         last = old.last_op
@@ -189,7 +189,7 @@ def _overwritten(op: FillOp, rank: int) -> Box | None:
         for each in (cast("ArrayAttr[Attribute]", found) if isinstance(found, ArrayAttr) else ())
     ]
     if [len(each) for each in lists] != [rank, rank]:
-        raise op_error(op, f"has {OVERWRITTEN} = {found}, accepted are {rank} offsets and {rank} sizes")
+        raise op_error(op, f"{OVERWRITTEN} must have {rank} offsets and {rank} sizes, but got {found}")
     return lists[0], lists[1]
 
 

@@ -144,7 +144,7 @@ def _number(op: scf.ParallelOp, value: SSAValue) -> int:
         case arith.ConstantOp(value=IntegerAttr(value=number)):
             return number.data
         case _:
-            raise op_error(op, "runs in steps that are not known, or not positive, which threads can't divide")
+            raise op_error(op, "must have a static positive step to be divided among threads")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _axes(op: scf.ParallelOp) -> list[_Axis]:
     for variable, *bounds in rows:
         lower, upper, step = (_number(op, value) for value in bounds)
         if step < 1:
-            raise op_error(op, "runs in steps that are not known, or not positive, which threads can't divide")
+            raise op_error(op, "must have a static positive step to be divided among threads")
         found.append(_Axis(variable, lower, step, max(-(-(upper - lower) // step), 0)))
     return found
 

@@ -143,6 +143,8 @@ class TunedChoices:
         for each in candidates(op, self.isa, self.threads):
             if str(each) == found.schedule:
                 return each
-        told = op_error(op, f"cannot have {found.schedule}, which '{self.path}' says: left out").diagnostic
+        told = op_error(
+            op, f"ignoring {found.schedule} of '{self.path}', which is invalid for this operation"
+        ).diagnostic
         emit(replace(told, severity=Severity.WARNING))
         return None

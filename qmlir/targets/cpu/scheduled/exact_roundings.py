@@ -96,14 +96,14 @@ class ExactSteps:
         *steps, end = self.chain.operations
         for op in steps:
             if op.results[0].type != f32:
-                raise NotInIntegers(f"{op.name} gives {op.results[0].type}")
+                raise NotInIntegers(f"{op.name} returns {op.results[0].type}")
             if self.chain.constant(op.results[0]) is None:
                 self.values[op.results[0]] = self._step(op)
         if isinstance(end, RequantizeOp):
             return self._requantized(end)
         found = self._of(end.operands[0])
         if found.exponent < 0:
-            raise NotInIntegers(f"{end.name} cuts off what is no whole number")
+            raise NotInIntegers(f"{end.name} truncates a non-integer")
         return self._scalar(found, found.exponent)
 
     # --- Values -------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class ExactSteps:
     @staticmethod
     def _check(bound: int) -> None:
         if bound >= _ROOM:
-            raise NotInIntegers(f"a step needs {bound.bit_length() + 1} bits")
+            raise NotInIntegers(f"an intermediate value needs {bound.bit_length() + 1} bits")
 
     # --- Steps --------------------------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class ExactSteps:
             case arith.MaximumfOp() | arith.MinimumfOp():
                 return self._extreme(op, self._of(op.lhs), self._of(op.rhs))
             case _:
-                raise NotInIntegers(f"{op.name} is not written in integers")
+                raise NotInIntegers(f"{op.name} has no integer equivalent")
 
     def _negated(self, fixed: _Fixed) -> _Fixed:
         if fixed.numbers is not None:
@@ -202,9 +202,11 @@ class ExactSteps:
         """The nearest f32, ties to even."""
         self._check(fixed.bound)
         if fixed.exponent < _SMALLEST:
-            raise NotInIntegers(f"a step has multiples of 2^{fixed.exponent}, which f32 does not hold")
+            raise NotInIntegers(
+                f"an intermediate value has multiples of 2^{fixed.exponent}, which f32 cannot represent"
+            )
         if fixed.exponent + fixed.bound.bit_length() > _LARGEST:
-            raise NotInIntegers("a step may be infinite")
+            raise NotInIntegers("an intermediate value may be infinite")
         if fixed.bound <= EXACT_F32:
             return fixed
         value = self._scalar(fixed)
@@ -234,7 +236,7 @@ class ExactSteps:
     def _quotient(self, op: Operation, dividend: _Fixed, divisor: _Fixed) -> _Fixed:
         """A quotient by constants, rounded to f32; it is kept inside the limits that follow, which leave the same."""
         if divisor.numbers is None or not divisor.numbers.all():
-            raise NotInIntegers(f"{op.name} by what is no constant")
+            raise NotInIntegers(f"{op.name} has a non-constant operand")
         limit = self._limit_after(op)
         least = min(abs(each) for each in divisor.numbers.reshape(-1).tolist())
         # In units of 2^_QUOTIENT the quotient is I 2^shift / D.
@@ -248,7 +250,7 @@ class ExactSteps:
             if most < bound:
                 value, bound = value.clamp(-most, most), most
         if shift < 0:
-            raise NotInIntegers(f"{op.name} has more than {-_QUOTIENT} bits after the point")
+            raise NotInIntegers(f"{op.name} has more than {-_QUOTIENT} fraction bits")
         self._check(bound << shift)
         by = self._scalar(divisor)
         wide = value << shift if bound else value

@@ -65,7 +65,7 @@ class KernelAssignSchedule(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         isa = resolved_isa(self.isa)
         if self.threads < 1:
-            raise op_error(op, f"found threads = {self.threads}, accepted are 1 or more")
+            raise op_error(op, f"threads must be at least 1, but got {self.threads}")
         op.attributes[TARGET] = TargetAttr.of(isa, self.threads)
         schedule_all_elements(op)
         choices = TunedChoices(self.tuned, isa, self.threads)
@@ -79,5 +79,7 @@ class KernelAssignSchedule(ModulePass):
                 each.schedule = schedule_for(each, isa, self.threads)
                 count("contractions scheduled")
             elif each.schedule.variant not in (accepted := (*variant_names(), SCALAR)):
-                told = f"has a schedule for '{each.schedule.variant}' loops, there are {', '.join(accepted)}"
+                told = (
+                    f"has a schedule for unknown variant '{each.schedule.variant}' (available: {', '.join(accepted)})"
+                )
                 raise op_error(each, told)

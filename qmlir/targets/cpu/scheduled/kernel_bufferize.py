@@ -75,15 +75,17 @@ def _check(function: FuncOp) -> None:
     name = f"@{function.sym_name.data}"
     for type_ in (*function.function_type.inputs, *function.function_type.outputs):
         if function.is_declaration and is_tensor_type(type_):
-            raise op_error(function, f"{name} has no body: nobody can say where it would write its results")
+            raise op_error(function, f"{name} has no body, so the memory of its results is unknown")
         if not _is_known(type_):
-            raise op_error(function, f"{name} takes or gives {type_}: memory is planned for known shapes")
+            raise op_error(function, f"{name} must have static shapes, but got {type_}")
     if len(function.body.blocks) > 1:
-        raise op_error(function, f"{name} branches between blocks: accepted are scf.for, scf.while and scf.if")
+        raise op_error(
+            function, f"{name} branches between blocks, but only scf.for, scf.while and scf.if are supported"
+        )
     for op in function.walk():
         for value in op.results:
             if not _is_known(value.type):
-                raise op_error(op, f"has a value of type {value.type}: memory is planned for known shapes")
+                raise op_error(op, f"must have static shapes, but got a value of type {value.type}")
 
 
 def _is_known(type_: Attribute) -> bool:

@@ -62,11 +62,13 @@ def _fault(steps: Sequence[Operation], rows: Sequence[int], given: Sequence[SSAV
     written = {value for step in steps for value in step.results}
     for step in steps:
         if isinstance(step, PackedMatMulOp) and step.x in written and step.weights().reads_past:
-            return f"{step.terms()} terms are no whole groups: it would read past the end of the last row"
+            return f"{step.terms()} terms do not fill whole groups, so it would read past the end of the last row"
     together = rows_together(steps, rows)
     if together < FEWEST_ROWS:
         sizes = "x".join(map(str, rows))
-        return f"of {sizes} rows {together} would go together, accepted are {FEWEST_ROWS} or more, but not all"
+        return (
+            f"would fuse {together} of {sizes} rows, but fusing requires at least {FEWEST_ROWS} rows and fewer than all"
+        )
     return None
 
 
@@ -84,7 +86,7 @@ def _join(op: ByRowsOp) -> None:
         return
     ByRowsOp.around(steps, rows)
     for each in products:
-        emit_remark(each, f"stays apart from the rows beside it: {fault}")
+        emit_remark(each, f"is not fused with the adjacent row-wise operation: {fault}")
 
 
 @dataclass(frozen=True)

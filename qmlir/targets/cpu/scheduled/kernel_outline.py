@@ -181,7 +181,7 @@ class _Caller:
 
     def _call(self, op: Operation) -> None:
         if op.results or has_tensors(op):
-            raise op_error(op, "has results: kernels are made of operations on memory, after kernel-bufferize")
+            raise op_error(op, "must not have results; run kernel-bufferize first")
         made = outline(op)
         kernel = self._kernels.function(made, op, self._function)
         types = kernel.function_type.inputs

@@ -297,7 +297,7 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raise an error where a variant is given weights that it doesn't take."""
     if variant.weight_step > 1:
         if not has_signs(op):
-            raise at.error(f"has not only weights of -1 and 1, constants of a matrix: '{variant.name}' takes those")
+            raise at.error(f"variant '{variant.name}' requires a constant matrix of weights -1 and 1")
         return
     if variant.weight_bits is None:
         if variant.short_steps:
@@ -307,25 +307,26 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     found = centred_weights(op)
     if found is None or found[0] < low or found[1] > high:
         kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
-        raise at.error(f"has weights {kind}: '{variant.name}' takes {low} to {high}")
+        raise at.error(f"has weights {kind}, but variant '{variant.name}' requires [{low}, {high}]")
 
 
 def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raise an error where no weights prove that 16 bits hold the sums of a variant."""
     found, bounds = short_sums(op, variant), centred_weights(op)
     if found is None or bounds is None:
-        raise at.error(f"has weights that are computed: '{variant.name}' takes constants")
+        raise at.error(f"has computed weights, but variant '{variant.name}' requires constants")
     least, most = integer_limits(8)
     if bounds[0] < least or bounds[1] > most:
         raise at.error(
-            f"has weights from {bounds[0]} to {bounds[1]} without their zero point: '{variant.name}' takes signed bytes"
+            f"has weights in [{bounds[0]}, {bounds[1]}] after subtracting the zero point, but variant "
+            f"'{variant.name}' requires signed bytes"
         )
     low, high = found
     if low < -REACH or high > REACH:
         steps = "1 step" if variant.short_steps == 1 else f"{variant.short_steps} steps"
         raise at.error(
-            f"has weights of one sign that add up to {low} and {high} in {steps}: '{variant.name}' takes {-REACH} to "
-            f"{REACH}"
+            f"has weights of one sign with sums {low} and {high} in {steps}, but variant '{variant.name}' supports "
+            f"[{-REACH}, {REACH}]"
         )
 
 
@@ -342,7 +343,9 @@ class PackContraction(RewritePattern):
         variant, layout = packed_by.variant, weights_of(op, packed_by)
         element = variant.element or op.accumulator_type
         if variant.most_terms is not None and layout.terms > variant.most_terms:
-            raise at.error(f"has sums of {layout.terms} products: '{variant.name}' adds up to {variant.most_terms}")
+            raise at.error(
+                f"reduces {layout.terms} terms, but variant '{variant.name}' supports at most {variant.most_terms}"
+            )
         _refuse_wide(op, at, variant)
         weights = packed_weights(op, at, element, variant.weight_offset)
         epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
@@ -359,7 +362,7 @@ class PackContraction(RewritePattern):
         else:
             assert weights.value is not None
             if variant.parts > 1:
-                raise at.error(f"has weights that are computed: '{variant.name}' packs constants only")
+                raise at.error(f"has computed weights, but variant '{variant.name}' can pack only constants")
             packed = pack_computed(layout, at, weights.value)
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w

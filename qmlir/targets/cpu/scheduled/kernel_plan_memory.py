@@ -78,7 +78,7 @@ def _use_arena(function: FuncOp, buffers: list[Buffer], layout: ArenaPlan) -> No
 
 def _check_budget(op: Operation, size: int) -> None:
     if size > budget("arena-bytes"):
-        raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', size)}")
+        raise op_error(op, f"needs an arena of {over('arena-bytes', size)}")
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ class _Body:
                     assert last is not None
                     Rewriter.erase_op(last)
                 self._forget(new)
-                return f"not in integers: {reason}"
+                return f"not in integer arithmetic: {reason}"
             way = "by every rounding of f32 in 64 bits"
             count("chains that became roundings of 64 bits")
         found = whole.to(end.results[0].type).value

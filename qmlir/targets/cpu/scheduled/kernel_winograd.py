@@ -47,17 +47,17 @@ def _asked(op: ConvOp) -> Sequence[Algorithm]:
 def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     """Why a convolution of this form cannot be computed so; empty where it can."""
     if bounds is None or shaped(op.x)[1] not in (i8, i16):
-        return f"multiplies {shaped(op.x)[1]} by {shaped(op.w)[1]}, accepted are i8 and i16 by integers"
+        return f"requires i8 or i16 inputs and integer weights, but got {shaped(op.x)[1]} and {shaped(op.w)[1]}"
     if op.accumulator_type != i32:
-        return f"sums in {op.accumulator_type}, accepted is i32"
+        return f"requires i32 accumulators, but got {op.accumulator_type}"
     if bounds.form.takes_bytes:
         taps = centred_weights(op, EMPTY)
         if taps is None or not taps.within(-128, 127):
-            return f"multiplies by weights in {taps}, accepted are 8 bits"
+            return f"requires 8-bit weights, but got {taps}"
     if not bounds.fits:
         return (
-            f"{bounds.name} needs inputs in {bounds.input} by weights in {bounds.weights} and sums in {bounds.sums}, "
-            "accepted are 16, 16 and 32 bits"
+            f"{bounds.name} needs inputs in {bounds.input}, weights in {bounds.weights} and sums in {bounds.sums}, "
+            "which exceed 16, 16 and 32 bits"
         )
     return ""
 
@@ -190,13 +190,13 @@ class KernelWinograd(ModulePass):
             for each, form, bounds in chosen:
                 refused = _refused(each, bounds)
                 if refused:
-                    emit_remark(each, f"stays direct: {refused}")
+                    emit_remark(each, f"uses direct convolution: {refused}")
                     if _asked(each):
                         each.schedule = None
                         each.attributes.pop(TUNED, None)
                     count("convolutions that Winograd's algorithm does not fit")
                     continue
-                emit_remark(each, f"is computed by {bounds}")
+                emit_remark(each, f"uses Winograd convolution {bounds}")
                 assert bounds is not None
                 _rewrite(each, form, bounds.parts)
                 count("convolutions by Winograd's algorithm")

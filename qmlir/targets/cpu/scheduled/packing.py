@@ -175,7 +175,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
         moved = wide - offset + more
         made = moved.astype(_DTYPES[element])
         if not np.array_equal(made, moved):
-            raise at.error(f"has weights from {moved.min()} to {moved.max()}, which its schedule packs in {element}")
+            raise at.error(f"has weights in [{moved.min()}, {moved.max()}], but its schedule packs them as {element}")
         return PackedWeights(made, None)
     if source == element and not number and not more and op.weight_zero_points is None:
         return PackedWeights(None, op.w)

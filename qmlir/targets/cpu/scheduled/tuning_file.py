@@ -177,7 +177,7 @@ class Tuning:
         try:
             return Tuning.from_text(text)
         except DiagnosticError as error:
-            raise text_error(f"'{path}' has no tuned schedules: {error.diagnostic.message}") from error
+            raise text_error(f"'{path}' does not contain tuned schedules: {error.diagnostic.message}") from error
 
     def digest(self) -> str:
         """A digest of the schedules that are not those of the table; empty where there is none."""

@@ -54,7 +54,7 @@ def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
 def interleaved_channels(lanes: int, registers: int) -> Array:
     """The channel of each lane of the registers, `[registers, lanes]`, counted from the first one that was read."""
     if lanes % QUAD:
-        raise ValueError(f"found {lanes} lanes, blocks of 128 bits have {QUAD} each")
+        raise ValueError(f"lanes must be a multiple of {QUAD} (blocks of 128 bits), but got {lanes}")
     block, place = np.divmod(np.arange(lanes), QUAD)
     return np.asarray(QUAD * registers * block + place + QUAD * np.arange(registers)[:, None])
 
@@ -73,11 +73,12 @@ class InterleavedLayout(WeightLayout):
     @property
     def fault(self) -> str:
         if len(self.taps) != 2:
-            return f"has {len(self.taps)} axes of taps: '{self.variant.name}' packs rows and columns"
+            return f"variant '{self.variant.name}' requires 2 spatial axes, but got {len(self.taps)}"
         if self.vectors != self.variant.group or self.lanes % QUAD:
             return (
-                f"is interleaved in blocks of 128 bits by '{self.variant.name}' loops: found {self.vectors} vectors of "
-                f"{self.lanes} lanes, accepted are {self.variant.group} vectors of a multiple of {QUAD} lanes"
+                f"variant '{self.variant.name}' requires {self.variant.group} "
+                f"vectors of a multiple of {QUAD} lanes, but "
+                f"got {self.vectors} vectors of {self.lanes} lanes"
             )
         return ""
 
@@ -143,7 +144,7 @@ class DepthwiseWriter(TileWriter):
         self.group = variant.group
         """The rows of the window that a lane has, and the registers of sums."""
         if len(self.geometry.taps) != _IMAGE_AXES:
-            raise op_error(op, f"has no window of rows and columns, which '{variant.name}' loops go through")
+            raise op_error(op, f"variant '{variant.name}' requires a 2-D window")
         self.width = self.group * self.schedule.lanes
         geometry = self.geometry
         self.rows_there = rows_there(

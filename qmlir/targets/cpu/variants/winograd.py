@@ -97,7 +97,7 @@ class WinogradWriter:
 
     def __init__(self, op: PackedWinogradOp):
         if not innermost_is_dense(op.x):
-            raise op_error(op, f"reads runs of memory, found gaps in {op.x.type}: its last axis must lie as one")
+            raise op_error(op, f"requires contiguous memory along the last axis, but got {op.x.type}")
         assert op.outs is not None
         self.op = op
         self.form = op.form
@@ -460,7 +460,7 @@ class ByWinograd(LoopVariant):
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         if not isinstance(op, PackedWinogradOp):
-            raise op_error(op, f"is packed for '{self.name}' loops, which are those of kernel.packed_winograd")
+            raise op_error(op, f"is packed for variant '{self.name}', which requires kernel.packed_winograd")
         WinogradWriter(op).write(emit)
 
 

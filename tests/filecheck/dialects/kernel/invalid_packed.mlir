@@ -142,7 +142,7 @@ func.func @lanewise_groups(%x: tensor<1x5x5x4xi8>, %w: tensor<1x1x3x3x2x4xi32>) 
 }
 // -----
 func.func @lanes(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x1x3x1x32xi8>) {
-  // expected-error @+1 {{'kernel.packed_conv' op is interleaved in blocks of 128 bits by 'depthwise_dot' loops: found 4 vectors of 2 lanes, accepted are 4 vectors of a multiple of 4 lanes}}
+  // expected-error @+1 {{'kernel.packed_conv' op variant 'depthwise_dot' requires 4 vectors of a multiple of 4 lanes, but got 4 vectors of 2 lanes}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x1x3x1x32xi8>) -> tensor<1x3x3x8xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 2>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -151,7 +151,7 @@ func.func @lanes(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x1x3x1x32xi8>) {
 }
 // -----
 func.func @pairs(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x2x3x1x32xi16>) {
-  // expected-error @+1 {{found 4 vectors of 4 lanes, accepted are 2 vectors of a multiple of 4 lanes}}
+  // expected-error @+1 {{requires 2 vectors of a multiple of 4 lanes, but got 4 vectors of 4 lanes}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x2x3x1x32xi16>) -> tensor<1x3x3x8xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 4, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -160,7 +160,7 @@ func.func @pairs(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x2x3x1x32xi16>) {
 }
 // -----
 func.func @rows_only(%x: tensor<1x5x8xi8>, %w: tensor<1x1x1x1x64xi8>) {
-  // expected-error @+1 {{has 1 axes of taps: 'depthwise_dot' packs rows and columns}}
+  // expected-error @+1 {{variant 'depthwise_dot' requires 2 spatial axes, but got 1}}
   %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x8xi8>, tensor<1x1x1x1x64xi8>) -> tensor<1x3x8xi32> attributes {kernel_shape = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32

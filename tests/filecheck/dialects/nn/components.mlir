@@ -19,7 +19,7 @@ func.func @no_composite(%x: tensor<4x!x>) {
 // -----
 !x = !quant.uniform<i8:f32, 0.5>
 func.func @missing(%x: tensor<4x!x>) {
-  // expected-error @+1 {{'nn.hard_swish' op components do not give the types of all parts: the part 'sixth' has none}}
+  // expected-error @+1 {{'nn.hard_swish' op components do not define the types of all parts: the part 'sixth' has none}}
   %0 = nn.hard_swish %x {components = {mul = !x}} : tensor<4x!x>
   func.return
 }

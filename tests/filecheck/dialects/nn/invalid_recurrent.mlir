@@ -71,7 +71,7 @@ func.func @without_components(%x: tensor<5x1x3x!q>, %w: tensor<1x2x3x!q>, %r: te
 !q = !quant.uniform<i8:f32, 0.5>
 func.func @weights_of_no_type(%x: tensor<5x1x3x!q>, %r: tensor<1x2x2x!q>) {
   %w = nn.constant dense<1> : tensor<1x2x3xi8> -> tensor<1x2x3x!a>
-  // expected-error @+1 {{components do not give the types of all parts}}
+  // expected-error @+1 {{components do not define the types of all parts}}
   %0, %1 = nn.rnn %x, %w, %r {hidden_size = 2, components = {"hidden/sum" = !q, "hidden/tanh" = !q, "hidden/initial" = !q}} : (tensor<5x1x3x!q>, tensor<1x2x3x!a>, tensor<1x2x2x!q>) -> (tensor<5x1x1x2x!q>, tensor<1x1x2x!q>)
   func.return
 }

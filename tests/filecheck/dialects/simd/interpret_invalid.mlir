@@ -18,7 +18,7 @@ func.func @stored() {
   func.return
 }
 
-// WHOLE: 'simd.convert' op cannot be computed: nan of type f32 is not a signed value of type i32
+// WHOLE: 'simd.convert' op cannot be computed: nan of type f32 cannot be represented as a signed value of type i32
 func.func @stored_whole() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -3,16 +3,16 @@
 // expected-error @+1 {{target name must consist of letters, digits, '_', '.' and '-', but got 'a b'}}
 func.func private @name() attributes {t = #target.spec<"a b">}
 // -----
-// expected-error @+1 {{a target has no field 'keeps', did you mean 'keep'? (available: keep, supports, requantize, raises, patterns, parameters)}}
+// expected-error @+1 {{a target has no field 'keeps'; did you mean 'keep'? (available: keep, supports, requantize, raises, patterns, parameters)}}
 func.func private @field() attributes {t = #target.spec<"t", keeps = []>}
 // -----
 // expected-error @+1 {{duplicate field 'keep'}}
 func.func private @field_twice() attributes {t = #target.spec<"t", keep = ["a"], keep = ["b"]>}
 // -----
-// expected-error @+1 {{a support has no field 'inputs', did you mean 'input'?}}
+// expected-error @+1 {{a support has no field 'inputs'; did you mean 'input'?}}
 func.func private @slot() attributes {t = #target.spec<"t", supports = [{op = "nn.add", inputs = {}}]>}
 // -----
-// expected-error @+1 {{a slot has no field 'storage', did you mean 'storages'? (available: storages, schemes, granularities, scales)}}
+// expected-error @+1 {{a slot has no field 'storage'; did you mean 'storages'? (available: storages, schemes, granularities, scales)}}
 func.func private @accepted() attributes {t = #target.spec<"t", supports = [{op = "nn.add", input = {storage = [i8]}}]>}
 // -----
 // expected-error @+1 {{illegal storage type 'x8'}}
@@ -21,7 +21,7 @@ func.func private @storage() attributes {t = #target.spec<"t", supports = [{op =
 // expected-error @+1 {{in the support of 'nn.add': storage limits must ascend within [-128, 127], but got 3 and 3}}
 func.func private @limits() attributes {t = #target.spec<"t", supports = [{op = "nn.add", input = {storages = [i8<3:3>]}}]>}
 // -----
-// expected-error @+1 {{in the support of 'nn.add': unknown scheme 'symetric', did you mean 'symmetric'? (available: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2)}}
+// expected-error @+1 {{in the support of 'nn.add': unknown scheme 'symetric'; did you mean 'symmetric'? (available: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2)}}
 func.func private @scheme() attributes {t = #target.spec<"t", supports = [{op = "nn.add", input = {schemes = [symetric]}}]>}
 // -----
 // expected-error @+1 {{in the support of 'nn.conv': granularity must be tensor, channel, block or block:N, but got 'axis'}}
@@ -39,7 +39,7 @@ func.func private @property() attributes {t = #target.spec<"t", supports = [{op 
 // expected-error @+1 {{duplicate field 'group'}}
 func.func private @property_twice() attributes {t = #target.spec<"t", supports = [{op = "nn.conv", properties = {group = [1], group = [2]}}]>}
 // -----
-// expected-error @+1 {{unknown requantization mode 'shfit', did you mean 'shift'? (available: f32, single_round, double_round, shift, qlinear)}}
+// expected-error @+1 {{unknown requantization mode 'shfit'; did you mean 'shift'? (available: f32, single_round, double_round, shift, qlinear)}}
 func.func private @mode() attributes {t = #target.spec<"t", requantize = [shfit]>}
 // -----
 // expected-error @+1 {{ties must be given for shifts, and only for those (shift:even, shift:up, shift:away), but got 'shift'}}

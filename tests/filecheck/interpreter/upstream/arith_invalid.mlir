@@ -5,21 +5,21 @@
 // RUN: not qmlir run %s --function fptosi 2>&1 | filecheck %s --check-prefix FPTOSI
 // RUN: not qmlir run %s --function fptoui 2>&1 | filecheck %s --check-prefix FPTOUI
 
-// SHIFT: 'arith.shli' op cannot be computed: a value of i7 is shifted by 7: only less than 7 is defined
+// SHIFT: 'arith.shli' op cannot be computed: shift amount of i7 must be less than 7, but got 7
 func.func @shift() {
   %a = arith.constant 7 : i7
   %b = arith.shli %a, %a : i7
   func.return
 }
 
-// VECTOR: 'arith.shrui' op cannot be computed: a value of i8 is shifted by 255: only less than 8 is defined
+// VECTOR: 'arith.shrui' op cannot be computed: shift amount of i8 must be less than 8, but got 255
 func.func @shift_vector() {
   %a = arith.constant dense<[1, -1]> : vector<2xi8>
   %b = arith.shrui %a, %a : vector<2xi8>
   func.return
 }
 
-// DIVISION: 'arith.remui' op (mod1) cannot be computed: a value of i8 is divided by 0
+// DIVISION: 'arith.remui' op (mod1) cannot be computed: division of i8 by 0
 func.func @division() {
   %a = arith.constant 0 : i8
   %b = arith.remui %a, %a {origin = "mod1"} : i8
@@ -34,14 +34,14 @@ func.func @overflow() {
   func.return
 }
 
-// FPTOSI: 'arith.fptosi' op cannot be computed: 128.0 of type f32 is not a signed value of type i8
+// FPTOSI: 'arith.fptosi' op cannot be computed: 128.0 of type f32 cannot be represented as a signed value of type i8
 func.func @fptosi() {
   %a = arith.constant 128.0 : f32
   %b = arith.fptosi %a : f32 to i8
   func.return
 }
 
-// FPTOUI: 'arith.fptoui' op cannot be computed: -1.0 of type f32 is not an unsigned value of type i8
+// FPTOUI: 'arith.fptoui' op cannot be computed: -1.0 of type f32 cannot be represented as an unsigned value of type i8
 func.func @fptoui() {
   %a = arith.constant -1.0 : f32
   %b = arith.fptoui %a : f32 to i8

@@ -1,6 +1,6 @@
 // RUN: not qmlir run %s 2>&1 | filecheck %s
 
-// CHECK: 'linalg.generic' op cannot be computed: operand 1 has 3 elements along dimension 0, the loops take 0 to 1
+// CHECK: 'linalg.generic' op cannot be computed: the loops access indices 0 to 1 of operand 1 along dimension 0, but its size is 3
 func.func @shapes_that_disagree() {
   %n = arith.constant 2 : index
   %m = arith.constant 3 : index

@@ -33,21 +33,21 @@ func.func @subview() {
   func.return
 }
 
-// REINTERPRET: offset 1, sizes [4] and strides [1] do not lie in a buffer of 4 elements
+// REINTERPRET: offset 1, sizes [4] and strides [1] are out of bounds of a buffer of 4 elements
 func.func @reinterpret() {
   %m = memref.alloc() : memref<2x2xi8>
   %v = memref.reinterpret_cast %m to offset: [1], sizes: [4], strides: [1] : memref<2x2xi8> to memref<4xi8, strided<[1], offset: 1>>
   func.return
 }
 
-// COLLAPSE: memory of shape [2, 2] and strides [4, 1] is not memory of shape [4]
+// COLLAPSE: cannot cast memory of shape [2, 2] and strides [4, 1] to shape [4]
 func.func @collapse() {
   %m = memref.alloc() : memref<2x2xi8, strided<[4, 1]>>
   %v = memref.collapse_shape %m [[0, 1]] : memref<2x2xi8, strided<[4, 1]>> into memref<4xi8, strided<[1]>>
   func.return
 }
 
-// CONSTANT: 'memref.store' op cannot be computed: writes into constant memory of memref<2xi8>
+// CONSTANT: 'memref.store' op cannot be computed: writes to constant memory of memref<2xi8>
 func.func @constant() {
   %c0 = arith.constant 0 : index
   %a = arith.constant 0 : i8
@@ -56,7 +56,7 @@ func.func @constant() {
   func.return
 }
 
-// CAST: 'memref.cast' op cannot be computed: the shape [3] is none of memref<2xi8>
+// CAST: 'memref.cast' op cannot be computed: shape [3] is incompatible with memref<2xi8>
 func.func @cast() {
   %c3 = arith.constant 3 : index
   %m = memref.alloc(%c3) : memref<?xi8>

@@ -17,7 +17,7 @@ func.func @slice() {
   func.return
 }
 
-// CAST: the shape [3] is none of tensor<2xi8>
+// CAST: shape [3] is incompatible with tensor<2xi8>
 func.func @cast() {
   %n = arith.constant 3 : index
   %x = tensor.empty(%n) : tensor<?xi8>

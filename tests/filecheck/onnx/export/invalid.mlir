@@ -5,6 +5,6 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %0 : tensor<2xf32>
 }
 
-// CHECK: {{.*}}invalid.mlir:4:3: error: 'arith.addf' op cannot be written as ONNX: operations of the graph, profiled and quantized levels are; a package adds exporters through the entry point group 'qmlir.onnx_exporters'
+// CHECK: {{.*}}invalid.mlir:4:3: error: 'arith.addf' op cannot be exported to ONNX: only operations of the graph, profiled and quantized levels can; a package adds exporters through the entry point group 'qmlir.onnx_exporters'
 // CHECK-NEXT: > [[V0:%.+]] = arith.addf([[V1:%.+]], [[V1]]) {fastmath = #arith.fastmath<none>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: func.return([[V0]]) : (tensor<2xf32>) -> ()

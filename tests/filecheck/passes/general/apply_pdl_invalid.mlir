@@ -4,7 +4,7 @@ pdl.pattern @misspelt : benefit(1) {
   %type = pdl.type
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
-  // expected-error @+1 {{pattern '@misspelt': 'pdl.apply_native_constraint' op names an unknown constraint 'is_quantised', did you mean 'is_quantized'?; there are bits_at_most, commutative, has_attribute}}
+  // expected-error @+1 {{pattern '@misspelt': 'pdl.apply_native_constraint' op uses an unknown constraint 'is_quantised'; did you mean 'is_quantized'? (available: bits_at_most, commutative, has_attribute}}
   pdl.apply_native_constraint "is_quantised"(%type : !pdl.type)
   pdl.rewrite %relu {
     pdl.replace %relu with (%x : !pdl.value)
@@ -16,7 +16,7 @@ pdl.pattern @no_such_rewrite : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@no_such_rewrite': 'pdl.apply_native_rewrite' op names an unknown rewrite 'has_bits', did you mean 'bits'?; there are attribute, bits}}
+    // expected-error @+1 {{pattern '@no_such_rewrite': 'pdl.apply_native_rewrite' op uses an unknown rewrite 'has_bits'; did you mean 'bits'? (available: attribute, bits}}
     %0 = pdl.apply_native_rewrite "has_bits"(%type : !pdl.type) : !pdl.attribute
     pdl.replace %relu with (%x : !pdl.value)
   }
@@ -27,7 +27,7 @@ pdl.pattern : benefit(1) {
   %type = pdl.type
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
-  // expected-error @+1 {{apply_pdl_invalid.mlir:26:1': 'pdl.apply_native_constraint' op calls has_bits(of: value or type, bits: integer) with (pdl.operation)}}
+  // expected-error @+1 {{apply_pdl_invalid.mlir:26:1': 'pdl.apply_native_constraint' op cannot call has_bits(of: value or type, bits: integer) with (pdl.operation)}}
   pdl.apply_native_constraint "has_bits"(%relu : !pdl.operation)
   pdl.rewrite %relu {
     pdl.replace %relu with (%x : !pdl.value)
@@ -39,7 +39,7 @@ pdl.pattern @kind : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   %four = pdl.attribute = "four"
-  // expected-error @+1 {{calls has_bits(of: value or type, bits: integer): 'bits' is an integer, found "four"}}
+  // expected-error @+1 {{calls has_bits(of: value or type, bits: integer): 'bits' must be an integer, but got "four"}}
   pdl.apply_native_constraint "has_bits"(%x, %four : !pdl.value, !pdl.attribute)
   pdl.rewrite %relu {
     pdl.replace %relu with (%x : !pdl.value)
@@ -51,7 +51,7 @@ pdl.pattern @results : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{calls bits(of: value or type) -> attribute for results of other types: pdl.type}}
+    // expected-error @+1 {{must match the result types of bits(of: value or type) -> attribute, but got pdl.type}}
     %0 = pdl.apply_native_rewrite "bits"(%type : !pdl.type) : !pdl.type
     pdl.replace %relu with (%x : !pdl.value)
   }
@@ -62,7 +62,7 @@ pdl.pattern @unknown_operation : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@unknown_operation': 'pdl.operation' op makes 'nn.rellu', which no dialect has}}
+    // expected-error @+1 {{pattern '@unknown_operation': 'pdl.operation' op creates 'nn.rellu', which no dialect defines}}
     %0 = pdl.operation "nn.rellu" (%x : !pdl.value) -> (%type : !pdl.type)
     pdl.replace %relu with %0
   }
@@ -72,7 +72,7 @@ pdl.pattern @empty : benefit(1) {
   %type = pdl.type
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
-  // expected-error @+1 {{pattern '@empty': 'pdl.rewrite' op rewrites nothing: it has neither a body nor a function}}
+  // expected-error @+1 {{pattern '@empty': 'pdl.rewrite' op must have a body or a function}}
   pdl.rewrite %relu {
   }
 }
@@ -81,7 +81,7 @@ pdl.pattern @exchange : benefit(1) {
   %type = pdl.type
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
-  // expected-error @+1 {{'commutative' says of operations of the pattern that two operands may be exchanged}}
+  // expected-error @+1 {{'commutative' must be applied to an operation of the pattern}}
   pdl.apply_native_constraint "commutative"(%x : !pdl.value)
   pdl.rewrite %relu {
     pdl.replace %relu with (%x : !pdl.value)
@@ -90,7 +90,7 @@ pdl.pattern @exchange : benefit(1) {
 // -----
 // What is wrong with a rewrite is found where it is done first.
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-note @+1 {{'nn.relu' op (relu1) where the pattern was tried}}
+  // expected-note @+1 {{'nn.relu' op (relu1) while applying the pattern}}
   %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
   func.return %0 : tensor<2xf32>
 }
@@ -107,7 +107,7 @@ pdl.pattern @ill_typed : benefit(1) {
 }
 // -----
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-note @+1 {{'nn.cast' op where the pattern was tried}}
+  // expected-note @+1 {{'nn.cast' op while applying the pattern}}
   %0 = nn.cast %x : (tensor<2xf32>) -> tensor<2xf32>
   // expected-note @+1 {{'func.return' op here}}
   func.return %0 : tensor<2xf32>
@@ -125,7 +125,7 @@ pdl.pattern @other_type : benefit(1) {
 }
 // -----
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-note @+1 {{'nn.relu' op where the pattern was tried}}
+  // expected-note @+1 {{'nn.relu' op while applying the pattern}}
   %0 = nn.relu %x : tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }
@@ -134,14 +134,14 @@ pdl.pattern @failing : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' takes a uniform quantized type of integers, found tensor<2xf32>}}
+    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' requires a uniform quantized type of integers, but got tensor<2xf32>}}
     %0 = pdl.apply_native_rewrite "bits"(%x : !pdl.value) : !pdl.attribute
     pdl.replace %relu with (%x : !pdl.value)
   }
 }
 // -----
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-note @+1 {{'nn.relu' op where the pattern was tried}}
+  // expected-note @+1 {{'nn.relu' op while applying the pattern}}
   %0 = nn.relu %x : tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }
@@ -152,13 +152,13 @@ pdl.pattern @itself : benefit(1) {
   pdl.rewrite %relu {
     %y = pdl.result 0 of %relu
     %0 = pdl.operation "nn.abs" (%y : !pdl.value)
-    // expected-error @+1 {{replaces an operation whose result the replacement uses: that would use itself}}
+    // expected-error @+1 {{must not replace an operation by a value that uses its result}}
     pdl.replace %relu with %0
   }
 }
 // -----
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-note @+2 {{'nn.relu' op where the pattern was tried}}
+  // expected-note @+2 {{'nn.relu' op while applying the pattern}}
   // expected-note @+1 {{'nn.relu' op used after the match}}
   %0 = nn.relu %x : tensor<2xf32>
   func.return %0 : tensor<2xf32>
@@ -168,7 +168,7 @@ pdl.pattern @used : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{erases an operation whose results are used}}
+    // expected-error @+1 {{must not erase an operation whose results have uses}}
     pdl.erase %relu
   }
 }
@@ -179,7 +179,7 @@ pdl.pattern @turns : benefit(1) {
   %relu = pdl.operation "nn.relu" (%x : !pdl.value)
   pdl.rewrite %relu {
     %order = pdl.attribute = [1, 0]
-    // expected-error @+1 {{pattern '@turns': 'pdl.operation' op makes 'nn.transpose' with the property 'permutation' = [1 : i64, 0 : i64]: }}
+    // expected-error @+1 {{pattern '@turns': 'pdl.operation' op creates 'nn.transpose' with the invalid property 'permutation' = [1 : i64, 0 : i64]: }}
     %turned = pdl.operation "nn.transpose" (%x : !pdl.value) {"permutation" = %order}
     pdl.replace %relu with %turned
   }
@@ -196,7 +196,7 @@ pdl.pattern @flattens : benefit(1) {
   }
 }
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  // expected-note @+1 {{where the pattern was tried}}
+  // expected-note @+1 {{while applying the pattern}}
   %0 = nn.relu %x : tensor<2x2xf32>
   func.return %0 : tensor<2x2xf32>
 }
@@ -206,13 +206,13 @@ pdl.pattern @adds_nothing : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@adds_nothing': 'pdl.operation' op makes 'nn.add' of what it does not take: Expected 2 operands, but got 1}}
+    // expected-error @+1 {{pattern '@adds_nothing': 'pdl.operation' op cannot create 'nn.add': Expected 2 operands, but got 1}}
     %sum = pdl.operation "nn.add" (%x : !pdl.value)
     pdl.replace %relu with %sum
   }
 }
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  // expected-note @+1 {{where the pattern was tried}}
+  // expected-note @+1 {{while applying the pattern}}
   %0 = nn.relu %x : tensor<2x2xf32>
   func.return %0 : tensor<2x2xf32>
 }

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s -p canonicalize | filecheck %s
 // RUN: not qmlir-opt %s -p 'canonicalize{budget=x}' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// OPTION: error: in the pass pipeline: column 14: option 'budget' of pass 'canonicalize' takes int, found x
+// OPTION: error: in the pass pipeline: column 14: option 'budget' of pass 'canonicalize' must be int, but got x
 
 // Operations of upstream dialects fold as well, and what nothing uses goes.
 func.func @upstream(%x: i32) -> i32 {

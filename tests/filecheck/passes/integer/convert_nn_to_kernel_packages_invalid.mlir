@@ -8,25 +8,25 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 // -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error-re @+1 {{'spoilt.one_value' op (layer1) is replaced by what 'one_value' gives: no list, tensor<4xf32>; accepted: values for (tensor<4xf32>) (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
+  // expected-error-re @+1 {{'spoilt.one_value' op (layer1) decomposition 'one_value' must return values for (tensor<4xf32>), but returned no list, tensor<4xf32> (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
   %0 = spoilt.one_value %x : tensor<4xf32> {origin = "layer1"}
   func.return %0 : tensor<4xf32>
 }
 // -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error-re @+1 {{'spoilt.nothing' op (layer1) is replaced by what 'nothing' gives: a list of (); accepted: values for (tensor<4xf32>) (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
+  // expected-error-re @+1 {{'spoilt.nothing' op (layer1) decomposition 'nothing' must return values for (tensor<4xf32>), but returned a list of () (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
   %0 = spoilt.nothing %x : tensor<4xf32> {origin = "layer1"}
   func.return %0 : tensor<4xf32>
 }
 // -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error-re @+1 {{'spoilt.no_value' op (layer1) is replaced by what 'no_value' gives: a list of (NoneType); accepted: values for (tensor<4xf32>) (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
+  // expected-error-re @+1 {{'spoilt.no_value' op (layer1) decomposition 'no_value' must return values for (tensor<4xf32>), but returned a list of (NoneType) (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
   %0 = spoilt.no_value %x : tensor<4xf32> {origin = "layer1"}
   func.return %0 : tensor<4xf32>
 }
 // -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error-re @+1 {{'spoilt.other_type' op (layer1) is replaced by what 'other_type' gives: a list of (f32); accepted: values for (tensor<4xf32>) (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
+  // expected-error-re @+1 {{'spoilt.other_type' op (layer1) decomposition 'other_type' must return values for (tensor<4xf32>), but returned a list of (f32) (in package 'tests.support.spoilt', {{.*}}spoilt.py:{{[0-9]+}})}}
   %0 = spoilt.other_type %x : tensor<4xf32> {origin = "layer1"}
   func.return %0 : tensor<4xf32>
 }

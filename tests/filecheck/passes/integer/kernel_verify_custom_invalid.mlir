@@ -50,14 +50,14 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 // No kernel fits: another bound, and unsigned integers that do not fill a byte.
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  // expected-error @+1 {{'soft.threshold' op is left where it is not legal, and no pattern converts it; accepted: operations that a dialect or a package has a lowering or a kernel for}}
+  // expected-error @+1 {{'soft.threshold' op is not legal here, and no pattern converts it; expected operations that a dialect or a package has a lowering or a kernel for}}
   %0 = soft.threshold %x by 0.25 : f32 : tensor<2x2xf32> -> tensor<2x2xf32>
   func.return %0 : tensor<2x2xf32>
 }
 // -----
 !u = !quant.uniform<u4:f32, 0.5>
 func.func @main(%x: tensor<4x!u>) -> tensor<4x!u> {
-  // expected-error @+1 {{'wrong.off_by_one' op is left where it is not legal}}
+  // expected-error @+1 {{'wrong.off_by_one' op is not legal here}}
   %0 = wrong.off_by_one %x : tensor<4x!u> -> tensor<4x!u>
   func.return %0 : tensor<4x!u>
 }

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<i64> {nn.name = "x"}, %z: tensor<f32>) -> (tensor<f32
   func.return %z : tensor<f32>
 }
 // -----
-// expected-error @+1 {{'func.func' op has no input 'x', did you mean 'xs'? (available: xs)}}
+// expected-error @+1 {{'func.func' op has no input 'x'; did you mean 'xs'? (available: xs)}}
 func.func @main(%z: tensor<f32> {nn.name = "xs"}) -> (tensor<f32> {nn.name = "y"}) {
   func.return %z : tensor<f32>
 }

@@ -20,7 +20,7 @@
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<?x4x!q0>) -> tensor<?x4x!q1> {origin = "relu1", calib.stats = #c1}
 // CHECK-NEXT: func.return [[V1]] : tensor<?x4x!q1>
 
-// OTHER: error: profile '{{.*}}relu.json' does not match the model: it was made for a different model, or after different passes (none); entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no profile entry for value 'relu2', did you mean 'relu1'?; and 1 more; help: use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match
+// OTHER: error: profile '{{.*}}relu.json' does not match the model: it was made for a different model, or after different passes (none); entry 'relu1' matches no value; did you mean 'relu2'?; 'nn.relu' op (relu2) has no profile entry for value 'relu2'; did you mean 'relu1'?; and 1 more; help: use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match
 // OTHER-NEXT: note: it was made for a different model
 // OTHER-NEXT: note: entry 'relu1' matches no value
 // OTHER-NEXT: other.mlir:2:3: note: 'nn.relu' op (relu2) has no profile entry for value 'relu2'
@@ -46,7 +46,7 @@
 
 // GONE: error: cannot read '{{.*}}gone.json': No such file or directory
 // NONE: error: cannot read profile '{{.*}}fits.mlir': it is not JSON: line 1, column 1: expecting value
-// TYPO: error: profile '{{.*}}typo.json' does not match the model: entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no profile entry for value 'relu1', did you mean 'relul'?; help: use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match
+// TYPO: error: profile '{{.*}}typo.json' does not match the model: entry 'relul' matches no value; did you mean 'relu1'?; 'nn.relu' op (relu1) has no profile entry for value 'relu1'; did you mean 'relul'?; help: use calib-apply-profile{allow_partial} of qmlir-opt to apply the entries that match
 
 //--- fits.mlir
 func.func @main(%image: tensor<?x4xf32> {nn.name = "x"}) -> tensor<?x4xf32> {

@@ -13,11 +13,11 @@ builtin.module attributes {target.specs = [#target.spec<"dsp", supports =
   func.func @main(%x: tensor<2x!x>) -> tensor<1x2x!y> {
     // expected-remark@+1 {{stays on the host: target 'dsp' does not support it: output with scheme symmetric (supported: symmetric_pow2); target 'npu' does not support it}}
     %0 = nn.relu %x : (tensor<2x!x>) -> tensor<2x!y> {origin = "relu1"}
-    // expected-remark@+1 {{'func.call' op stays on the host: it is a call: inline it before, for its operations to be divided}}
+    // expected-remark@+1 {{'func.call' op stays on the host: it is a call; inline it first, so that its operations can be partitioned}}
     %1 = func.call @callee(%0) : (tensor<2x!y>) -> tensor<2x!y>
     // expected-remark@+1 {{stays on the host: target 'dsp' does not support it; target 'npu' would compute it, but a part of 1 operation is smaller than min_ops=2}}
     %2 = nn.sigmoid %1 : tensor<2x!y> {origin = "sigmoid1"}
-    // expected-remark@+1 {{stays on the host: target 'dsp' would compute it, and less goes over the border so: it computes no new number}}
+    // expected-remark@+1 {{stays on the host: target 'dsp' supports it, but keeping it here transfers less: it only moves data}}
     %3 = nn.reshape %2 : (tensor<2x!y>) -> tensor<1x2x!y> {origin = "reshape1"}
     func.return %3 : tensor<1x2x!y>
   }
@@ -25,7 +25,7 @@ builtin.module attributes {target.specs = [#target.spec<"dsp", supports =
 // -----
 builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "*"}]>]} {
   func.func @main(%x: tensor<2xf32>) {
-    // expected-remark@+1 {{'check.expect_close' op stays on the host: it acts beside its results}}
+    // expected-remark@+1 {{'check.expect_close' op stays on the host: it has side effects}}
     check.expect_close %x, %x : tensor<2xf32>
     func.return
   }

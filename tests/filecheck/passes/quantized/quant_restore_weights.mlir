@@ -6,7 +6,7 @@
 // Where a recipe said so, no other passes repair the weights.
 // RUN: qmlir-opt %s -p 'quant-correct-bias{data="%S/Inputs/alike.npy"}' --print-local-scope | filecheck %s --check-prefix=SAID
 
-// NONE: error: 'func.func' op no layer with float weights matches '/c/MatMul', did you mean '/b/MatMul'?
+// NONE: error: 'func.func' op no layer with float weights matches '/c/MatMul'; did you mean '/b/MatMul'?
 
 // CHECK: nn.constant dense<0.7> : tensor<1x2xf32> {nn.trainable}
 // CHECK: nn.constant dense<[0.000000e+00]> : tensor<1xf32> {nn.trainable}

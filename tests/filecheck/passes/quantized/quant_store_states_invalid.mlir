@@ -8,8 +8,8 @@
 
 // TYPES: error: 'func.func' op state must have one type, but input 'h' is 'tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>' and output 'h_next' is 'tensor<2x!quant.uniform<i8:f32, 2.500000e-01>>'
 // FLOAT: error: 'func.func' op state must have one type, but input 'f' is 'tensor<2xf32>' and output 'h_next' is 'tensor<2x!quant.uniform<i8:f32, 2.500000e-01>>'
-// INPUT: error: 'func.func' op has no input 'hh' to use as a state, did you mean 'h'?
-// OUTPUT: error: 'func.func' op has no output 'h_nxt' for state 'h', did you mean 'h_next'?
+// INPUT: error: 'func.func' op has no input 'hh' to use as a state; did you mean 'h'?
+// OUTPUT: error: 'func.func' op has no output 'h_nxt' for state 'h'; did you mean 'h_next'?
 // TWICE: error: 'func.func' op state 'f=h_next' reuses a name of another state
 // STAR: error: state must be spelled input=output or past_*=present_*, but got 'h*=h_next'
 // PAIR: error: state must be spelled input=output or past_*=present_*, but got 'h'

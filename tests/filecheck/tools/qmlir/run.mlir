@@ -21,9 +21,9 @@
 
 // FAILS: fails.mlir:10:3: error: 'check.expect_eq' op failed at [1]: expected 6.0, but got 5.0 (1 of 2 elements differ)
 
-// NONE: error: no function '@main' and none without arguments: say which with --function
-// NOTHING: error: no function '@nothing': the module has @needs
-// NEEDS: error: the model lacks the input input0
+// NONE: error: the module has neither '@main' nor a function without arguments; choose one with --function
+// NOTHING: error: unknown function 'nothing' (available: needs)
+// NEEDS: error: no value for input 'input0'
 // GONE: error: cannot read '{{.*}}gone.mlir': No such file or directory
 // ENGINE: invalid choice: 'abacus'
 

@@ -13,8 +13,8 @@
 // UNWRITABLE: error: cannot write '{{.*}}folder.mlir': No such file or directory
 // TRUNCATED: truncated.mlir:2:{{[0-9]+}}: error:
 // FLAG: qmlir-opt: error: unrecognized arguments: --no-such-flag
-// NEAR: unrecognized arguments: --verion, did you mean '--version'?
-// EXCLUDE: qmlir-opt: error: --inline-weights and --elide-weights exclude each other (see qmlir-opt --help)
+// NEAR: unrecognized arguments: --verion; did you mean '--version'?
+// EXCLUDE: qmlir-opt: error: --inline-weights and --elide-weights cannot be combined (see qmlir-opt --help)
 // HELP: usage: qmlir-opt [options] [input]
 // VERSION: qmlir-opt {{[0-9.]+}} (xdsl {{[0-9.]+}})
 func.func private @f()

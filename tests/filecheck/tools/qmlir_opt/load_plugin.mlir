@@ -38,13 +38,13 @@
 // RUN: not qmlir-opt %s --load-plugin tests.support.breaking_pass:ModulePass_ 2>&1 | filecheck %s --check-prefix=NAME
 // NAME: error: cannot load plug-in 'tests.support.breaking_pass:ModulePass_': module 'tests.support.breaking_pass' has no attribute 'ModulePass_'
 // RUN: not qmlir-opt %s --load-plugin tests.support.breaking_pass 2>&1 | filecheck %s --check-prefix=NEITHER
-// NEITHER: error: plug-in 'tests.support.breaking_pass' has neither UNIVERSE nor CONTRIBUTION
+// NEITHER: error: plug-in 'tests.support.breaking_pass' defines neither UNIVERSE nor CONTRIBUTION
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing:NOTHING 2>&1 | filecheck %s --check-prefix=KIND
-// KIND: error: plug-in 'tests.support.contributing:NOTHING' is no Universe, no Contribution, no dialect and no pass
+// KIND: error: plug-in 'tests.support.contributing:NOTHING' must be a Universe, a Contribution, a dialect or a pass
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing:OLD 2>&1 | filecheck %s --check-prefix=OLD
-// OLD: error: plug-in 'tests.support.contributing:OLD' is refused: it was built for qmlir 0.0, which does not go with 0.1 ({{.*}}): update the package
+// OLD: error: plug-in 'tests.support.contributing:OLD' is incompatible: it was built for qmlir 0.0, which is incompatible with 0.1 ({{.*}}); update the package
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing:NEW 2>&1 | filecheck %s --check-prefix=NEW
-// NEW: error: plug-in 'tests.support.contributing:NEW' is refused: it was built for qmlir 99.0, and this is 0.1: update qmlir
+// NEW: error: plug-in 'tests.support.contributing:NEW' is incompatible: it was built for qmlir 99.0, but this is 0.1; update qmlir
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = nn.sigmoid %x : tensor<4xf32> {origin = "a"}

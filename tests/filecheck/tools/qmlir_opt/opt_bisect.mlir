@@ -35,7 +35,7 @@
 // FAULT: BISECT: running pass (2) break-module on 'builtin.module' operation
 // FAULT: error: {{.*}}(after pass 'break-module')
 // SOUND-LABEL: func.func @main
-// NEGATIVE: error: --opt-bisect-limit takes -1, 0 and more, found -2
+// NEGATIVE: error: --opt-bisect-limit must be >= -1, but got -2
 
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}

@@ -10,15 +10,15 @@
 // RUN: not qmlir-opt %s -p 'canonicalize{budget=1 budget=2}' 2>&1 | filecheck %s --check-prefix=TWICE
 // RUN: not qmlir-opt %s -p 'cse,builtin.module(dce)' 2>&1 | filecheck %s --check-prefix=OUTER
 
-// NAME: error: in the pass pipeline: column 1: no pass 'csee', did you mean 'cse'?
-// OPTION: error: in the pass pipeline: column 14: pass 'canonicalize' has no option 'budgte', did you mean 'budget'? (it has: budget: int)
-// CUT: error: in the pass pipeline: column 14: expected ',' or ')', found the end
-// CLOSE: error: in the pass pipeline: column 4: expected ',', found ')'
-// EMPTY: error: in the pass pipeline: column 5: expected a pass, found ','
-// REQUIRED: error: in the pass pipeline: column 1: pass 'verify-level' needs level: str
-// ANCHOR: error: in the pass pipeline: no operation 'func.fun', did you mean 'func.func'?
-// TWICE: error: in the pass pipeline: column 23: option 'budget' is given twice
-// OUTER: error: in the pass pipeline: column 5: 'builtin.module({{.*}})' stands around the whole pipeline
+// NAME: error: in the pass pipeline: column 1: unknown pass 'csee'; did you mean 'cse'?
+// OPTION: error: in the pass pipeline: column 14: pass 'canonicalize' has no option 'budgte'; did you mean 'budget'? (available: budget: int)
+// CUT: error: in the pass pipeline: column 14: expected ',' or ')', but got the end
+// CLOSE: error: in the pass pipeline: column 4: expected ',', but got ')'
+// EMPTY: error: in the pass pipeline: column 5: expected a pass, but got ','
+// REQUIRED: error: in the pass pipeline: column 1: pass 'verify-level' requires level: str
+// ANCHOR: error: in the pass pipeline: unknown operation 'func.fun'; did you mean 'func.func'?
+// TWICE: error: in the pass pipeline: column 23: duplicate option 'budget'
+// OUTER: error: in the pass pipeline: column 5: 'builtin.module({{.*}})' must enclose the whole pipeline
 
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}

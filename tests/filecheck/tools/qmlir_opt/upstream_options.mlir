@@ -15,9 +15,9 @@
 // TREE: IR dump after cse
 // FAILURE: IR dump after failure of verify-level
 // REPRODUCER: verify-level
-// UNKNOWN: error: --print-ir-after: no pass 'canonicalise', did you mean 'canonicalize'?
-// NAMELESS: error: --print-ir-before: no pass ''
-// LAST: warning: --pass-pipeline is given 3 times: the last one is run, and not 'no-pass', 'cse,dce'
+// UNKNOWN: error: --print-ir-after: unknown pass 'canonicalise'; did you mean 'canonicalize'?
+// NAMELESS: error: --print-ir-before: unknown pass ''
+// LAST: warning: --pass-pipeline is given 3 times; ignoring 'no-pass', 'cse,dce'
 // LAST-NOT: dce //
 // LAST: IR dump after cse
 // EMPTY: builtin.module {

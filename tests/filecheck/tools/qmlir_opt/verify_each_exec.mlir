@@ -14,17 +14,17 @@
 // The module runs before and after each pass; the first pass, output, element and operation that differ are named.
 
 // RIGHT: nn.softmax
-// WRONG: error: 'nn.abs' op (relu1) changes a number: in @main output 'y' at [{{[01], [0-9]}}] was {{[-0-9.e]+}}, is {{[-0-9.e]+}}; the first value that differs is 'relu1': at [{{[01], [0-9]}}] was 0.0, is {{[0-9.e]+}} (after pass 'wrong-relu', which keeps every bit)
+// WRONG: error: 'nn.abs' op (relu1) changes a value: in @main output 'y' at [{{[01], [0-9]}}] was {{[-0-9.e]+}}, is {{[-0-9.e]+}}; the first value that differs is 'relu1': at [{{[01], [0-9]}}] was 0.0, is {{[0-9.e]+}} (after pass 'wrong-relu', which keeps every bit)
 // ROUNDED: (after pass 'rounded-relu', which keeps integers, and floats to 1e-05)
 // OTHER: nn.abs
-// BITS: error: 'nn.mul' op (softmax1) changes a number: in @main output 'y' at [{{[0-9], [0-9]}}] was {{.*}} (after pass 'scale-softmax', which keeps every bit)
+// BITS: error: 'nn.mul' op (softmax1) changes a value: in @main output 'y' at [{{[0-9], [0-9]}}] was {{.*}} (after pass 'scale-softmax', which keeps every bit)
 // BOUND: nn.mul
-// LOST: error: 'builtin.module' op has no public function '@main' any more (after pass 'lose-function', which keeps every bit)
-// NAME: error: no public function '@man' with a body, did you mean 'main'? (the module has: @main, @text) (before pass 'cse')
-// EVERY: error: {{.*}}: no random values are made of it (before pass 'cse')
+// LOST: error: 'builtin.module' op no longer has a public function '@main' (after pass 'lose-function', which keeps every bit)
+// NAME: error: unknown public function 'man'; did you mean 'main'? (available: main, text) (before pass 'cse')
+// EVERY: error: cannot generate random values for input {{.*}} (before pass 'cse')
 // FILE: error: cannot read '{{.*}}.nowhere.npz': No such file or directory
-// SUFFIX: error: cannot read '{{.*}}.mlir': inputs by name are in an .npz file
-// USAGE: qmlir-opt: error: --exec-seed goes with --verify-each=exec (see qmlir-opt --help)
+// SUFFIX: error: cannot read '{{.*}}.mlir': named inputs must be in an .npz file
+// USAGE: qmlir-opt: error: --exec-seed requires --verify-each=exec (see qmlir-opt --help)
 
 func.func @main(%x: tensor<?x4xf32> {nn.name = "x"}) -> (tensor<?x4xf32> {nn.name = "y"}) {
   %0 = nn.exp %x : tensor<?x4xf32> {origin = "exp1"}

@@ -15,7 +15,7 @@
 // INLINE: #w0 = dense<7> : tensor<2048xi8>
 // SIDECAR: #w0 = #nn.weights<"weights{{.*}}model.safetensors", "w0", "sha256:{{[0-9a-f]+}}"> : tensor<2048xi8>
 // SIDECAR: nn.constant #w0
-// MISSING: model.mlir:1:7: error: weights file {{.*}}model.safetensors' cannot be read: No such file or directory
+// MISSING: model.mlir:1:7: error: cannot read weights file {{.*}}model.safetensors': No such file or directory
 func.func @main() -> tensor<2048xi8> {
   %0 = nn.constant dense<7> : tensor<2048xi8>
   func.return %0 : tensor<2048xi8>

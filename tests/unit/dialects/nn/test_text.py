@@ -102,7 +102,7 @@ def test_errors() -> None:
     with pytest.raises(DiagnosticError, match="asks for the upper and lower case of 'tr_TR', only those of en_US"):
         qmlir.load(_normalizer_model('locale: string = "tr_TR"'), fallback=False)
     module = qmlir.load(_normalizer_model('case_change_action: string = "NONE"'))
-    with pytest.raises(DiagnosticError, match="input 'x' has elements of object, found int64"):
+    with pytest.raises(DiagnosticError, match="input 'x' must be object, but got int64"):
         qmlir.interpret(module, [np.array([1, 2])])
-    with pytest.raises(DiagnosticError, match="input 'x' has elements that are no strings"):
+    with pytest.raises(DiagnosticError, match="input 'x' must contain only strings"):
         qmlir.interpret(module, [_text(["a", b"b"])])

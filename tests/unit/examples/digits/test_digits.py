@@ -97,7 +97,7 @@ def test_without_a_linker(module: ModuleOp, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(linkers, "WASM_LINKERS", {"wasm-ld": lambda _: None})
     monkeypatch.setattr(digits, "quantized", lambda: module)
     monkeypatch.setattr(sys, "argv", ["digits", "-o", str(tmp_path)])
-    with pytest.raises(SystemExit, match="error: nothing here links a module of WebAssembly: looked for wasm-ld"):
+    with pytest.raises(SystemExit, match="error: cannot link a module of WebAssembly: found none of wasm-ld"):
         digits.main()
     assert (tmp_path / "static" / "libdigits.a").is_file()
 

@@ -72,7 +72,7 @@ def test_digests_tell_what_differs() -> None:
     assert digests == [content_digest(pickle.loads(pickle.dumps(each))) for each in contents]
     assert content_digest(array.reshape(2, 3)) == content_digest(np.asfortranarray(array.reshape(2, 3)))
     assert content_digest({"a": 1, "b": 2}) == content_digest({"b": 2, "a": 1})
-    with pytest.raises(TypeError, match="a job is made of data, found object"):
+    with pytest.raises(TypeError, match="a job must contain only data, but got object"):
         content_digest([object()])
 
 
@@ -93,7 +93,7 @@ def test_other_code_of_a_plug_in_is_another_job(tmp_path: Path, monkeypatch: pyt
     assert job().key != first.key
     with registry.plugged([registry.plugin(str(file))]):
         assert Job(begin_adding, 5).begun()(1) == b"6"
-        with pytest.raises(DiagnosticError, match=r"the code of plug-ins differs on a worker: .*changing_plug.py"):
+        with pytest.raises(DiagnosticError, match="restart it with the same plug-ins"):
             first.begun()
     monkeypatch.delitem(sys.modules, "changing_plug")
 
@@ -151,7 +151,7 @@ def test_processes_stay_for_the_next_job_and_begin_each_once() -> None:
 
 def test_processes_start_again_where_one_has_ended() -> None:
     with Processes(1) as pool:
-        with pytest.raises(DiagnosticError, match="a process of the run has ended"):
+        with pytest.raises(DiagnosticError, match="a worker process ended unexpectedly: A process in the process pool"):
             list(pool.map(Job(begin_ending, 0), [0]))
         assert list(pool.map(Job(begin_adding, 5), [1])) == [b"6"]
 

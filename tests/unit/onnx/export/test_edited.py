@@ -99,7 +99,7 @@ def test_the_graph_decides(edit: Callable[[ModelProto], None]) -> None:
     assert "nn.add" in text  # what was not edited is the operation that it was
     assert "calib.stats" in text
     assert 'origin = "sum"' in text
-    assert "does not agree with the graph is ignored: leaky" in said
+    assert "main: ignoring metadata that does not match the graph:" in said
     stripped = exported()
     edit(stripped)
     for node in stripped.graph.node:
@@ -136,7 +136,7 @@ def test_a_constant_beyond_its_type() -> None:
     info = next(each for each in model.graph.value_info if each.name == "c")
     entry(info, "qmlir.type").value = "tensor<4x!quant.uniform<i8<-2:2>:f32, 0.5:1>>"
     text, said = read(model)
-    assert "beyond" in said
+    assert "main: ignoring metadata that does not match the graph: c (tensor 'c'" in said
     assert "<-2:2>" not in text
     assert tensor.dims == [4]
 
@@ -159,7 +159,7 @@ def test_a_header_of_another_version(header: str) -> None:
     model = exported()
     entry(model, "qmlir.export").value = header
     text, said = read(model)
-    assert "is ignored" in said
+    assert "main: ignoring its metadata, whose version is unsupported" in said
     assert "LeakyRelu" in text  # as any other model
 
 
@@ -168,5 +168,5 @@ def test_an_order_that_is_none() -> None:
     nodes = list(model.graph.node)[::-1]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    with pytest.raises(DiagnosticError, match="after it: sort the nodes of the graph"):
+    with pytest.raises(DiagnosticError, match="; sort the nodes of the graph topologically"):
         read(model)

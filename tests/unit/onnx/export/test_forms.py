@@ -91,7 +91,9 @@ def test_a_transposed_convolution(storage: str, settings: dict[str, Any]) -> Non
 def test_a_transposed_convolution_of_many_channels_is_not_exact() -> None:
     text = TRANSPOSED.replace("TYPE", "u16").replace("C", "65")
     assert operators(exported(text))["ConvTranspose"] == 1
-    with pytest.raises(DiagnosticError, match="adds up 260 products: convolutions of so many bits are written with up"):
+    with pytest.raises(
+        DiagnosticError, match="reduces 260 terms, but a convolution of this width supports at most 258"
+    ):
         exported(text, exact=True)
 
 
@@ -203,13 +205,13 @@ func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
     model = exported(text)
     assert [each.version for each in model.opset_import] == [23]
     assert exported(text, opset=24).opset_import[0].version == 24
-    with pytest.raises(DiagnosticError, match=r"'nn\.rms_norm' op needs operator set 23 for RMSNormalization"):
+    with pytest.raises(DiagnosticError, match="requires operator set 23 for RMSNormalization, but got 21; help: pass"):
         exported(text, opset=21)
 
 
 def test_a_module_of_two_functions() -> None:
     text = "func.func @f() { func.return }\nfunc.func @g() { func.return }"
-    with pytest.raises(DiagnosticError, match=r"a module of one function, found 'func\.func', 'func\.func'"):
+    with pytest.raises(DiagnosticError, match=r"ONNX export requires a module with one function, but got 'func.func',"):
         exported(text)
 
 
@@ -220,7 +222,10 @@ func.func @main() -> tensor<2xf32> {
   func.return %0 : tensor<2xf32>
 }
 """
-    with pytest.raises(DiagnosticError, match=r"'nn.constant' op \(w\) has weights that the text leaves out"):
+    with pytest.raises(
+        DiagnosticError,
+        match=r"'nn.constant' op \(w\) has elided weights; read the module " r"together with its weights file",
+    ):
         exported(text)
 
 
@@ -262,7 +267,9 @@ def test_weights_of_a_dynamic_lstm() -> None:
 
 
 def test_zero_points_that_a_dynamic_lstm_does_not_take() -> None:
-    with pytest.raises(DiagnosticError, match="one zero point a direction"):
+    with pytest.raises(
+        DiagnosticError, match="DynamicQuantizeLSTM requires one zero point per direction, but got weights of"
+    ):
         exported(DYNAMIC.replace("{0.1, ", "{0.1:7, "))
 
 
@@ -443,5 +450,5 @@ def test_statistics_of_a_batch_have_no_form() -> None:
       %1, %m, %v, %bm, %bv = nn.batch_norm_training %x, %s, %s, %s, %s : (tensor<4x3xf32>, {five}) -> (tensor<4x3xf32>, {five})
       func.return %bm : tensor<3xf32>
     }}"""  # noqa: E501
-    with pytest.raises(DiagnosticError, match="gives the mean and the variance of the batch: ONNX gives the running"):
+    with pytest.raises(DiagnosticError, match="returns the batch mean and variance, but ONNX returns the running ones"):
         exported(text)

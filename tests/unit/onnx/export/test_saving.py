@@ -62,7 +62,7 @@ def test_text(tmp_path: Path) -> None:
 
 def test_a_name_that_is_no_model(tmp_path: Path) -> None:
     module = qmlir.load(saved_classifier(tmp_path))
-    with pytest.raises(DiagnosticError, match=r"ends in \.onnx, \.onnxtext, \.onnxtxt"):
+    with pytest.raises(DiagnosticError, match=r"the file name must end in .onnx, .onnxtext, .onnxtxt"):
         qmlir.export_onnx(module, tmp_path / "model.pb")
 
 

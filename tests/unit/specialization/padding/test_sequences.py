@@ -125,7 +125,9 @@ def test_a_quantized_layer_begins_with_a_state_of_its_type(tmp_path: Path, numbe
     block.insert_op_before(wide, found)
     found.operands[list(found.operands).index(state)] = wide.result
     if number:
-        with pytest.raises(DiagnosticError, match=r"begins with a state of .* and goes on with .*: it has to keep one"):
+        with pytest.raises(
+            DiagnosticError, match=r"must keep one state type, but starts with .* and continues with .*"
+        ):
             outline(quantized)
     else:
         assert_padding_is_harmless(quantized, tolerance=0, capacities={"T": 5, "N": 1}, counts=(1,))

@@ -78,10 +78,10 @@ def test_saved_copied_and_pickled(program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (ROWS[0], "input 'x' has the shape 3x4, found 4"),
-        (ROWS[:, :3], "input 'x' has the shape 3x4, found 40x3"),
-        (ROWS.astype(np.uint8), "input 'x' has elements of int8, found uint8: type x.astype(np.int8)"),
-        (ROWS[:0], "a batch of no images has no outputs that are the same for each: give 1 or more"),
+        (ROWS[0], "input 'x' must have shape 3x4, but got 4"),
+        (ROWS[:, :3], "input 'x' must have shape 3x4, but got 40x3"),
+        (ROWS.astype(np.uint8), "input 'x' must be int8, but got uint8; help: pass x.astype(np.int8)"),
+        (ROWS[:0], "an empty batch has no outputs of this model; pass at least one sample"),
     ],
 )
 def test_what_does_not_fit(program: Program, given: Array, message: str) -> None:
@@ -172,8 +172,8 @@ def test_a_batch_that_meets_is_one_line() -> None:
     with pytest.raises(qmlir.InputError) as raised:
         program(ROWS.astype(np.float32))
     assert str(raised.value) == (
-        "input 'x' has the shape 1x4, found 40x4, and a batch can't be divided: 'nn.softmax' op (mix) mixes the "
-        "samples of a batch; load the model with shapes={'x': (40, 4)}"
+        "input 'x' must have shape 1x4, but got 40x4, and the batch cannot be split: 'nn.softmax' op (mix) mixes the "
+        "samples of a batch; help: load the model with shapes={'x': (40, 4)}"
     )
 
 

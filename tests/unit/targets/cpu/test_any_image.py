@@ -50,16 +50,18 @@ def test_every_size_is_that_of_the_interpreter(
 
 def test_sizes_for_which_the_model_is_not_defined(program: Program) -> None:
     """The capacity that it takes is the next one below, too."""
-    with pytest.raises(qmlir.InputError, match="input 'x' has 13 along 'h': the program takes 1 to 12"):
+    with pytest.raises(qmlir.InputError, match="dimension 'h' of input 'x' must be 1 to 12, but got 13"):
         program({"x": image(1, 13, 4)})
     with pytest.raises(qmlir.InputError) as raised:
         program({"x": image(1, 4, 5)})
-    says = "'nn.add' op takes ((w + 1) // 2)*2 = w places, found 6 and 5"
-    assert str(raised.value) == f"the sizes n = 1, h = 4, w = 5 do not fit: {says}"
+    says = "'nn.add' op requires ((w + 1) // 2)*2 = w, but got 6 and 5"
+    assert str(raised.value) == f"the sizes n = 1, h = 4, w = 5 are inconsistent: {says}"
 
 
 def test_a_model_that_takes_none_of_the_sizes(module: ModuleOp) -> None:
     found = outline(module)
-    with pytest.raises(DiagnosticError, match=r"no size of 'h' up to 1 fits: 'nn.add' op takes \(\(h \+ 1\) // 2\)"):
+    with pytest.raises(
+        DiagnosticError, match=r"no size of 'h' up to 1 is valid: 'nn.add' op takes \(\(h \+ 1\) // 2\)"
+    ):
         all_capacities(found, {"h": (1,), "w": (4,)})
     assert all_capacities(found, {"h": (4, 5), "w": (9,)}) == [{"n": 1, "h": 4, "w": 8}]

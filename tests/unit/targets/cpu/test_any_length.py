@@ -84,9 +84,9 @@ def test_a_damaged_description_is_an_error(program: Program, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("batch", "length", "message"),
     [
-        (1, 9, "input 'x' has 9 along 's': the program takes 1 to 8"),
-        (1, 0, "input 'x' has 0 along 's': the program takes 1 to 8"),
-        (0, 2, "input 'x' has 0 along 'n': the program takes 1 or more"),
+        (1, 9, "dimension 's' of input 'x' must be 1 to 8, but got 9"),
+        (1, 0, "dimension 's' of input 'x' must be 1 to 8, but got 0"),
+        (0, 2, "dimension 'n' of input 'x' must be 1 or more, but got 0"),
     ],
 )
 def test_sizes_that_have_no_capacity(program: Program, batch: int, length: int, message: str) -> None:
@@ -98,7 +98,9 @@ def test_sizes_that_have_no_capacity(program: Program, batch: int, length: int, 
 
 def test_inputs_agree_on_a_size(program: Program) -> None:
     given = {"x": np.zeros((1, 3, 4), np.float32), "keep": np.ones((1, 4), bool)}
-    with pytest.raises(qmlir.InputError, match="input 'keep' has 4 along 's', another input 3"):
+    with pytest.raises(
+        qmlir.InputError, match="dimension 's' must have one size, but got 4 for input 'keep' and 3 for another input"
+    ):
         program(given)
 
 

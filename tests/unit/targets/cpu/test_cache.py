@@ -151,7 +151,7 @@ def test_a_folder_that_others_may_write_is_no_cache(directory: Path, mode: int) 
     directory.chmod(mode)
     found = cache.entry(KEY, build, told.append)
     assert (found.is_new, found.is_kept, build.count) == (True, False, 2)
-    assert "it belongs to another user, or others may write into it" in told[0]
+    assert "it belongs to another user or is writable by others" in told[0]
 
 
 def test_a_folder_of_another_user_is_no_cache(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def test_no_space_left_anywhere(directory: Path) -> None:
     def build(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(DiagnosticError, match=r"no folder can be written for the compiled program: .*No space left"):
+    with pytest.raises(DiagnosticError, match=r"cannot write a folder for the compiled program: .*No space left"):
         cache.entry(KEY, build, lambda message: None)
 
 

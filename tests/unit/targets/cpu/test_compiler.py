@@ -44,15 +44,15 @@ def test_the_facade() -> None:
 
 
 def test_unknown_instruction_set(module: ModuleOp) -> None:
-    known = f"there are host, {', '.join(isa_names())}"
+    known = f"(available: host, {', '.join(isa_names())})"
     with pytest.raises(DiagnosticError) as caught:
         qmlir.compile(module, isa="avx-2")
-    assert str(caught.value) == f"error: no instruction set 'avx-2', did you mean 'avx2'?, {known}"
+    assert str(caught.value) == f"error: unknown instruction set 'avx-2'; did you mean 'avx2'? {known}"
 
 
 def test_instruction_set_that_the_processor_lacks(module: ModuleOp) -> None:
     lacking = "neon" if host_isa() != "neon" else "avx2"
-    with pytest.raises(DiagnosticError, match=f"this processor lacks {lacking}: it has {host_isa()}"):
+    with pytest.raises(DiagnosticError, match=f"this CPU does not support {lacking}; it supports {host_isa()}"):
         qmlir.compile(module, isa=lacking)
 
 
@@ -89,9 +89,12 @@ def test_open_sizes(of_any_batch: tuple[ModuleOp, Program], batch: int) -> None:
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        (np.zeros((2, 5), np.float32), "input 'x0' has the shape ?x6, found 2x5"),
-        (np.zeros(6, np.float32), "input 'x0' has the shape ?x6, found 6: type x0[np.newaxis] for one image"),
-        (np.zeros((2, 6)), "input 'x0' has elements of float32, found float64: type x0.astype(np.float32)"),
+        (np.zeros((2, 5), np.float32), "input 'x0' must have shape ?x6, but got 2x5"),
+        (
+            np.zeros(6, np.float32),
+            "input 'x0' must have shape ?x6, but got 6; help: pass x0[np.newaxis] for one sample",
+        ),
+        (np.zeros((2, 6)), "input 'x0' must be float32, but got float64; help: pass x0.astype(np.float32)"),
     ],
 )
 def test_open_sizes_are_checked_before_compiling(
@@ -273,7 +276,7 @@ def test_a_saved_program_is_no_secret(saved: Path) -> None:
 
 def test_files_of_the_user_are_not_replaced(program: Program, tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text("mine")
-    with pytest.raises(DiagnosticError, match=r"'.*kernels.py' is in the way: qmlir did not write it"):
+    with pytest.raises(DiagnosticError, match=r"'.*kernels.py' already exists: qmlir did not write it"):
         program.save(tmp_path)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
     program.save(tmp_path, force=True)
@@ -317,7 +320,10 @@ def test_a_damaged_program(program: Program, tmp_path: Path, file: str) -> None:
     folder = tmp_path / "damaged"
     program.save(folder)
     (folder / file).write_bytes((folder / file).read_bytes()[:-4])
-    with pytest.raises(DiagnosticError, match=f"{file} is damaged: it is not what was written with the program"):
+    with pytest.raises(
+        DiagnosticError,
+        match=f"{file} is damaged: it differs from the file written with the program; compile the model again",
+    ):
         qmlir.load_program(folder)
 
 
@@ -347,7 +353,7 @@ def test_where_qmlir_is_not_installed(saved: Path, program: Program, image: np.n
     start = f"import sys; sys.path.append({str(packages)!r})\n"
     command = [sys.executable, "-I", "-S", "-c", start + _IMPORT, saved.parent, tmp_path / "x.npy", tmp_path / "y.npy"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200)
-    assert done.stdout.splitlines() == ["input 'x0' has the shape 2x6, found 2x1", "[]"]
+    assert done.stdout.splitlines() == ["input 'x0' must have shape 2x6, but got 2x1", "[]"]
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), program([image])["Relu1"])
 
 

@@ -176,7 +176,7 @@ def test_constants_of_other_sizes_than_kernels_read(tmp_path: Path, wrong: np.nd
     folder = tmp_path / "program"
     folder.mkdir()
     write_package(folder, f"FACTOR = 2\n{SOURCE}", {"weights": wrong})
-    with pytest.raises(DiagnosticError, match=r"the constant 'weights' has \d+ bytes, kernels read 3 of float32"):
+    with pytest.raises(DiagnosticError, match=r"constant 'weights' must hold 3 elements of float32, but got \d+ bytes"):
         load_package(folder, "program_of_wrong_sizes")
 
 
@@ -234,5 +234,5 @@ def test_a_saved_program_without_a_compiler(tmp_path: Path) -> None:
         timeout=300,
     )
     assert found.stderr.splitlines()[-1] == (
-        "RuntimeError: NUMBA_DISABLE_JIT is set, and this program is what numba compiles: unset it"
+        "RuntimeError: this program requires numba's compiler; unset NUMBA_DISABLE_JIT"
     )

@@ -149,16 +149,16 @@ def _with(name: str, number: int, dtype: str) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("name", "number", "dtype", "message"),
     [
-        ("x", 16, "u1", "input 'x' holds 0 to 15, found 16 at [5]"),
-        ("w", 8, "i1", "input 'w' holds -8 to 7, found 8 at [5]"),
-        ("w", 256 - 9, "i1", "input 'w' holds -8 to 7, found -9 at [5]"),
-        ("c", 2, "?", "input 'c' holds 0 to 1, found 2 at [5]"),
-        ("c", 255, "?", "input 'c' holds 0 to 1, found 255 at [5]"),
-        ("c", 2, "i1", "input 'c' holds 0 to 1, found 2 at [5]"),
-        ("c", 255, "i1", "input 'c' holds 0 to 1, found -1 at [5]"),
-        ("c", 1, "u1", "input 'c' has elements of"),
-        ("w", 1, "u1", "input 'w' has elements of int8, found uint8"),
-        ("w", 1, "?", "input 'w' has elements of int8, found bool"),
+        ("x", 16, "u1", "input 'x' must be in [0, 15], but got 16 at [5]"),
+        ("w", 8, "i1", "input 'w' must be in [-8, 7], but got 8 at [5]"),
+        ("w", 256 - 9, "i1", "input 'w' must be in [-8, 7], but got -9 at [5]"),
+        ("c", 2, "?", "input 'c' must be in [0, 1], but got 2 at [5]"),
+        ("c", 255, "?", "input 'c' must be in [0, 1], but got 255 at [5]"),
+        ("c", 2, "i1", "input 'c' must be in [0, 1], but got 2 at [5]"),
+        ("c", 255, "i1", "input 'c' must be in [0, 1], but got -1 at [5]"),
+        ("c", 1, "u1", "input 'c' must be int8, but got uint8"),
+        ("w", 1, "u1", "input 'w' must be int8, but got uint8"),
+        ("w", 1, "?", "input 'w' must be int8, but got bool"),
     ],
 )
 @pytest.mark.parametrize("level", ["quantized", "loops", "compiled"])

@@ -146,34 +146,34 @@ class _Unwilling:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({}, "the program lacks the input x0"),
-        ([], "the program takes 1 input (x0), found 0"),
-        ([X, X], "the program takes 1 input (x0), found 2"),
-        ({"X0": X}, "the program has no input 'X0', did you mean 'x0'? (it has: x0)"),
-        ({"x00": X}, "the program has no input 'x00', did you mean 'x0'? (it has: x0)"),
-        ({"x0": X, "image": X}, "the program has no input 'image' (it has: x0)"),
-        ([X[:, :5]], "input 'x0' has the shape 2x6, found 2x5"),
-        ([X.T], "input 'x0' has the shape 2x6, found 6x2"),
-        ([X[None]], "input 'x0' has the shape 2x6, found 1x2x6"),
-        ([np.float32(1)], "input 'x0' has the shape 2x6, found scalar"),
-        ([X[:, :0]], "input 'x0' has the shape 2x6, found 2x0"),
-        ([X.astype(np.float64)], "input 'x0' has elements of float32, found float64"),
-        ([X.astype(np.int8)], "input 'x0' has elements of float32, found int8"),
-        ([X > 0], "input 'x0' has elements of float32, found bool"),
-        ([None], "input 'x0' has elements of float32, found object"),
-        (["abc"], "input 'x0' has elements of float32, found <U3"),
-        ([X.tolist()], "input 'x0' has elements of float32, found float64"),
-        ([[[1.0], [1.0, 2.0]]], "input 'x0' is not an array: "),
-        ([_Unwilling()], "input 'x0' is not an array: it needs a gradient"),
-        (None, "the program takes arrays by name, or in order, found NoneType"),
-        (3, "the program takes arrays by name, or in order, found int"),
-        ("x0", "the program takes arrays by name, or in order, found str"),
-        ({"x0"}, "the program takes arrays by name, or in order, found set"),
-        ((X for _ in range(1)), "the program takes arrays by name, or in order, found generator"),
-        (np.float32(1), "input 'x0' has the shape 2x6, found scalar"),
-        ({1: X}, "the program has no input '1' (it has: x0)"),
-        ({None: X}, "the program has no input 'None' (it has: x0)"),
-        ({"\x1b[31m\n": X}, r"the program has no input '\x1b[31m\n' (it has: x0)"),
+        ({}, "no value for input 'x0' (2x6 float32); help: pass --input FILE.npz (inputs={'x0': array})"),
+        ([], "the program takes 1 input (x0), but got 0"),
+        ([X, X], "the program takes 1 input (x0), but got 2"),
+        ({"X0": X}, "the program has no input 'X0'; did you mean 'x0'? (available: x0)"),
+        ({"x00": X}, "the program has no input 'x00'; did you mean 'x0'? (available: x0)"),
+        ({"x0": X, "image": X}, "the program has no input 'image' (available: x0)"),
+        ([X[:, :5]], "input 'x0' must have shape 2x6, but got 2x5"),
+        ([X.T], "input 'x0' must have shape 2x6, but got 6x2"),
+        ([X[None]], "input 'x0' must have shape 2x6, but got 1x2x6"),
+        ([np.float32(1)], "input 'x0' must have shape 2x6, but got scalar"),
+        ([X[:, :0]], "input 'x0' must have shape 2x6, but got 2x0"),
+        ([X.astype(np.float64)], "input 'x0' must be float32, but got float64"),
+        ([X.astype(np.int8)], "input 'x0' must be float32, but got int8"),
+        ([X > 0], "input 'x0' must be float32, but got bool"),
+        ([None], "input 'x0' must be float32, but got object"),
+        (["abc"], "input 'x0' must be float32, but got <U3"),
+        ([X.tolist()], "input 'x0' must be float32, but got float64"),
+        ([[[1.0], [1.0, 2.0]]], "cannot convert input 'x0' to an array: "),
+        ([_Unwilling()], "cannot convert input 'x0' to an array: it needs a gradient"),
+        (None, "inputs must be a dict of arrays by name, or arrays in order, but got NoneType"),
+        (3, "inputs must be a dict of arrays by name, or arrays in order, but got int"),
+        ("x0", "inputs must be a dict of arrays by name, or arrays in order, but got str"),
+        ({"x0"}, "inputs must be a dict of arrays by name, or arrays in order, but got set"),
+        ((X for _ in range(1)), "inputs must be a dict of arrays by name, or arrays in order, but got generator"),
+        (np.float32(1), "input 'x0' must have shape 2x6, but got scalar"),
+        ({1: X}, "the program has no input '1' (available: x0)"),
+        ({None: X}, "the program has no input 'None' (available: x0)"),
+        ({"\x1b[31m\n": X}, r"the program has no input '\x1b[31m\n' (available: x0)"),
     ],
 )
 def test_inputs_that_do_not_fit(program: Program, inputs: Any, message: str) -> None:
@@ -183,13 +183,16 @@ def test_inputs_that_do_not_fit(program: Program, inputs: Any, message: str) -> 
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ({"relu1": np.zeros((2, 4), np.float32)}, "the program has no output 'relu1', did you mean 'Relu1'?"),
-        ({"Relu1": np.zeros((2, 4))}, "output 'Relu1' is float32 of the shape 2x4, found float64 of 2x4"),
-        ({"Relu1": np.zeros((4, 2), np.float32)}, "output 'Relu1' is float32 of the shape 2x4, found float32 of 4x2"),
-        ({"Relu1": [0.0]}, "output 'Relu1' is written into an array, found list"),
-        ({3: X}, "the program has no output '3' (it has: Relu1)"),
-        (X, "outputs are written into arrays by name, found ndarray"),
-        (3, "outputs are written into arrays by name, found int"),
+        ({"relu1": np.zeros((2, 4), np.float32)}, "the program has no output 'relu1'; did you mean 'Relu1'?"),
+        ({"Relu1": np.zeros((2, 4))}, "output 'Relu1' must be float32 of shape 2x4, but got float64 of shape 2x4"),
+        (
+            {"Relu1": np.zeros((4, 2), np.float32)},
+            "output 'Relu1' must be float32 of shape 2x4, but got float32 of shape 4x2",
+        ),
+        ({"Relu1": [0.0]}, "output 'Relu1' must be an array to write to, but got list"),
+        ({3: X}, "the program has no output '3' (available: Relu1)"),
+        (X, "outputs must be a dict of arrays by name, but got ndarray"),
+        (3, "outputs must be a dict of arrays by name, but got int"),
         ({"Relu1": _read_only(np.zeros((2, 4), np.float32))}, "output 'Relu1' is read-only"),
     ],
 )
@@ -200,7 +203,7 @@ def test_outputs_that_do_not_fit(program: Program, image: np.ndarray, outputs: A
 def test_nan_in_a_quantized_model(program: Program, image: np.ndarray) -> None:
     wrong = image.copy()
     wrong[1, 2] = np.nan
-    assert _refused(program, [wrong]) == "input 'x0' is NaN at [1, 2]: a quantized model takes numbers"
+    assert _refused(program, [wrong]) == "input 'x0' is NaN at [1, 2], which a quantized model cannot represent"
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 3e38, -0.0, 1e-45])

@@ -64,7 +64,7 @@ def test_damage_is_told_and_left_out(path: Path) -> None:
     path.write_text("{")
     assert tuned_for("generic", 1, told.append) == UNTUNED
     assert told[0] == f"'{path}': 1 damaged entry is left out"
-    assert told[1].startswith(f"'{path}' has no tuned schedules: ")
+    assert told[1].startswith(f"'{path}' does not contain tuned schedules: ")
 
 
 def test_a_store_that_cannot_be_written_is_one_line(path: Path) -> None:

@@ -13,11 +13,11 @@ def test_a_missing_package_is_one_line(package: str, title: str, monkeypatch: py
     for ask in (peer_of, packages.imported, packages.installed_version):
         with pytest.raises(DiagnosticError) as error:
             ask(package)
-        assert str(error.value) == f"error: {title} is not installed: pip install 'qmlir[peers]'"
+        assert str(error.value) == f"error: {title} is not installed; run pip install 'qmlir[peers]'"
 
 
 def test_an_unknown_peer_is_named() -> None:
-    with pytest.raises(DiagnosticError, match="no peer 'openvin', did you mean 'openvino'"):
+    with pytest.raises(DiagnosticError, match="unknown peer 'openvin'; did you mean 'openvino'"):
         peer_of("openvin")
 
 

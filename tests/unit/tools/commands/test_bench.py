@@ -120,18 +120,18 @@ def test_what_is_missing_is_told_first(model: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(packages, "find_spec", lambda name: None)
     monkeypatch.setattr(qmlir, "compile", None)  # nobody gets so far
     assert run(model, "--against", "openvino") == (
-        1, "", "error: OpenVINO is not installed: pip install 'qmlir[peers]'\n"
+        1, "", "error: OpenVINO is not installed; run pip install 'qmlir[peers]'\n"
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--against", "onnxrutime"), 1, "no peer 'onnxrutime', did you mean 'onnxruntime'?"),
-        (("--rounds", "0"), 2, "--rounds is at least 1"),
-        (("--seconds", "0"), 2, "--seconds more than 0"),
-        (("--seconds", "nan"), 2, "--seconds more than 0"),
-        (("--seconds", "inf"), 2, "--seconds more than 0"),
+        (("--against", "onnxrutime"), 1, "unknown peer 'onnxrutime'; did you mean 'onnxruntime'?"),
+        (("--rounds", "0"), 2, "--rounds must be at least 1 and --seconds greater than 0"),
+        (("--seconds", "0"), 2, "--rounds must be at least 1 and --seconds greater than 0"),
+        (("--seconds", "nan"), 2, "--rounds must be at least 1 and --seconds greater than 0"),
+        (("--seconds", "inf"), 2, "--rounds must be at least 1 and --seconds greater than 0"),
         (("--shape", "z=1x4"), 1, "has no input 'z'"),
     ],
 )

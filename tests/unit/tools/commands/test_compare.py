@@ -130,7 +130,7 @@ def test_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--worst", "0"], 2, "qmlir compare: error: --worst is at least 1, found 0\n"),
+        (["--worst", "0"], 2, "qmlir compare: error: --worst must be at least 1, but got 0\n"),
         (["--sort", "name"], 2, "invalid choice: 'name'"),
         (["--samples", "0"], 1, "error: samples must be >= 1, but got 0\n"),
         (["none.onnx"], 1, "error: cannot read 'none.onnx': No such file or directory\n"),
@@ -146,12 +146,12 @@ def test_what_is_wrong(folder: Path, words: list[str], code: int, message: str) 
 def test_data_under_another_name(folder: Path) -> None:
     np.savez(folder.parent / "samples.npz", picture=IMAGES)
     code, _, err = run(folder, folder)
-    assert (code, "has no input 'picture' (it has: image" in err) == (1, True)
+    assert (code, "has no input 'picture' (available: image" in err) == (1, True)
 
 
 def test_no_model_alone(folder: Path) -> None:
     code, _, err = run(folder, MODEL)
-    assert (code, err.startswith("error: one model can't be compared alone: give a second model")) == (1, True)
+    assert (code, err.startswith("error: cannot compare one model alone; pass a second model")) == (1, True)
 
 
 def test_both_models_are_cut(folder: Path) -> None:

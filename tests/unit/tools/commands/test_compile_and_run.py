@@ -123,18 +123,22 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
         (["compile", "q", "-o", "new", "--shape", "imag=2x4"], 1, "did you mean 'image'? (it has: image)"),
         (["compile", "q", "-o", "new", "--shape", "image=2x4", "--isa", "avx3"], 1, "no instruction set 'avx3'"),
         (["compile", "q", "-o", "new", "--shape", "image=2x4", "--threads", "0"], 1, "one thread or more, found 0"),
-        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--function", "f"], 1, "no function '@f'"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--function", "f"], 1, "unknown function 'f'"),
         (["compile", "q", "-o", "x.npz"], 1, "cannot write 'x.npz': it is not a folder; name another path"),
         (["compile", "nothing", "-o", "new"], 1, "cannot read 'nothing': No such file or directory"),
-        (["run", "program", "--engine", "interpreter"], 2, "'program' is a compiled program: --engine interpreter is"),
-        (["run", "program"], 1, "error: the program lacks the input image"),
-        (["run", "q", "--input", "image=two.npz"], 1, "'two.npz' has no array 'image' (it has: first, second)"),
-        (["run", "q", "--input", "x.npz", "--input", "image=x.npz"], 1, "input 'image' is given twice"),
+        (
+            ["run", "program", "--engine", "interpreter"],
+            2,
+            "--engine interpreter requires a model, but 'program' is a compiled program",
+        ),
+        (["run", "program"], 1, "error: no value for input 'image'"),
+        (["run", "q", "--input", "image=two.npz"], 1, "'two.npz' has no array 'image' (available: first, second)"),
+        (["run", "q", "--input", "x.npz", "--input", "image=x.npz"], 1, "duplicate input 'image'"),
         (["run", "q", "--input", "samples.npz", "-o", "none/x.npz"], 1, "cannot write 'none/x.npz'"),
         (["run", "q", "--input", "samples.npz", "-o", "/dev/full"], 1, "cannot write '/dev/full': No space left"),
-        (["run", "q", "--data", "x.npz"], 2, "unrecognized arguments: --data x.npz: say --input x.npz (see"),
-        (["run", "q", "x.npz"], 2, "unrecognized arguments: x.npz: say --input x.npz (see"),
-        (["run", "."], 1, "'.' is a folder, and not one that qmlir quantize wrote"),
+        (["run", "q", "--data", "x.npz"], 2, "unrecognized arguments: --data x.npz; use --input x.npz (see"),
+        (["run", "q", "x.npz"], 2, "unrecognized arguments: x.npz; use --input x.npz (see"),
+        (["run", "."], 1, "'.' is a folder, but not one written by 'qmlir quantize'"),
     ],
 )
 def test_bad_input(work: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, message: str) -> None:
@@ -179,7 +183,7 @@ def test_arrays_beside_the_inputs_are_left_out(work: Path, tmp_path: Path, subje
     np.savez(tmp_path / "labelled.npz", image=X[:2], labels=np.arange(2))
     code, out, err = run("run", work / subject, "--input", tmp_path / "labelled.npz")
     assert (code, out) == run("run", work / subject, "--input", work / "x.npz")[:2]
-    assert "the data has 'labels', which is no input of the model: it is left out" in err
+    assert "ignoring array 'labels' in the data: the model has no such input" in err
     np.savez(tmp_path / "typo.npz", imag=X[:2])
     assert run("run", work / subject, "--input", tmp_path / "typo.npz")[0] == 1
 

@@ -120,15 +120,15 @@ def test_a_module_that_was_changed(folder: Path, tmp_path: Path) -> None:
 def test_bad_arguments(folder: Path, tmp_path: Path) -> None:
     code, out, err = run("explain", folder, "fc")
     assert (code, out) == (1, "")
-    assert "there are fc1" in err
+    assert "similar: fc1" in err
     assert err.count("\n") == 1
     code, _, err = run("explain", folder, "fc1", "--isa", "avx3")
-    assert (code, "no instruction set 'avx3', did you mean 'avx2'?" in err) == (1, True)
+    assert (code, "unknown instruction set 'avx3'; did you mean 'avx2'?" in err) == (1, True)
     code, _, err = run("explain", folder, "fc1", "--shape", "imag=1x4")
-    assert (code, "the model has no input 'imag', did you mean 'image'?" in err) == (1, True)
+    assert (code, "the model has no input 'imag'; did you mean 'image'?" in err) == (1, True)
     code, _, err = run("explain", tmp_path, "fc1")
     assert (code, err.count("\n")) == (1, 1)
-    assert "summary.json" in err
+    assert "is not a folder written by 'qmlir quantize'" in err
     summary = json.loads((folder / "summary.json").read_text())
     other = tmp_path / "other"
     other.mkdir()

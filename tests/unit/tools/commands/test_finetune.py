@@ -61,7 +61,10 @@ def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
     assert output.read_bytes() == first
     code, out, err = run(folder, *words, "--seed", "1")
     assert (code, out) == (1, "")
-    assert err.endswith("is of another model, other data or other settings: name another\n")
+    assert err.endswith(
+        "belongs to another model, other data or other settings; pass another file\
+"
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
         (("--train", "fc9"), 1, "has nothing to train named 'fc9'"),
         (("--learning-rate", "0"), 1, "error: learning rate is a number above 0, found 0"),
         (("--loss", "mae"), 2, "qmlir finetune: error: argument --loss: invalid choice: 'mae'"),
-        (("-o", "folder"), 2, "qmlir finetune: error: --output is FILE.mlir or FILE.onnx, found 'folder'"),
+        (("-o", "folder"), 2, "qmlir finetune: error: --output must be FILE.mlir or FILE.onnx, but got 'folder'"),
     ],
 )
 def test_what_is_wrong_is_one_line(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:

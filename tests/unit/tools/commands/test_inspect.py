@@ -87,7 +87,7 @@ def test_options_of_models_for_a_program(form: str, tmp_path: Path) -> None:
         ["--strip-training"], ["--keep-casts"], ["--sort", "macs"],
     ):  # fmt: skip
         assert run(tmp_path / "out", *options) == (
-            1, "", f"error: {options[0]} is for models, and '{tmp_path}/out' is a program\n"
+            1, "", f"error: {options[0]} requires a model, but '{tmp_path}/out' is a compiled program\n"
         )  # fmt: skip
 
 

@@ -40,9 +40,9 @@ def test_the_tests_of_a_new_package_pass(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nn", "there is a dialect 'nn' already"),
-        ("3x", "'3x' is not a name for a dialect: small letters, digits and '_' are accepted"),
-        ("class", "'class' is not a name for a dialect: small letters, digits and '_' are accepted"),
+        ("nn", "dialect 'nn' already exists"),
+        ("3x", "invalid dialect name '3x': expected lower-case letters, digits and '_'"),
+        ("class", "invalid dialect name 'class': expected lower-case letters, digits and '_'"),
     ],
 )
 def test_names_that_are_refused(tmp_path: Path, name: str, message: str) -> None:

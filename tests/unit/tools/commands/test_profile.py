@@ -78,20 +78,23 @@ BROKEN = np.where(np.arange(6).reshape(3, 2) == 3, np.nan, X).astype(np.float32)
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"X": X}, "has no input 'X', did you mean 'x'? (it has: x ?x2 float32)"),
-        ({"x0": X}, "has no input 'x0', did you mean 'x'? (it has: x ?x2 float32)"),
-        ({}, "lacks the input x ?x2 float32"),
+        ({"X": X}, "has no input 'X'; did you mean 'x'? (available: x ?x2 float32)"),
+        ({"x0": X}, "has no input 'x0'; did you mean 'x'? (available: x ?x2 float32)"),
+        ({}, "no data for input x ?x2 float32; help: pass an array with that name"),
         (
             {"x": np.zeros((3, 3), np.float32)},
-            "input 'x' has the shape 2 for one sample, ?x2 for several, found 3",
+            "input 'x' must have shape 2 (one sample) or ?x2 (a batch), but got 3",
         ),
-        ({"x": np.float32(1)}, "is given arrays without one leading axis of samples: scalar"),
-        ({"x": X.astype(np.int64)}, "has elements of float32, found int64: give array.astype('float32') if these are"),
+        (
+            {"x": np.float32(1)},
+            "expected arrays with the same number of samples along the first axis, but got shapes scalar",
+        ),
+        ({"x": X.astype(np.int64)}, "must be float32, but got int64; help: pass array.astype('float32') if that keeps"),
         (
             {"x": np.array(["a"], object)},
-            "it holds Python objects, which are code to NumPy; help: save text by array",
+            "it contains Python objects, which cannot be loaded safely; help: save text with array.astype(str)",
         ),
-        ({"x": X[:0]}, "there are no samples to run"),
+        ({"x": X[:0]}, "the data contains no samples"),
     ],
 )
 def test_bad_samples(model: Path, tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
@@ -131,10 +134,10 @@ def test_what_cannot_be_read(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--processes", "0"], "the number of processes is at least 1, found 0"),
-        (["--batch-size", "0"], "the batch size is at least 1, found 0"),
-        (["--passes", "nn-decompos"], "no pass 'nn-decompos', did you mean 'nn-decompose'?"),
-        (["--function", "other"], "no function '@other': the module has @main"),
+        (["--processes", "0"], "number of processes must be at least 1, but got 0"),
+        (["--batch-size", "0"], "batch size must be at least 1, but got 0"),
+        (["--passes", "nn-decompos"], "unknown pass 'nn-decompos'; did you mean 'nn-decompose'?"),
+        (["--function", "other"], "unknown function 'other' (available: main)"),
     ],
 )
 def test_bad_options(model: Path, tmp_path: Path, option: list[str], message: str) -> None:

@@ -67,8 +67,8 @@ def test_labels_in_the_file_of_the_data(folder: Path) -> None:
     for more in ((), ("--labels", f"right={folder / 'labels.npz'}")):
         code, _, err = found(*more)
         assert code == 0
-        assert err.count("warning: the data has 'right', which is no input of the model: it is left out") == 1
-        assert (f"if it holds the labels, say --labels right={both}" in err) == (not more)
+        assert err.count("warning: ignoring array 'right' in the data: the model has no such input") == 1
+        assert (f"if it contains the labels, use --labels right={both}" in err) == (not more)
 
 
 def test_a_second_run_goes_on_from_the_first_and_replaces_it(folder: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_file_of_the_user_is_left_alone(folder: Path) -> None:
         (folder / "out" / name).write_text("mine")
         code, _, err = run(folder, "--min-accuracy", "1", "-o", folder / "out")
         assert code == 1
-        assert f"'{folder / 'out' / name}' is in the way: qmlir did not write it" in err
+        assert f"'{folder / 'out' / name}' already exists: qmlir did not write it" in err
         assert [(each.name, each.read_text()) for each in (folder / "out").iterdir()] == [(name, "mine")]
         (folder / "out" / name).unlink()
 

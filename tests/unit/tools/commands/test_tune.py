@@ -84,10 +84,10 @@ def test_compiling_without(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--kernels", "0"), 2, "--kernels is 1 or more, found 0"),
-        (("--seconds", "-1"), 2, "--seconds is 0 or more, found -1.0"),
-        (("--seconds", "nan"), 2, "--seconds is 0 or more, found nan"),
-        (("--threads", "0"), 1, "a program runs on one thread or more, found 0"),
+        (("--kernels", "0"), 2, "--kernels must be at least 1, but got 0"),
+        (("--seconds", "-1"), 2, "--seconds must be >= 0, but got -1.0"),
+        (("--seconds", "nan"), 2, "--seconds must be >= 0, but got nan"),
+        (("--threads", "0"), 1, "threads must be at least 1, but got 0"),
     ],
 )
 def test_wrong_words_are_told(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:

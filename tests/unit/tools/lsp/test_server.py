@@ -127,4 +127,4 @@ def test_a_text_is_opened_asked_about_changed_and_closed(client: Client, tmp_pat
 def test_without_pygls_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("qmlir.tools.commands.lsp.find_spec", lambda name: None)
     assert main(["lsp"]) == 1
-    assert capsys.readouterr().err == "error: the language server needs pygls: pip install 'qmlir[lsp]'\n"
+    assert capsys.readouterr().err == "error: the language server requires pygls; run pip install 'qmlir[lsp]'\n"

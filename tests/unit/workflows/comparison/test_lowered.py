@@ -61,7 +61,7 @@ def test_a_fault_is_seen_in_its_layer(level: str) -> None:
 
 
 def test_a_level_that_nobody_knows() -> None:
-    with pytest.raises(DiagnosticError, match="no level 'loop', did you mean 'loops'"):
+    with pytest.raises(DiagnosticError, match="unknown level 'loop'; did you mean 'loops'"):
         LoweredSubject(quantized(), "loop")
 
 

@@ -113,7 +113,7 @@ def test_labels_in_the_file_of_the_data(made: tuple[Path, Report, Any, Any], dat
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
         qmlir.report(quantized, both, page, reference=model, samples=24, time=False)
-    assert [each.message for each in said] == ["the data has 'truth', which is no input of the model: it is left out"]
+    assert [each.message for each in said] == ["ignoring array 'truth' in the data: the model has no such input"]
 
 
 def test_accuracy_is_by_the_labels(made: tuple[Path, Report, Any, Any], data: Path) -> None:
@@ -181,20 +181,20 @@ def test_what_does_not_fit_is_said(data: Path, tmp_path: Path) -> None:
     model = qmlir.load(MODEL)
     quantized = qmlir.quantize(model, data).module
     page = tmp_path / "page.html"
-    with pytest.raises(DiagnosticError, match="say which float model"):
+    with pytest.raises(DiagnosticError, match="is quantized; pass the float model with --reference"):
         qmlir.report(quantized, data, page)
     with pytest.raises(DiagnosticError, match="has no quantized value"):
         qmlir.report(model, data, page, reference=model)
-    with pytest.raises(DiagnosticError, match="1 sample or more, found 0"):
+    with pytest.raises(DiagnosticError, match="samples must be at least 1, but got 0"):
         qmlir.report(model, data, page, samples=0)
-    with pytest.raises(DiagnosticError, match="there is no folder"):
+    with pytest.raises(DiagnosticError, match="does not exist"):
         qmlir.report(model, data, tmp_path / "nowhere" / "page.html")
-    with pytest.raises(DiagnosticError, match="there are 3 labels for 24 samples"):
+    with pytest.raises(DiagnosticError, match=r"expected one label per sample \(24\), but got 3"):
         qmlir.report(quantized, data, page, reference=model, labels=[0, 1, 0])
     assert not page.exists()
     code, _, err = run("report", str(tmp_path), "--data", str(data))
     assert code == 1
-    assert "not a folder of qmlir quantize" in err
+    assert "not a folder written by 'qmlir quantize'" in err
 
 
 def test_layers_have_what_repairs_did_to_them(data: Path, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, A
         case FloatAttr():
             return element_of(op, value.type), value.value.data, value.type
         case _:
-            raise op_error(op, f"is the constant {value}: compiled are numbers and dense<…>")
+            raise op_error(op, f"must be a number or dense<…>, but got constant {value}")
 
 
 def array_literals(array: Any) -> tuple[str, list[str]]:

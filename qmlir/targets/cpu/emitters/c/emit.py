@@ -90,7 +90,7 @@ class _File:
     def kernel(self, function: FuncOp) -> str:
         """A kernel, after the nodes of the model that it is for."""
         if function.function_type.outputs.data:
-            raise op_error(function, "returns values: a kernel writes into memory")
+            raise op_error(function, "must not return values: a kernel writes to memory")
         write = self.writer(EMISSIONS)
         read_only = arguments_with(READ_ONLY, function)
         parameters = [_parameter(write, function, value, value in read_only) for value in function.body.block.args]
@@ -276,7 +276,7 @@ def _check_size(entry: EntryPoint) -> None:
     sizes = [entry.arena_bytes, *(each.elements for each in (*program.inputs, *program.outputs))]
     sizes += [each.elements for each in program.constants.values()]
     if max(sizes) > LARGEST:
-        raise text_error(f"a program in C has arrays of up to {LARGEST} elements or bytes, found {max(sizes)}")
+        raise text_error(f"arrays in C must have at most {LARGEST} elements or bytes, but got {max(sizes)}")
 
 
 def emit_c(entry: EntryPoint) -> Mapping[str, str]:

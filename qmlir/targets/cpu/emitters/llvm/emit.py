@@ -103,7 +103,7 @@ class ModuleWriter:
     def kernel(self, function: FuncOp) -> None:
         """Write a kernel: arguments are pointers, each to where its memory begins."""
         if function.function_type.outputs.data:
-            raise op_error(function, "returns values: a kernel writes into memory")
+            raise op_error(function, "must not return values: a kernel writes to memory")
         write = IRWriter(EMISSIONS, self.parts)
         is_divided = any(isinstance(op, TeamOperation) for op in operations_in(function))
         if is_divided:
@@ -168,7 +168,7 @@ class StepsWriter:
         symbol = op.callee.root_reference.data
         kernel = self.parts.kernels[symbol]
         if kernel.is_divided and self.threads is None:
-            raise op_error(op, f"calls @{symbol}, which a team divides, from a function without {THREADS}")
+            raise op_error(op, f"calls @{symbol}, which runs on several threads, from a function without {THREADS}")
         given = [self._given(write, op, value) for value in op.arguments]
         self._note_regions(op, kernel)
         first = _OF_THREADS if kernel.is_divided else ()

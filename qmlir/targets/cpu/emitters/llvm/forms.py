@@ -16,7 +16,7 @@ def object_of(entry: EntryPoint) -> bytes:
     missing = sorted(isa.needs - target.processor.features)
     if missing:
         found = f"{target.triple} {target.cpu or 'generic'}"
-        raise op_error(entry.program.main, f"is made for {isa.name}, and {found} lacks {', '.join(missing)}")
+        raise op_error(entry.program.main, f"requires {isa.name}, but {found} lacks {', '.join(missing)}")
     return target.compiled(standalone_text(entry, target.processor))
 
 

@@ -89,7 +89,7 @@ def _linked(
     """What the first of some linkers that is there makes of an object."""
     command = next((found for linker in linkers.values() if (found := linker(triple)) is not None), None)
     if command is None:
-        raise text_error(f"nothing here links {what}: looked for {', '.join(linkers)}")
+        raise text_error(f"cannot link {what}: found none of {', '.join(linkers)}")
     with TemporaryDirectory(prefix="qmlir-link-") as folder:
         source, target = Path(folder) / f"{name}.o", Path(folder) / f"{name}.linked"
         source.write_bytes(data)
@@ -99,7 +99,7 @@ def _linked(
         if done.returncode:
             missing = sorted(set(_UNDEFINED.findall(done.stderr)))
             found = f"calls {', '.join(missing)}, which nothing here has" if missing else " ".join(done.stderr.split())
-            raise text_error(f"{_named(command)} does not link {what}: {found[:300]}")
+            raise text_error(f"{_named(command)} cannot link {what}: {found[:300]}")
         return target.read_bytes()
 
 

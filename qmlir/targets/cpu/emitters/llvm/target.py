@@ -79,7 +79,7 @@ class CodeTarget:
         """The error where LLVM has ended, and said this."""
         wanted = " ".join(each for each in (self.cpu, self.features) if each)
         of = f"'{wanted}' of the triple" if wanted else "the triple"
-        return text_error(f"LLVM makes no code for {of} '{self.triple}': {reason_in(said)}")
+        return text_error(f"LLVM cannot generate code for {of} '{self.triple}': {reason_in(said)}")
 
     @cached_property
     def processor(self) -> Processor:
@@ -130,11 +130,11 @@ def _check(target: CodeTarget) -> None:
     unknown += [("help", "name") for each in (target.cpu, *names) if each == "help"]  # LLVM would list all
     if unknown:
         name, kind = unknown[0]
-        raise text_error(f"LLVM knows no {kind} '{name}' for the triple '{target.triple}'")
+        raise text_error(f"unknown {kind} '{name}' for the triple '{target.triple}'")
     if data is None:
         raise target.no_code(said)
     if str(target.machine().target_data).startswith(_BIG_ENDIAN):
-        raise text_error(f"the triple '{target.triple}' is big-endian: programs hold their constants little-endian")
+        raise text_error(f"the triple '{target.triple}' is big-endian, but only little-endian targets are supported")
 
 
 _EXAMPLES: Mapping[str, str] = {
@@ -149,7 +149,7 @@ def code_target(machine: AheadMachine) -> CodeTarget:
     """What LLVM compiles for a machine. Raises `DiagnosticError` for a processor or features that LLVM doesn't know."""
     for name, pattern in _SYNTAX.items():
         if not pattern.fullmatch(found := getattr(machine, name)):
-            raise text_error(f"{found!r:.60} is not written as the {name} of a machine is: {_EXAMPLES[name]}")
+            raise text_error(f"invalid {name} {found!r:.60} (example: {_EXAMPLES[name]})")
     triple, own = machine.triple or llvm.get_process_triple(), llvm.get_process_triple()
     is_host = machine.cpu == HOST
     is_named = bool(machine.cpu and not is_host) or machine.features not in _OF_FORMS or triple not in (own, _OF_WASM)
@@ -159,7 +159,9 @@ def code_target(machine: AheadMachine) -> CodeTarget:
     if not is_host:
         return target
     if machine.triple:
-        raise text_error(f"the processor '{HOST}' is this computer's, found the triple '{machine.triple}' beside it")
+        raise text_error(
+            f"--cpu {HOST} (this computer) cannot be combined with another triple, but got '{machine.triple}'"
+        )
     check_named_processor()
     features = ",".join(each for each in (feature_text(), machine.features) if each)
     return CodeTarget(triple, processor_name(), features, is_named)

@@ -139,9 +139,9 @@ def write_wasm(entry: EntryPoint) -> WrittenFiles:
     """The files of the package. Raises `DiagnosticError` for another machine, and where nothing links for this one."""
     name, target = entry.name, code_target(entry.machine)
     if not target.triple.startswith("wasm32"):
-        raise text_error(f"a package for npm is WebAssembly, of the triple wasm32-unknown-unknown, not {target.triple}")
+        raise text_error(f"an npm package requires the triple wasm32-unknown-unknown, but got {target.triple}")
     if name.lower() in _TAKEN:
-        raise text_error(f"a package for npm cannot have the name '{name}': npm or Node has it for its own")
+        raise text_error(f"an npm package cannot be named '{name}': npm or Node reserves this name")
     exported = (f"{name}_run", "__heap_base")
     module = wasm_module(name, object_of(entry), exported, entry.program.scratch_bytes + _SPARE_STACK)
     files = {

@@ -25,7 +25,7 @@ def literal(op: Operation, value: Attribute) -> tuple[str, tuple[str, ...]]:
             name = register_name(op, value.type)
             return _float_literal(name, value.value.data, value.type)
         case _:
-            raise op_error(op, f"is the constant {value}: compiled are numbers and dense<…>")
+            raise op_error(op, f"must be a number or dense<…>, but got constant {value}")
 
 
 def _float_literal(name: str, number: float, element: AnyFloat) -> tuple[str, tuple[str, ...]]:

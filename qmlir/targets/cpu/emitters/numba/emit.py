@@ -68,7 +68,7 @@ class _ModuleWriter:
     def kernel(self, function: FuncOp) -> None:
         """Write a kernel: arguments are flat arrays, each beginning where its memory does."""
         if function.function_type.outputs.data:
-            raise op_error(function, "returns values: a kernel writes into memory")
+            raise op_error(function, "must not return values: a kernel writes to memory")
         name = self.names.new(function.sym_name.data)
         self.kernels[function.sym_name.data] = name
         write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
@@ -172,7 +172,7 @@ class _MainWriter:
         arguments = [self._given(write, value) for value in op.arguments]
         if symbol in self.parts.divided:
             if self.threads is None:
-                raise op_error(op, f"calls @{symbol}, which a team divides, from a function without {THREADS}")
+                raise op_error(op, f"calls @{symbol}, which runs on several threads, from a function without {THREADS}")
             arguments[:0] = map(name_text, (TEAM, NUMBER))
         call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
         write.line(f"{call}  # {self.parts.kernels[symbol]}")

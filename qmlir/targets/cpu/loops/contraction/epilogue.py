@@ -73,7 +73,7 @@ def write_body(
             values[op.results[0]] = form.write(emit, op, operands)
         else:
             emit.builder.insert(op.clone(values))
-    raise AssertionError("an epilogue ends in kernel.yield")
+    raise AssertionError("an epilogue must end in kernel.yield")
 
 
 def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int, int, int | None]]:

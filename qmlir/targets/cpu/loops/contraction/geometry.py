@@ -243,7 +243,7 @@ def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
         axes = [[axis] for axis in range(leading - 1)]
         x, row = collapse_axes(emit, x, [*axes, [leading - 1, leading]]), terms
     elif is_run_of_taps or (variant.reads_neighbours and not innermost_is_dense(x)):
-        raise op_error(op, f"reads runs of memory, found gaps in {x.type}: its last two axes must lie as one")
+        raise op_error(op, f"requires contiguous memory along the last two axes, but got {x.type}")
     return Geometry(
         Operand(x, op.input_unsigned is not None, op.accumulator_type), op.w, y, readings, positions, tuple(strides),
         tuple(taps), tuple(dilations), packed[-2], groups, batches, shape[-1], terms, row,

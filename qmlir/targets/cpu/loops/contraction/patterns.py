@@ -117,7 +117,7 @@ class ContractionToLoops(RewritePattern):
         if op.outs is None:
             return
         if isinstance(op, WinogradOp):
-            raise op_error(op, f"is not packed for '{op.form.variant}' loops: kernel-pack does that")
+            raise op_error(op, f"is not packed for variant '{op.form.variant}'; run kernel-pack")
         replace_by_loops(op, rewriter, ScalarWriter(op).write)
 
 

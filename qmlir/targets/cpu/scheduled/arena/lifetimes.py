@@ -124,7 +124,7 @@ def bytes_of(op: memref.AllocOp) -> int:
     type_ = op.memref.type
     dtype = dense_dtype(type_.get_element_type())
     if dtype is None or any(size < 0 for size in type_.get_shape()):
-        raise op_error(op, f"allocates {type_}: accepted are known sizes of integers and floats")
+        raise op_error(op, f"allocations must have a static shape of integers or floats, but got {type_}")
     return math.prod(type_.get_shape()) * dtype.itemsize
 
 

@@ -82,7 +82,7 @@ class Picture:
         """Write the picture as the suffix of `path` says. Raises `DiagnosticError` where that is none of the two."""
         kinds = {".svg": self.svg, ".txt": self.text}
         if path.suffix not in kinds:
-            raise text_error(f"cannot draw a memory plan as '{path}': accepted are names in {' and '.join(kinds)}")
+            raise text_error(f"cannot draw a memory plan as '{path}': the file name must end in {' or '.join(kinds)}")
         write_file(path, kinds[path.suffix]())
 
 

@@ -29,7 +29,7 @@ class Globals:
         value = constant.get_attr_or_prop("value")
         dense = as_dense(value) if value is not None else None
         if dense is None or not constant.has_trait(ConstantLike, value_if_unregistered=False):
-            raise op_error(constant, f"has the value {value}: accepted are dense elements")
+            raise op_error(constant, f"must have dense elements, but got {value}")
         declared = self._known.get(dense)
         if declared is None:
             declared = self._known[dense] = self._declare(result, dense)

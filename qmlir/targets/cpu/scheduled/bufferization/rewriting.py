@@ -186,8 +186,8 @@ class Rewriter:
         if any(map(is_tensor, op.results)) or (op.regions and any(map(has_tensors, op.walk()))):
             raise op_error(
                 op,
-                "has no form on memory: accepted are operations in destination style, slices, reshapes, "
-                "scf.for, scf.while, scf.if and calls",
+                "cannot be bufferized: expected an operation in destination-passing style, a slice, a reshape, "
+                "scf.for, scf.while, scf.if or a call",
             )
         for place, operand in enumerate(op.operands):
             if is_tensor(operand):  # it reads tensors only: an expectation
@@ -204,7 +204,9 @@ class Rewriter:
                     inner.detach()
                     inner.erase()
                 elif has_tensors(inner):
-                    raise op_error(inner, "stands in the body of a structured operation: only tensor.extract may")
+                    raise op_error(
+                        inner, "is not allowed in the body of a structured operation; only tensor.extract is"
+                    )
 
     def _visit_insertion(self, op: tensor.InsertSliceOp) -> None:
         whole = self._written(op, 0)

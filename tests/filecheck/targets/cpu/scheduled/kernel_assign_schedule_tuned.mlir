@@ -88,7 +88,7 @@ func.func @algorithm(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
 // CHECK: func.return [[V2]] : tensor<1x2x2x1xi32>
 
 // TOLD: warning: '{{.*}}tuned.json': 1 damaged entry is left out
-// TOLD-NEXT: {{.*}}kernel_assign_schedule_tuned.mlir:36:3: warning: 'kernel.matmul' op cannot have #kernel.schedule<variant = "splat", rows = 4, vectors = 2, lanes = 64>, which '{{.*}}tuned.json' says: left out
+// TOLD-NEXT: {{.*}}kernel_assign_schedule_tuned.mlir:36:3: warning: 'kernel.matmul' op ignoring #kernel.schedule<variant = "splat", rows = 4, vectors = 2, lanes = 64> of '{{.*}}tuned.json', which is invalid for this operation
 // TOLD-NEXT: [[V0:%.+]] = kernel.matmul ins([[V1:%.+]], [[V2:%.+]] : tensor<8x24xi8>, tensor<32x24xi8>) -> tensor<8x32xi32> {
 // TOLD-NEXT: ^
 
@@ -129,4 +129,4 @@ func.func @algorithm(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
 
 // GONE: error: cannot read the tuned schedules '{{.*}}kernel_assign_schedule_tuned.mlir.tmp.gone': No such file or directory
 
-// NONE: error: '{{.*}}kernel_assign_schedule_tuned.mlir' has no tuned schedules: it is not JSON: line 1, column 1: expecting value
+// NONE: error: '{{.*}}kernel_assign_schedule_tuned.mlir' does not contain tuned schedules: it is not JSON: line 1, column 1: expecting value

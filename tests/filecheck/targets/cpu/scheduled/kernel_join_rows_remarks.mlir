@@ -3,7 +3,7 @@
 // A step of a decoder has one query: its rows are the heads, and all of them are near each other.
 func.func @decode(%q: tensor<1x8x1x8xi8>, %k: tensor<8x1x8x16xi32>) -> tensor<1x8x1x16xi8> {
   %y = tensor.empty() : tensor<1x8x1x16xi8>
-  // expected-remark @+1 {{'kernel.packed_matmul' op (decode) stays apart from the rows beside it: of 8 rows 0 would go together, accepted are 8 or more, but not all}}
+  // expected-remark @+1 {{'kernel.packed_matmul' op (decode) is not fused with the adjacent row-wise operation: would fuse 0 of 8 rows, but fusing requires at least 8 rows and fewer than all}}
   %scores = kernel.packed_matmul ins(%q, %k : tensor<1x8x1x8xi8>, tensor<8x1x8x16xi32>) -> tensor<1x8x1x16xi8> attributes {origin = "decode", layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 16>} {
   ^bb0(%sum: i32):
     %0 = arith.trunci %sum : i32 to i8
@@ -24,7 +24,7 @@ func.func @decode(%q: tensor<1x8x1x8xi8>, %k: tensor<8x1x8x16xi32>) -> tensor<1x
 // A prime number of rows, more than go together: one alone would go at a time.
 func.func @prime(%q: tensor<2x1021x8xi8>, %k: tensor<2x4x8x16xi32>) -> tensor<2x1021x64xi8> {
   %y = tensor.empty() : tensor<2x1021x64xi8>
-  // expected-remark @+1 {{'kernel.packed_matmul' op (prime) stays apart from the rows beside it: of 2x1021 rows 1 would go together, accepted are 8 or more, but not all}}
+  // expected-remark @+1 {{'kernel.packed_matmul' op (prime) is not fused with the adjacent row-wise operation: would fuse 1 of 2x1021 rows, but fusing requires at least 8 rows and fewer than all}}
   %scores = kernel.packed_matmul ins(%q, %k : tensor<2x1021x8xi8>, tensor<2x4x8x16xi32>) -> tensor<2x1021x64xi8> attributes {origin = "prime", layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 16>} {
   ^bb0(%sum: i32):
     %0 = arith.trunci %sum : i32 to i8
@@ -54,7 +54,7 @@ func.func @groups(%x: tensor<2x16x18xi8>, %k: tensor<2x1x5x64xi8>) -> tensor<2x1
     } -> tensor<2x16x18xi8>
     kernel.yield %d : tensor<2x16x18xi8>
   }
-  // expected-remark @+1 {{'kernel.packed_matmul' op (values) stays apart from the rows beside it: 18 terms are no whole groups: it would read past the end of the last row}}
+  // expected-remark @+1 {{'kernel.packed_matmul' op (values) is not fused with the adjacent row-wise operation: 18 terms do not fill whole groups, so it would read past the end of the last row}}
   %0 = kernel.packed_matmul ins(%r, %k : tensor<2x16x18xi8>, tensor<2x1x5x64xi8>) -> tensor<2x16x16xi32> attributes {origin = "values", layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 16>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32

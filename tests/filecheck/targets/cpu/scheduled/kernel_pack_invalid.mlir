@@ -2,7 +2,7 @@
 
 func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
   %w = arith.constant dense<-8> : tensor<1x65794xi4>
-  // expected-error@+1 {{'kernel.matmul' op has sums of 65794 products: 'u8s4_dot' adds up to 65793}}
+  // expected-error@+1 {{'kernel.matmul' op reduces 65794 terms, but variant 'u8s4_dot' supports at most 65793}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x65794xi8>, tensor<1x65794xi4>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -15,7 +15,7 @@ func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
 
 func.func @wide(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
   %w = arith.constant dense<[[0, 1, 2, 8]]> : tensor<1x4xi8>
-  // expected-error@+1 {{'kernel.matmul' op has weights from 0 to 8: 'u8s4_short' takes -8 to 7}}
+  // expected-error@+1 {{'kernel.matmul' op has weights from 0 to 8, but variant 'u8s4_short' requires [-8, 7]}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s4_short", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -27,7 +27,7 @@ func.func @wide(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
 // -----
 
 func.func @computed_wide(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1xi32> {
-  // expected-error@+1 {{'kernel.matmul' op has weights from -128 to 127: 'u8s7_short' takes -64 to 63}}
+  // expected-error@+1 {{'kernel.matmul' op has weights from -128 to 127, but variant 'u8s7_short' requires [-64, 63]}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s7_short", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -41,7 +41,7 @@ func.func @computed_wide(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1xi
 // The positive weights of the first pair add up to 129.
 func.func @pair(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
   %w = arith.constant dense<[[127, 2, -128, 0]]> : tensor<1x4xi8>
-  // expected-error@+1 {{'kernel.matmul' op has weights of one sign that add up to -128 and 129 in 1 step: 'u8s8_short' takes -128 to 128}}
+  // expected-error@+1 {{'kernel.matmul' op has weights of one sign with sums -128 and 129 in 1 step, but variant 'u8s8_short' supports [-128, 128]}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s8_short", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -55,7 +55,7 @@ func.func @pair(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
 // Of two steps the first places are added, and the last ones.
 func.func @steps(%x: tensor<1x8xi8>) -> tensor<1x1xi32> {
   %w = arith.constant dense<[[0, 0, -128, 0, 0, 0, 0, -1]]> : tensor<1x8xi8>
-  // expected-error@+1 {{'kernel.matmul' op has weights of one sign that add up to -129 and 0 in 2 steps: 'u8s8_short2' takes -128 to 128}}
+  // expected-error@+1 {{'kernel.matmul' op has weights of one sign with sums -129 and 0 in 2 steps, but variant 'u8s8_short2' supports [-128, 128]}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s8_short2", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -67,7 +67,7 @@ func.func @steps(%x: tensor<1x8xi8>) -> tensor<1x1xi32> {
 // -----
 
 func.func @computed_pairs(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1xi32> {
-  // expected-error@+1 {{'kernel.matmul' op has weights that are computed: 'u8s8_short' takes constants}}
+  // expected-error@+1 {{'kernel.matmul' op has computed weights, but variant 'u8s8_short' requires constants}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s8_short", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -79,7 +79,7 @@ func.func @computed_pairs(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1x
 // -----
 
 func.func @computed(%x: tensor<1x6xi8>, %w: tensor<1x6xi4>) -> tensor<1x1xi32> {
-  // expected-error@+1 {{'kernel.matmul' op has weights that are computed: 'u8s4_dot' packs constants only}}
+  // expected-error@+1 {{'kernel.matmul' op has computed weights, but variant 'u8s4_dot' can pack only constants}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x6xi8>, tensor<1x6xi4>) -> tensor<1x1xi32> attributes {
     input_unsigned, schedule = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -92,7 +92,7 @@ func.func @computed(%x: tensor<1x6xi8>, %w: tensor<1x6xi4>) -> tensor<1x1xi32> {
 
 func.func @no_signs(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
   %w = arith.constant dense<[[1, 0, -1, 1]]> : tensor<1x4xi2>
-  // expected-error@+1 {{'kernel.matmul' op has not only weights of -1 and 1, constants of a matrix: 's8u1_dot' takes those}}
+  // expected-error@+1 {{'kernel.matmul' op variant 's8u1_dot' requires a constant matrix of weights -1 and 1}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi2>) -> tensor<1x1xi32> attributes {
     schedule = #kernel.schedule<variant = "s8u1_dot", k_unroll = 4>} {
   ^bb0(%acc: i32):
@@ -105,7 +105,7 @@ func.func @no_signs(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
 
 func.func @unsigned(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
   %w = arith.constant dense<[[-128, 0, 0, 0]]> : tensor<1x4xi8>
-  // expected-error@+1 {{'kernel.matmul' op has weights from 0 to 128 without their zero point: 'u8s8_short' takes signed bytes}}
+  // expected-error@+1 {{'kernel.matmul' op has weights in [0, 128] after subtracting the zero point, but variant 'u8s8_short' requires signed bytes}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
     weight_unsigned, schedule = #kernel.schedule<variant = "u8s8_short", k_unroll = 4>} {
   ^bb0(%acc: i32):

@@ -4,7 +4,7 @@ func.func private @kernel(%x: memref<?xi8>) {
   func.return
 }
 func.func @main(%n: index) {
-  // expected-error @+1 {{'memref.alloc' op allocates memref<?xi8>: accepted are known sizes of integers and floats}}
+  // expected-error @+1 {{'memref.alloc' op allocations must have a static shape of integers or floats, but got memref<?xi8>}}
   %0 = memref.alloc(%n) : memref<?xi8>
   func.call @kernel(%0) : (memref<?xi8>) -> ()
   func.return
@@ -23,7 +23,7 @@ func.func @main() {
 func.func private @kernel(%x: memref<6442450944xi8>, %y: memref<6442450944xi8>) {
   func.return
 }
-// expected-error @+1 {{'func.func' op needs an arena whose bytes are 12884901888, more than the budget of 8589934592}}
+// expected-error @+1 {{'func.func' op needs an arena of 12884901888, over the limit of 8589934592}}
 func.func @main() {
   %0 = memref.alloc() : memref<6442450944xi8>
   %1 = memref.alloc() : memref<6442450944xi8>

@@ -4,7 +4,7 @@
 // 4 * 9 * 128.
 func.func @fits(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
   %w = arith.constant dense<1> : tensor<1x3x3x1xi8>
-  // expected-remark @+1 {{'kernel.conv' op (conv1) is computed by F(2x2, 3x3) with [-512, 512] by [0, 9] and sums in [-4608, 4608]}}
+  // expected-remark @+1 {{'kernel.conv' op (conv1) uses Winograd convolution F(2x2, 3x3) with [-512, 512] by [0, 9] and sums in [-4608, 4608]}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi8>, tensor<1x3x3x1xi8>) -> tensor<1x2x2x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_zero_point = -1 : i32, origin = "conv1"} {
   ^bb0(%sum: i32):
@@ -16,7 +16,7 @@ func.func @fits(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
 // Any integers of 16 bits are too large for the transform of the input.
 func.func @input(%x: tensor<1x4x4x1xi16>) -> tensor<1x2x2x1xi32> {
   %w = arith.constant dense<1> : tensor<1x3x3x1xi8>
-  // expected-remark @+1 {{'kernel.conv' op stays direct: F(2x2, 3x3) needs inputs in [-131072, 131070] by weights in [0, 9] and sums in [-1179648, 1179612], accepted are 16, 16 and 32 bits}}
+  // expected-remark @+1 {{'kernel.conv' op uses direct convolution: F(2x2, 3x3) needs inputs in [-131072, 131070], weights in [0, 9] and sums in [-1179648, 1179612], which exceed 16, 16 and 32 bits}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi16>, tensor<1x3x3x1xi8>) -> tensor<1x2x2x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {
   ^bb0(%sum: i32):
@@ -38,7 +38,7 @@ func.func @narrow_input(%x: tensor<1x4x4x1xi16>) -> tensor<1x2x2x1xi32> {
     %2 = arith.minsi %1, %high : i16
     linalg.yield %2 : i16
   } -> tensor<1x4x4x1xi16>
-  // expected-remark @+1 {{is computed by F(2x2, 3x3) with [-8192, 8190] by [0, 9] and sums in [-73728, 73692]}}
+  // expected-remark @+1 {{uses Winograd convolution F(2x2, 3x3) with [-8192, 8190] by [0, 9] and sums in [-73728, 73692]}}
   %0 = kernel.conv ins(%n, %w : tensor<1x4x4x1xi16>, tensor<1x3x3x1xi8>) -> tensor<1x2x2x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {
   ^bb0(%sum: i32):
@@ -51,7 +51,7 @@ func.func @narrow_input(%x: tensor<1x4x4x1xi16>) -> tensor<1x2x2x1xi32> {
 // there are no parts of an even number of channels.
 func.func @sums(%x: tensor<1x4x4x2047xi8>) -> tensor<1x2x2x1xi32> {
   %w = arith.constant dense<127> : tensor<1x3x3x2047xi8>
-  // expected-remark @+1 {{stays direct: F(2x2, 3x3) needs inputs in [-512, 1020] by weights in [0, 1143] and sums in [-1197937152, 2386515420], accepted are 16, 16 and 32 bits}}
+  // expected-remark @+1 {{uses direct convolution: F(2x2, 3x3) needs inputs in [-512, 1020], weights in [0, 1143] and sums in [-1197937152, 2386515420], which exceed 16, 16 and 32 bits}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x2047xi8>, tensor<1x3x3x2047xi8>) -> tensor<1x2x2x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_zero_point = -128 : i32} {
   ^bb0(%sum: i32):
@@ -63,7 +63,7 @@ func.func @sums(%x: tensor<1x4x4x2047xi8>) -> tensor<1x2x2x1xi32> {
 // Weights of 16 bits grow nine times.
 func.func @weights(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
   %w = arith.constant dense<4000> : tensor<1x3x3x1xi16>
-  // expected-remark @+1 {{stays direct: F(2x2, 3x3) needs inputs in [-512, 510] by weights in [4000, 36000] and sums in [-18432000, 18288000], accepted are 16, 16 and 32 bits}}
+  // expected-remark @+1 {{uses direct convolution: F(2x2, 3x3) needs inputs in [-512, 510], weights in [4000, 36000] and sums in [-18432000, 18288000], which exceed 16, 16 and 32 bits}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi8>, tensor<1x3x3x1xi16>) -> tensor<1x2x2x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {
   ^bb0(%sum: i32):
@@ -74,7 +74,7 @@ func.func @weights(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
 // -----
 func.func @wide(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi64> {
   %w = arith.constant dense<1> : tensor<1x3x3x1xi8>
-  // expected-remark @+1 {{stays direct: sums in i64, accepted is i32}}
+  // expected-remark @+1 {{uses direct convolution: requires i32 accumulators, but got i64}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi8>, tensor<1x3x3x1xi8>) -> tensor<1x2x2x1xi64> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {
   ^bb0(%sum: i64):
@@ -85,7 +85,7 @@ func.func @wide(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi64> {
 // -----
 func.func @nibbles(%x: tensor<1x4x4x1xi4>) -> tensor<1x2x2x1xi32> {
   %w = arith.constant dense<1> : tensor<1x3x3x1xi8>
-  // expected-remark @+1 {{stays direct: multiplies i4 by i8, accepted are i8 and i16 by integers}}
+  // expected-remark @+1 {{uses direct convolution: requires i8 or i16 inputs and integer weights, but got i4 and i8}}
   %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi4>, tensor<1x3x3x1xi8>) -> tensor<1x2x2x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {
   ^bb0(%sum: i32):

@@ -30,7 +30,7 @@ func.func @mode(%x: tensor<2x!x>) -> tensor<2x!y> {
 
 !x = !quant.uniform<i8:f32, 0.25>
 func.func @operation(%x: tensor<2x!x>) -> tensor<2x!x> {
-  // expected-error@+1 {{no pattern converts it; accepted: convolutions, sums, relu and clip}}
+  // expected-error@+1 {{no pattern converts it; expected convolutions, sums, relu and clip}}
   %0 = nn.abs %x : tensor<2x!x>
   func.return %0 : tensor<2x!x>
 }

@@ -131,7 +131,7 @@ def test_a_program_takes_and_gives_them_as_numpy_has_them() -> None:
     assert [found[name].dtype for name in ("narrow", "cast", "bits")] == [narrow, wide, np.dtype(np.int8)]
     for name, array in wanted.items():
         np.testing.assert_array_equal(found[name].view(np.uint8), array.view(np.uint8))
-    with pytest.raises(ValueError, match=r"input 'n' holds 0 to 15, found 255 at \[0, 0\]"):
+    with pytest.raises(ValueError, match=r"input 'n' must be in \[0, 15\], but got 255 at \[0, 0\]"):
         program({"x": x, "n": np.full((3, 2), 255, np.uint8).view(narrow)})
     with pytest.raises(ValueError, match="input 'x' is NaN"):
         program({"x": np.full((3, 4), np.nan, np.float32), "n": inputs["n"]})

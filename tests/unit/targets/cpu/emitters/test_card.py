@@ -140,9 +140,15 @@ def test_a_mixed_folder(made: Path, any_length: Path, tmp_path: Path, kind: str)
         path = tmp_path / f"p{place}" / name
         whole = path.read_bytes()
         path.write_bytes(whole[:-2])
-        assert_refused(tmp_path / f"p{place}", f"{name} is damaged: it is not what was written with the program")
+        assert_refused(
+            tmp_path / f"p{place}",
+            f"{name} is damaged: it differs from the file written with the program; compile the model again",
+        )
         path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
-        assert_refused(tmp_path / f"p{place}", f"{name} is damaged: it is not what was written with the program")
+        assert_refused(
+            tmp_path / f"p{place}",
+            f"{name} is damaged: it differs from the file written with the program; compile the model again",
+        )
         path.unlink()
         assert_refused(tmp_path / f"p{place}", f"{name} is missing|has no card, program.json")
 
@@ -246,7 +252,10 @@ def test_two_programs_in_a_folder(tmp_path: Path) -> None:
     assert [part["digest"] for part in found["programs"]] == [each.card.digest for each in emitted]
     (tmp_path / "second.c").write_text("")
     done = run_command(["qmlir", "inspect", str(tmp_path)], "")
-    assert f"{tmp_path}/second.c is damaged: it is not what was written with the program; compile" in done.stderr
+    assert (
+        f"{tmp_path}/second.c is damaged: it differs from the file written with the program; compile the "
+        "model again; compile" in done.stderr
+    )
 
 
 def test_what_is_replaced(made: Path, tmp_path: Path) -> None:
@@ -277,14 +286,17 @@ def test_the_card_of_another_program(made: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-arena", "63"], "error: working memory is 64 bytes, --max-arena allows 63"),
+        (["--max-arena", "63"], "working memory must be at most 63 bytes (--max-arena), but got 64"),
         (
             ["--emit", "c", "--max-code", "1M"],
-            "error: --max-code is for machine code, and its size is not known before",
+            "--max-code requires machine code: the size of C code is not known before it is compiled",
         ),
-        (["--emit", "object", "--max-code", "1"], "error: machine code is "),
-        (["--emit", "c", "--max-weights", "0"], "error: memory of constants is "),
-        (["--max-code", "1Q"], "'1Q' is not a number of bytes: say 65536, 256K or 4M"),
+        (["--emit", "object", "--max-code", "1"], "machine code must be at most 1 bytes (--max-code), but got 138"),
+        (
+            ["--emit", "c", "--max-weights", "0"],
+            "memory of constants must be at most 0 bytes (--max-weights), but got 256",
+        ),
+        (["--max-code", "1Q"], "'1Q' is not a number of bytes (examples: 65536, 256K, 4M)"),
     ],
 )
 def test_sizes_that_are_too_large(made: Path, tmp_path: Path, options: list[str], message: str) -> None:

@@ -100,5 +100,5 @@ def test_rows_there() -> None:
 
 
 def test_lanes_come_in_fours() -> None:
-    with pytest.raises(ValueError, match="found 6 lanes, blocks of 128 bits have 4 each"):
+    with pytest.raises(ValueError, match=r"lanes must be a multiple of 4 \(blocks of 128 bits\), but got 6"):
         interleaved_channels(6, 4)

@@ -19,7 +19,7 @@ def _carried(write: CWriter, op: Operation, initial: Sequence[SSAValue], inside:
     names: list[str] = []
     for value, argument in zip(initial, inside, strict=True):
         if memref_type(argument) is not None:
-            raise op_error(op, "carries memory from step to step, which has no compiled form")
+            raise op_error(op, "carries memory across iterations, which cannot be compiled")
         names.append(write.variable(op, argument, "sum", write.text(value)))
     return names
 
@@ -42,7 +42,7 @@ def _induction(write: CWriter, value: SSAValue) -> str:
 def _for(write: CWriter, op: scf.ForOp) -> None:
     induction, *inside = op.body.block.args
     if not isinstance(induction.type, IndexType):
-        raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
+        raise op_error(op, f"loop induction variable must have type index, but got {induction.type}")
     names = _carried(write, op, tuple(op.iter_args), inside)
     bounds = write.bounds(op, (op.lb, op.ub, op.step))
     name = _induction(write, induction)
@@ -54,7 +54,7 @@ def _for(write: CWriter, op: scf.ForOp) -> None:
 
 def _parallel(write: CWriter, op: scf.ParallelOp) -> None:
     if op.initVals:
-        raise op_error(op, "reduces over parallel steps, which has no compiled form")
+        raise op_error(op, "reduces over parallel iterations, which cannot be compiled")
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
         for induction, *values in rows:
@@ -72,7 +72,7 @@ def _branch(write: CWriter, op: Operation, names: Sequence[str], region: Region)
 
 def _results(write: CWriter, op: Operation) -> list[str]:
     if any(memref_type(result) is not None for result in op.results):
-        raise op_error(op, "gives memory, which has no compiled form")
+        raise op_error(op, "returns memory, which cannot be compiled")
     return [write.variable(op, result) for result in op.results]
 
 

@@ -152,7 +152,7 @@ def _look_up(write: CWriter, op: simd_memory.LookUpOp) -> None:
 def _broadcast(write: CWriter, op: vector.BroadcastOp) -> None:
     text = write.text(op.source)
     if lanes_in(op.source):
-        raise op_error(op, f"repeats {op.source.type}: compiled are scalars in all lanes")
+        raise op_error(op, f"can broadcast only a scalar, but got {op.source.type}")
     if not text.text.replace("_", "").replace(".", "").replace("-", "").isalnum():
         element = write.element(op, op.source)
         name = write.names.new(write.hint(op.source))
@@ -217,7 +217,7 @@ def _bits(write: CWriter, op: Operation, source: SSAValue, result: SSAValue) -> 
         return
     elements = [write.element(op, value) for value in (source, result)]
     if any(each.bits != each.held_bits for each in elements):
-        raise op_error(op, f"divides {source.type} into {result.type}: compiled are elements of whole bytes")
+        raise op_error(op, f"requires elements of whole bytes, but splits {source.type} into {result.type}")
     array = write.array(op, source)
     name = write.variable(op, result)
     write.line(f"memcpy({name}, {array}, sizeof {name});", name_text(name), name_text(array))

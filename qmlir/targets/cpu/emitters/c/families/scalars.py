@@ -146,7 +146,7 @@ def _of_float(write: CWriter, op: Operation, source: CElement, target: CElement,
             return narrowed(write, target, write.call("odd_f32", value) if source.name == "f64" else value)
         return cast_text(target.type, value)
     if target.bits == 1 and prefix != "unsigned":
-        raise op_error(op, "makes i1 of a float, which has no form in C")
+        raise op_error(op, "converts a float to i1, which cannot be emitted as C")
     kind = "f32" if source.is_half else source.name
     name = target.name if prefix != "unsigned" else f"u{target.bits}"
     return write.call(f"{name}_of_{kind}", value)
@@ -283,14 +283,14 @@ def _dense(write: CWriter, op: Operation, dense: AnyDense) -> Text:
     """One number in all lanes, or a table of the file."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
-        raise op_error(op, f"is the constant {dense.type}: compiled are scalars and vectors of one axis")
+        raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
     array, element = dense_array(dense), vector.get_element_type()
     raw = array.view(f"u{array.itemsize}")
     if (raw == raw[0]).all():
         return literal(write, op, _attribute(array[0], element))
     type_, numbers = array_literals(array)
     if type_ != element_of(op, dense.type).type and not element_of(op, dense.type).bits == 1:
-        raise op_error(op, f"is the constant {dense.type}, whose lanes are not all finite")
+        raise op_error(op, f"must have only finite lanes, but got constant {dense.type}")
     return Text(f"{write.unit.table(type_, numbers)}[{LANE}]")
 
 

@@ -28,7 +28,7 @@ from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
     if any(memref_type(value) is not None for value in values):
-        raise op_error(op, f"{what}, which has no compiled form")
+        raise op_error(op, f"{what}, which cannot be compiled")
 
 
 def _yielded(write: IRWriter, values: Sequence[SSAValue]) -> list[IRValue]:
@@ -38,7 +38,7 @@ def _yielded(write: IRWriter, values: Sequence[SSAValue]) -> list[IRValue]:
 def _for(write: IRWriter, op: scf.ForOp) -> None:
     induction, *inside = op.body.block.args
     if not isinstance(induction.type, IndexType):
-        raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
+        raise op_error(op, f"loop induction variable must have type index, but got {induction.type}")
     _is_no_memory(op, inside, "carries memory from step to step")
     initial = _yielded(write, tuple(op.iter_args))
     with counting(write, *write.bounds(op, (op.lb, op.ub, op.step)), initial) as loop:
@@ -52,7 +52,7 @@ def _for(write: IRWriter, op: scf.ForOp) -> None:
 
 def _parallel(write: IRWriter, op: scf.ParallelOp) -> None:
     if op.initVals:
-        raise op_error(op, "reduces over parallel steps, which has no compiled form")
+        raise op_error(op, "reduces over parallel iterations, which cannot be compiled")
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
         for induction, *values in rows:
@@ -183,12 +183,12 @@ def _chunks(write: IRWriter, op: ChunksOp) -> None:
 def _record(write: IRWriter, op: RecordOp) -> None:
     """A call of the runtime's code for each run of elements without gaps."""
     if write.parts.is_alone:
-        raise op_error(op, "adds to a record of statistics, which is code of programs in Python")
+        raise op_error(op, "records statistics, which requires a program in Python")
     x, place, records = map(write.memory, op.operands)
     axis, indices, build = op.layout.axis, op.layout.indices, write.build
     runs = contiguous_from(x)
     if axis is not None and axis < runs:
-        raise op_error(op, f"keeps a range for each index of axis {axis} of memory that has gaps behind it")
+        raise op_error(op, f"records a range for each index of axis {axis}, but the memory after it is not contiguous")
     inner = 1 if axis is None else math.prod(x.shape[axis + 1 :])
     scratch = [IRValue(PTR, build.alloca(f"[{count} x {I32.text}]", 4)) for count in SCRATCH]
     with ExitStack() as nest:
@@ -208,7 +208,9 @@ def _begin(write: IRWriter, op: Operation, memory: Memory) -> str:
 
 
 def _custom(write: IRWriter, op: CustomOp) -> None:
-    raise op_error(op, f"is a custom kernel in numba, '{op.function.data}': programs of the emitter 'numba' have it")
+    raise op_error(
+        op, f"is a custom numba kernel, '{op.function.data}', which requires codegen 'numba' (--codegen numba)"
+    )
 
 
 EMISSIONS = cast(

@@ -67,7 +67,7 @@ def _load_group_splat(write: IRWriter, op: simd_memory.LoadGroupSplatOp) -> None
     type_ = _held(op, memory, lanes_of(op.result))
     lanes, rest = divmod(type_.lanes * type_.bits, 32)
     if rest:
-        raise op_error(op, f"repeats groups of 32 bits in a vector of {type_.lanes * type_.bits}")
+        raise op_error(op, f"repeats groups of 32 bits in a vector of {type_.lanes * type_.bits} bits")
     group = write.build.load(I32, write.pointer(op, memory, place), write.align(memory))
     loaded = same_bits(write.build, write.build.splat(group, lanes), type_.element)
     define_loaded(write, op, op.result, memory, loaded)
@@ -135,7 +135,7 @@ def _prefetch(write: IRWriter, op: simd_memory.PrefetchOp) -> None:
 def _gather(write: IRWriter, op: simd_memory.GatherOp) -> None:
     memory, places, build = write.memory(op.table), write.value(op.places), write.build
     if memory.offset.number != 0:
-        raise op_error(op, "reads a table that does not begin where its array does")
+        raise op_error(op, "reads a table that must start at the beginning of its array")
     type_ = _held(op, memory, places.type.lanes)
     found = poison(type_)
     for lane in range(type_.lanes):
@@ -252,7 +252,7 @@ def _instruction(write: IRWriter, op: Operation, result: SSAValue, name: str, bi
     """What the instruction set of the module has one instruction for."""
     isa = write.parts.isa
     if bits not in isa.widths(name):
-        raise op_error(op, f"has registers of {bits} bits, for which {isa.name} has no '{name}': run simd-legalize")
+        raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")
     intrinsic, type_ = isa.instructions[name][bits], write.type(op, result.type)
     call = _BY_INTRINSICS.get(name, lambda build, name, type_, values: build.call(name, type_, values))
     write.define(result, call(write.build, intrinsic, type_, write.operands(op)))

@@ -148,7 +148,7 @@ def _number(write: IRWriter, op: arith.ConstantOp) -> IRValue:
             bits = int.from_bytes(value.type.pack((value.value.data,)), "little")
             return IRValue(type_, str(bits)) if type_.is_half else constant(type_, _bits_array(bits, type_.bits))
         case _:
-            raise op_error(op, f"is the constant {value}: compiled are numbers and dense<…>")
+            raise op_error(op, f"must be a number or dense<…>, but got constant {value}")
 
 
 def _bits_array(bits: int, width: int) -> npt.NDArray[np.generic]:
@@ -159,7 +159,7 @@ def dense_vector(write: IRWriter, op: Operation, dense: AnyDense) -> IRValue:
     """The vector of a dense attribute. Raises `DiagnosticError` where it is none of one axis."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
-        raise op_error(op, f"is the constant {dense.type}: compiled are scalars and vectors of one axis")
+        raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
     type_, array = write.type(op, dense.type), dense_array(dense)
     texts = lane_texts(type_.element, array)
     if len(set(texts)) == 1:

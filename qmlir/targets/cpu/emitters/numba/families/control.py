@@ -36,7 +36,7 @@ def _carried(
     names: list[str] = []
     for value, argument in zip(initial, inside, strict=True):
         if memref_type(argument) is not None:
-            raise op_error(op, "carries memory from step to step, which has no compiled form")
+            raise op_error(op, "carries memory across iterations, which cannot be compiled")
         first = str(write.text(value))
         names.append(write.variable(argument, "carried"))
         write.line(f"{names[-1]} = {first}")
@@ -52,7 +52,7 @@ def _range_text(lower: Index, upper: Index, step: Index) -> str:
 def _for(write: FunctionWriter, op: scf.ForOp) -> None:
     induction, *inside = op.body.block.args
     if not isinstance(induction.type, IndexType):
-        raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
+        raise op_error(op, f"loop induction variable must have type index, but got {induction.type}")
     names = _carried(write, op, tuple(op.iter_args), inside)
     bounds = write.bounds(op, (op.lb, op.ub, op.step))
     name = write.variable(induction, "i")
@@ -66,7 +66,7 @@ def _for(write: FunctionWriter, op: scf.ForOp) -> None:
 
 def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
     if op.initVals:
-        raise op_error(op, "reduces over parallel steps, which has no compiled form")
+        raise op_error(op, "reduces over parallel iterations, which cannot be compiled")
     depth = write.depth
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
@@ -95,7 +95,7 @@ def _branch(write: FunctionWriter, names: Sequence[str], region: Region) -> None
 
 def _if(write: FunctionWriter, op: scf.IfOp) -> None:
     if any(memref_type(result) is not None for result in op.results):
-        raise op_error(op, "gives memory, which has no compiled form")
+        raise op_error(op, "returns memory, which cannot be compiled")
     condition = _condition(write, op.cond)
     names = [write.variable(result) for result in op.results]
     write.line(f"if {condition}:")
@@ -165,7 +165,7 @@ def _custom(write: FunctionWriter, op: CustomOp) -> None:
     for place, (value, own) in enumerate(zip(op.operands, op.own_types, strict=True)):
         dtype, memory = stored_dtype(element_type(own)), write.memory(value)
         if dtype is None:
-            raise op_error(op, f"has a value of type {own}: no array of it can be handed over")
+            raise op_error(op, f"cannot pass a value of type {own} as an array")
         array = _array(write, memory, str(dtype))
         if memory.is_contiguous or op.any_strides is not None:
             arguments.append(array)
@@ -188,7 +188,7 @@ def _record(write: FunctionWriter, op: RecordOp) -> None:
     axis, indices = op.layout.axis, op.layout.indices
     runs = _axes_of_runs(x)
     if axis is not None and axis < runs:
-        raise op_error(op, f"keeps a range for each index of axis {axis} of memory that has gaps behind it")
+        raise op_error(op, f"records a range for each index of axis {axis}, but the memory after it is not contiguous")
     size = math.prod(x.shape[runs:])
     inner = 1 if axis is None else math.prod(x.shape[axis + 1 :])
     at: list[Index] = []

@@ -75,7 +75,7 @@ def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
     memory = write.memory(op.table)
     places = write.text(op.places)
     if memory.offset.number != 0:
-        raise op_error(op, "reads a table that does not begin where its array does")
+        raise op_error(op, "reads a table that must start at the beginning of its array")
     load_value(write, op, op.result, memory, "gather", places)
 
 
@@ -151,7 +151,7 @@ def _instruction(
     """What the instruction set of the module has one instruction for."""
     isa = write.tables.isa
     if bits not in isa.widths(name):
-        raise op_error(op, f"has registers of {bits} bits, for which {isa.name} has no '{name}': run simd-legalize")
+        raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")
     write.tables.instructions.add(name)
     write.define(op.result, write.called(name, *(write.text(value) for value in op.operands)))
 

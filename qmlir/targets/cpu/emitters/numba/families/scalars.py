@@ -172,7 +172,7 @@ def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Text:
     """The vector of a dense attribute: one number in all lanes, or lanes that a table of the module holds."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
-        raise op_error(op, f"is the constant {dense.type}: compiled are scalars and vectors of one axis")
+        raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
     lanes, element = vector.get_shape()[0], vector.get_element_type()
     array = dense_array(dense)
     memory = memory_name(op, element)

@@ -73,20 +73,23 @@ class AnyBatch:
         port = next((port for port in self._inputs if shapes[port.name] != port.shape), None)
         if port is not None and self.plan.reason:
             raise InputError(
-                f"input '{port.name}' has the shape {shape_text(port.shape)}, found {shape_text(shapes[port.name])}, "
-                f"and a batch can't be divided: {self.plan.reason}; load the model with shapes={shapes}"
+                f"input '{port.name}' must have shape {shape_text(port.shape)}, but got "
+                f"{shape_text(shapes[port.name])}, "
+                f"and the batch cannot be split: {self.plan.reason}; help: load the model with shapes={shapes}"
             )
         if port is None or len(found) < 2:
             return None if port is None else next(iter(found))
         (one, its), (other, others) = list(found.items())[:2]
-        raise InputError(f"inputs have one number of images, found {one} of '{its}' and {other} of '{others}'")
+        raise InputError(
+            f"inputs must have the same number of samples, but got {one} for '{its}' and {other} for '{others}'"
+        )
 
     def __call__(
         self, values: Sequence[Any], count: int, outputs: Mapping[str, Array] | None, run: RunPiece
     ) -> dict[str, Array]:
         """The outputs of `count` images by name; those that `outputs` has arrays for are written there."""
         if not count and len(self.plan.outputs) < len(self._outputs):
-            raise InputError("a batch of no images has no outputs that are the same for each: give 1 or more")
+            raise InputError("an empty batch has no outputs of this model; pass at least one sample")
         takes, gives = self.plan.inputs, self.plan.outputs
         resized = [_resized(port, takes.get(port.name), count) for port in self._inputs]
         arrays = list(map(checked, resized, values))

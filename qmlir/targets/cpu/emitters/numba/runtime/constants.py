@@ -31,10 +31,12 @@ def mapped(path: Path, digest: str) -> dict[str, npt.NDArray[Any]]:
     Raises `DamagedError` where it is not the one with this digest, its SHA-256.
     """
     if not path.is_file() or path.stat().st_size == 0:
-        raise DamagedError(f"{path} is damaged: it is {'empty' if path.is_file() else 'no file'}")
+        raise DamagedError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")
     file = np.memmap(path, np.uint8, mode="r")
     if not is_checked and hashlib.sha256(file.data).hexdigest() != digest:
-        raise DamagedError(f"{path} is damaged: it is not what was written with the program")
+        raise DamagedError(
+            f"{path} is damaged: it differs from the file written with the program; compile the model again"
+        )
     length = int(file[:8].view("<u8")[0])
     header, data = json.loads(bytes(file[8 : 8 + length])), file[8 + length :]
     arrays: dict[str, npt.NDArray[Any]] = {}

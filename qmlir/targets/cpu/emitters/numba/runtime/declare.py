@@ -129,7 +129,7 @@ def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = 
     """A new operation that compiled code can call; `literal` where its types depend on numbers that are written out."""
 
     def stub(*operands: Any) -> Any:
-        raise NotImplementedError(f"{name} is an operation of compiled code")
+        raise NotImplementedError(f"{name} can be called only from compiled code")
 
     stub.__name__ = stub.__qualname__ = name
 

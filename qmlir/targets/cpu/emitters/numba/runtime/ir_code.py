@@ -33,7 +33,7 @@ def facts_of(text: str) -> dict[str, Any]:
     """What the first line says. Raises `ValueError` where it says nothing."""
     line = text.partition("\n")[0]
     if not line.startswith(HEAD):
-        raise ValueError(f"it begins with '{line[:40]}'")
+        raise ValueError(f"it starts with '{line[:40]}'")
     return json.loads(line.removeprefix(HEAD))
 
 
@@ -68,7 +68,9 @@ def program_module(folder: Path, digest: str) -> Any:
     path = folder / IR
     data = path.read_bytes() if path.is_file() else b""
     if digest_of(data) != digest:
-        raise DamagedError(f"{path} is damaged: it is not what was written with the program")
+        raise DamagedError(
+            f"{path} is damaged: it differs from the file written with the program; compile the model again"
+        )
     found = loaded(folder)
     if found is not None:
         return found
@@ -76,7 +78,10 @@ def program_module(folder: Path, digest: str) -> Any:
     facts = facts_of(text)
     missing = [name for name in facts["features"] if not processor_features().get(name, False)]
     if missing:
-        raise DamagedError(f"{folder} is a program for processors with {', '.join(missing)}, which this one lacks")
+        raise DamagedError(
+            f"{folder} requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, or "
+            "with --isa generic"
+        )
     code = compiled(text, host_machine())
     header = header_of(facts, digest, [code])
     return made(header, code, path)

@@ -139,7 +139,7 @@ class Kernel:
     def compiled(self) -> Any:
         """numba's dispatcher, with its one overload."""
         if settings.DISABLE_JIT:
-            raise RuntimeError("NUMBA_DISABLE_JIT is set, and this program is what numba compiles: unset it")
+            raise RuntimeError("this program requires numba's compiler; unset NUMBA_DISABLE_JIT")
         on_kernel(self.name)
         return jit(
             types.void(*map(_argument, self.arguments)), cache=True, **(BY_HAND if self.is_by_hand else OPTIONS)

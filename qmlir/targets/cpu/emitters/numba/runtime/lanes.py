@@ -77,7 +77,10 @@ def requires(*features: str) -> None:
     there = processor_features()
     missing = [name for name in features if not there.get(name, False)]
     if missing:
-        raise DamagedError(f"the program is for processors with {', '.join(missing)}, which this one lacks")
+        raise DamagedError(
+            f"the program requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, "
+            "or with --isa generic"
+        )
 
 
 @cache

@@ -190,14 +190,17 @@ class AnyLength:
                 largest = self._capacities[name][-1]
                 if size < 1 or (size > largest and name not in self._plan.pieces):
                     accepted = "1 or more" if name in self._plan.pieces else f"1 to {largest}"
-                    raise InputError(f"input '{port.name}' has {size} along '{name}': the program takes {accepted}")
+                    raise InputError(f"dimension '{name}' of input '{port.name}' must be {accepted}, but got {size}")
                 if sizes.setdefault(name, size) != size:
-                    raise InputError(f"input '{port.name}' has {size} along '{name}', another input {sizes[name]}")
+                    raise InputError(
+                        f"dimension '{name}' must have one size, but got {size} for input '{port.name}' and "
+                        f"{sizes[name]} for another input"
+                    )
         for left, right, is_equal, says in self._plan.conditions:
             (found,), (wanted,) = _shape([left], sizes), _shape([right], sizes)
             if found < wanted or (is_equal and found != wanted):
                 given = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-                raise InputError(f"the sizes {given} do not fit: {says}, found {found} and {wanted}")
+                raise InputError(f"the sizes {given} are inconsistent: {says}, but got {found} and {wanted}")
         return sizes
 
     def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:

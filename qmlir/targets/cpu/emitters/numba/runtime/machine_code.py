@@ -81,7 +81,9 @@ def read_objects(path: Path) -> tuple[dict[str, Any], bytes]:
     data = path.read_bytes()
     content = memoryview(data)[_DIGEST:]
     if hashlib.sha256(content).digest() != data[:_DIGEST]:
-        raise DamagedError(f"{path} is damaged: it is not what was written with the program")
+        raise DamagedError(
+            f"{path} is damaged: it differs from the file written with the program; compile the model again"
+        )
     end = 8 + int.from_bytes(content[:8], "little")
     return json.loads(bytes(content[8:end])), bytes(content[end:])
 
@@ -134,7 +136,7 @@ def loaded(folder: Path) -> Any:
 def made(header: Mapping[str, Any], objects: bytes, path: Path) -> Any:
     """The program of a header and its objects, which came from the file at `path`. Raises `DamagedError`."""
     if not _has_all(header):
-        raise DamagedError(f"{path} calls {', '.join(header['needs'])}, and this process lacks some of them")
+        raise DamagedError(f"{path} requires {', '.join(header['needs'])}, some of which this process lacks")
     engine = _engine_with(objects, header["sizes"])
     addresses = [engine.get_function_address(symbol) for symbol in header["kernels"]]
     if not all(addresses):

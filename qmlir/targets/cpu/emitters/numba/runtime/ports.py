@@ -73,7 +73,7 @@ def ports_text(inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> str
 def _nearest(name: str, names: Sequence[str]) -> str:
     folded = {each.lower(): each for each in names}
     matches = difflib.get_close_matches(name.lower(), folded, n=1)
-    return f", did you mean '{folded[matches[0]]}'?" if matches else ""
+    return f"; did you mean '{folded[matches[0]]}'?" if matches else ""
 
 
 def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
@@ -91,7 +91,9 @@ def _check_limits(port: ArrayPort, array: Array) -> None:
         return
     place = np.argwhere((numbers < low) | (numbers > high))[0]
     found = int(numbers[tuple(place)])
-    raise InputError(f"input '{port.name}' holds {low} to {high}, found {found} at {[int(each) for each in place]}")
+    raise InputError(
+        f"input '{port.name}' must be in [{low}, {high}], but got {found} at {[int(each) for each in place]}"
+    )
 
 
 def _has_nan(array: Array) -> bool:
@@ -115,7 +117,7 @@ def checked(port: ArrayPort, value: Any) -> Array:
         array = _converted(port, value)
     if port.is_quantized and _has_nan(array):
         place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
-        raise InputError(f"input '{port.name}' is NaN at {place}: a quantized model takes numbers")
+        raise InputError(f"input '{port.name}' is NaN at {place}, which a quantized model cannot represent")
     return array
 
 
@@ -127,8 +129,8 @@ def _typed(port: ArrayPort, found: np.dtype[Any]) -> str:
     """What to type for an array of other numbers, the end of a message."""
     if port.bits or port.dtype.kind not in "iuf" or found.kind not in "iuf":
         return ""
-    scaled = ", in the range of the samples of calibration" if found.kind != "f" and port.dtype.kind == "f" else ""
-    return f": type {_variable(port)}.astype(np.{port.dtype}){scaled}"
+    scaled = ", scaled like the calibration samples" if found.kind != "f" and port.dtype.kind == "f" else ""
+    return f"; help: pass {_variable(port)}.astype(np.{port.dtype}){scaled}"
 
 
 def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
@@ -136,16 +138,16 @@ def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
     one, rank = _variable(port), len(found)
     added = len(port.shape) - rank
     if rank and added > 0 and _fits(port.shape[added:], found) and set(port.shape[:added]) <= {1, OPEN}:
-        return f": type {one}[{', '.join(['np.newaxis'] * added)}] for one image"
+        return f"; help: pass {one}[{', '.join(['np.newaxis'] * added)}] for one sample"
     for axis, size in enumerate(port.shape):
         if axis and size == 1 and _fits((*port.shape[:axis], *port.shape[axis + 1 :]), found):
-            return f": type {one}[{', '.join([':'] * axis + ['np.newaxis'])}]"
+            return f"; help: pass {one}[{', '.join([':'] * axis + ['np.newaxis'])}]"
     for order in ((0, 3, 1, 2), (0, 2, 3, 1), (2, 0, 1), (1, 2, 0)):
         moved = [found[axis] for axis in order] if len(order) == rank else []
         is_single = rank == 3 and port.shape[:1] in ((1,), (OPEN,))
         if moved and _fits(port.shape[1:], moved[1:] if rank == 4 else moved) and (rank == 4 or is_single):
             added = "[np.newaxis]" if is_single else ""
-            return f": type {one}.transpose{order}{added}, channels lie elsewhere"
+            return f"; help: pass {one}.transpose{order}{added} (its channels are along another axis)"
     return ""
 
 
@@ -154,14 +156,14 @@ def _converted(port: ArrayPort, value: Any) -> Array:
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever the conversion of a user's class raises
-        raise InputError(f"input '{port.name}' is not an array: {error}") from error
+        raise InputError(f"cannot convert input '{port.name}' to an array: {error}") from error
     is_bool = port.dtype == np.bool_ and array.dtype == np.int8
     if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
         hint = _typed(port, array.dtype)
-        raise InputError(f"input '{port.name}' has elements of {port.dtype}, found {array.dtype}{hint}")
+        raise InputError(f"input '{port.name}' must be {port.dtype}, but got {array.dtype}{hint}")
     if port.has_rank and not _fits(port.shape, array.shape):
         found = f"{shape_text(array.shape)}{_shaped(port, array.shape)}"
-        raise InputError(f"input '{port.name}' has the shape {shape_text(port.shape)}, found {found}")
+        raise InputError(f"input '{port.name}' must have shape {shape_text(port.shape)}, but got {found}")
     _check_limits(port, array)
     return np.require(array, port.dtype, ("C", "A"))
 
@@ -178,18 +180,24 @@ def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any
     if hasattr(inputs, "__array__"):  # one array, of NumPy or another library
         inputs = [inputs]
     if not isinstance(cast(Any, inputs), Mapping | Sequence) or isinstance(inputs, str | bytes):
-        raise InputError(f"the program takes arrays by name, or in order, found {type(inputs).__name__}")
+        raise InputError(
+            f"inputs must be a dict of arrays by name, or arrays in order, but got {type(inputs).__name__}"
+        )
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):
-            stacked = ": np.stack(images) makes one array of images" if len(names) == 1 and len(inputs) else ""
+            stacked = "; help: pass np.stack(samples) as one array" if len(names) == 1 and len(inputs) else ""
             some = f"{len(names)} input{'' if len(names) == 1 else 's'}"
-            listed = f"the program takes {some} ({', '.join(names)}), found {len(inputs)}"
+            listed = f"the program takes {some} ({', '.join(names)}), but got {len(inputs)}"
             raise InputError(f"{listed}{stacked}")
         return list(inputs)
     check_names("input", inputs, names)
-    missing = [name for name in names if name not in inputs]
+    missing = [port for port in ports if port.name not in inputs]
     if missing:
-        raise InputError(f"the program lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+        listed = ", ".join(f"'{port.name}' ({shape_text(port.shape)} {port.dtype})" for port in missing)
+        raise InputError(
+            f"no value for input{'s' if len(missing) > 1 else ''} {listed}; help: pass --input FILE.npz "
+            f"(inputs={{'{missing[0].name}': array}})"
+        )
     return [inputs[name] for name in names]
 
 
@@ -198,26 +206,28 @@ def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
     for name in given:
         if name not in names:
             known = ", ".join(names) or "none"
-            raise InputError(f"the program has no {kind} '{name}'{_nearest(str(name), names)} (it has: {known})")
+            raise InputError(f"the program has no {kind} '{name}'{_nearest(str(name), names)} (available: {known})")
 
 
 def check_outputs(given: Any, names: Sequence[str]) -> None:
     """Raise `InputError` where what is given for outputs is not a mapping of some of their names."""
     if not isinstance(given, Mapping):
         what = type(given).__name__
-        raise InputError(f"outputs are written into arrays by name, found {what}: several inputs go into one list")
+        raise InputError(
+            f"outputs must be a dict of arrays by name, but got {what}; help: pass several inputs as one list"
+        )
     check_names("output", cast(Mapping[Any, Any], given), names)
 
 
 def check_target(name: str, given: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """What is given for an output as an array. Raises `InputError` where the output can't be written there."""
     if not isinstance(given, np.ndarray):
-        raise InputError(f"output '{name}' is written into an array, found {type(given).__name__}")
+        raise InputError(f"output '{name}' must be an array to write to, but got {type(given).__name__}")
     array: Array = np.asarray(cast(Array, given))
     if array.dtype != dtype or array.shape != shape:
         raise InputError(
-            f"output '{name}' is {dtype} of the shape {shape_text(shape)}, "
-            f"found {array.dtype} of {shape_text(array.shape)}"
+            f"output '{name}' must be {dtype} of shape {shape_text(shape)}, "
+            f"but got {array.dtype} of shape {shape_text(array.shape)}"
         )
     if not array.flags.writeable:
         raise InputError(f"output '{name}' is read-only")

@@ -100,7 +100,7 @@ def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
 def _sized(constant: Array, dtype: str, count: int, name: str) -> Array:
     """A constant as kernels see it, which read so many elements."""
     if constant.nbytes != count * np.dtype(dtype).itemsize:
-        raise DamagedError(f"the constant '{name}' has {constant.nbytes} bytes, kernels read {count} of {dtype}")
+        raise DamagedError(f"constant '{name}' must hold {count} elements of {dtype}, but got {constant.nbytes} bytes")
     return constant.reshape(-1).view(dtype)
 
 
@@ -134,7 +134,9 @@ class CompiledModule:
         )
         for ports in (self.inputs, self.outputs):
             if len({port.name for port in ports}) < len(ports):
-                raise DamagedError(f"the program has two ports of one name: {', '.join(port.name for port in ports)}")
+                raise DamagedError(
+                    f"inputs and outputs must have unique names, but got {', '.join(port.name for port in ports)}"
+                )
         self._in_place: Sequence[Sequence[int]] = getattr(module, "IN_PLACE", ())
         self.calls = tuple((str(kernel), tuple(nodes)) for kernel, nodes in getattr(module, "CALLS", ()))
         """The kernel of each call in order, and the nodes of the model that it is for."""
@@ -197,7 +199,7 @@ class CompiledModule:
             inputs = map(_stored, self.inputs, inputs)
         arrays = [*inputs, *targets]
         if [array.nbytes for array in arrays] != self._sizes:
-            raise InputError(f"arrays have {self._sizes} bytes, found {[array.nbytes for array in arrays]}")
+            raise InputError(f"arrays must have {self._sizes} bytes, but got {[array.nbytes for array in arrays]}")
         self._main(arena, self._places, *arrays)
         self._arenas.append(arena)
         if self._has_narrow:

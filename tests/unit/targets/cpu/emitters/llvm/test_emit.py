@@ -119,7 +119,7 @@ func.func @main(%n: memref<1xindex>, %y: memref<8xi32> {nn.result, nn.name = "y"
         ("func.func @other() {\n  func.return\n}", "a module without a function @main cannot be emitted"),
         (
             "func.func @main() {\n  %c = arith.constant 1.0 : f80\n  func.return\n}",
-            "has a value of f80: compiled are integers of up to 64 bits, f16, bf16, f32, f64 and index",
+            "values must be integers of at most 64 bits, f16, bf16, f32, f64 or index, but got f80",
         ),
     ],
 )
