@@ -55,7 +55,7 @@ def partition(
         set_targets(clone, (each.description for each in find_targets(device)))
     targets = targets_of(clone)
     if not targets:
-        remedy = "name them, device='npu,cpu', or --device npu,cpu"
+        remedy = "pass --device npu,cpu (device='npu,cpu')"
         raise text_error(f"no target: the module has no {TARGETS}; {remedy}")
     with without_remarks():  # the report has them
         reports = tuple(divide(clone, targets, preferences))

@@ -146,7 +146,7 @@ def test_an_element_has_what_packages_insert() -> None:
             "column 1: pipeline 'gradient': option 'recompute': expected true or false, but got",
         ),
         ("quantize{device=nothing}", "column 1: pipeline 'quantize': "),
-        ("compil", "column 1: no pass 'compil', did you mean 'compile'?"),
+        ("compil", "column 1: unknown pass 'compil'; did you mean 'compile'?"),
     ],
 )
 def test_a_wrong_element_is_an_error_at_its_column(text: str, message: str) -> None:

@@ -67,7 +67,7 @@ def test_what_a_subgraph_uses_belongs_to_the_part() -> None:
         """)
     part = qmlir.onnx.cut(qmlir.onnx.read_model(model), ["a"], ["y"]).proto
     assert [each.op_type for each in part.graph.node] == ["Constant", "Cast", "If"]
-    with pytest.raises(DiagnosticError, match="need the model's input 'x' as well, which Neg node"):
+    with pytest.raises(DiagnosticError, match="also depend on the model input 'x', which is used by Neg node"):
         qmlir.load(model, cut_inputs=["c"])
 
 
@@ -99,7 +99,7 @@ def test_commands_take_the_ends(tmp_path: Path) -> None:
     with np.load(tmp_path / "out.npz") as found:
         np.testing.assert_allclose(found["b"], x * np.float32([1, -2, 3]))
     code, err = _qmlir("compile", path, "--cut-outputs", "bb", "-o", tmp_path / "program")
-    assert (code, err) == (1, "error: outputs: the model has no tensor 'bb', did you mean 'b'? (its own outputs are "
+    assert (code, err) == (1, "error: outputs: the model has no tensor 'bb'; did you mean 'b'? (outputs of the model: "
                               "'y', 's')\n")  # fmt: skip
     assert not (tmp_path / "program").exists()
     (tmp_path / "net.mlir").write_text(str(qmlir.load(NET)))

@@ -127,12 +127,12 @@ def test_help_has_every_setting() -> None:
         ({"accumulator_bits": "4},dce{"}, "accumulator_bits must be 16 or 32, but got '4},dce{'"),
         ({"accumulator_bits": 16, "accumulator_pairs": 3}, "accumulator_pairs must be one of 1, 2, 4, but got 3"),
         ({"accumulator_pairs": 2}, "accumulator_pairs has no effect on 32-bit accumulators"),
-        ({"calibrator": "percentil"}, "unknown calibrator 'percentil', did you mean 'percentile'?"),
+        ({"calibrator": "percentil"}, "unknown calibrator 'percentil'; did you mean 'percentile'?"),
         ({"accumulator": "i32},dce{"}, "the options for slot 'accumulator': "),
         ({"granularity": "channels"}, "unknown granularity 'channels'; did you mean 'channel'?"),
         ({"weight_scheme": "symetric"}, "unknown scheme 'symetric'; did you mean 'symmetric'?"),
         ({"requantize": "shift:up ties=even"}, "option 'ties' of pass 'quant-set-requantize' takes even, up, away"),
-        ({"device": "cpu},dce{"}, "no target 'cpu}', did you mean 'cpu'?"),
+        ({"device": "cpu},dce{"}, "no target 'cpu}'; did you mean 'cpu'?"),
     ],
 )
 def test_a_value_that_is_none_is_an_error_before_samples_are_run(settings: Any, message: str) -> None:

@@ -266,21 +266,21 @@ def test_patience_ends_it(model: ModuleOp) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"labels": True}, r"labels=True takes pairs of inputs and labels, \(x, y\), and the data has none"),
-        ({"labels": LABELS[:3]}, "there are 3 labels for 80 samples"),
-        ({"loss": "labels"}, "the loss 'labels' takes labels, and there are none"),
-        ({"loss": "kl", "labels": LABELS}, "the loss 'kl' learns from the float model, and takes no labels"),
-        ({"loss": "lk"}, "no loss 'lk', did you mean 'kl'"),
-        ({"optimizer": "adan"}, "no optimizer 'adan', did you mean 'adam'"),
-        ({"loss": "kl", "output": "y"}, "there is no output 'y'"),
-        ({"epochs": 0}, "epochs is 1 or more, found 0"),
-        ({"learning_rate": float("nan")}, "rate is a number above 0, found nan"),
-        ({"mixup": 1.5}, "mixup is a share between 0 and 1, found 1.5"),
+        ({"labels": True}, r"labels=True requires pairs \(inputs, labels\), but the data contains none"),
+        ({"labels": LABELS[:3]}, r"expected one label per sample \(80\), but got 3"),
+        ({"loss": "labels"}, "loss 'labels' requires labels"),
+        ({"loss": "kl", "labels": LABELS}, "loss 'kl' learns from the float model and cannot be combined with labels"),
+        ({"loss": "lk"}, "unknown loss 'lk'"),
+        ({"optimizer": "adan"}, "unknown optimizer 'adan'; did you mean 'adam'"),
+        ({"loss": "kl", "output": "y"}, "unknown output 'y'"),
+        ({"epochs": 0}, "epochs must be at least 1, but got 0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be greater than 0, but got nan"),
+        ({"mixup": 1.5}, r"mixup must be in \[0, 1\], but got 1.5"),
         (
             {"mixup": 0.5, "labels": LABELS},
             "mixup is for what the float model teaches alone: no label is that of a mixed",
         ),
-        ({"validation_split": 1.0}, "validation split is a share between 0 and 1, found 1"),
+        ({"validation_split": 1.0}, "validation_split must be in "),
         ({"labels": LABELS + 3}, "labels are from 0 to 2, as the output '.*' has 3 scores for each sample; found [34]"),
         ({"labels": LABELS - 1}, "labels are from 0 to 2, .*; found -1"),
         ({"train": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train named 'c0'"),
@@ -327,7 +327,7 @@ def test_labels_need_a_row_of_scores_for_each_sample() -> None:
 def test_samples_are_numbers(model: ModuleOp, place: int) -> None:
     data = DATA.copy()
     data[place, 2] = np.nan
-    with pytest.raises(DiagnosticError, match=f"'x0' has NaN in sample {place}: samples to train with are numbers"):
+    with pytest.raises(DiagnosticError, match=f"'x0' is NaN in sample {place}, so it cannot be used for training"):
         qmlir.finetune(model, data, profile=qmlir.profile(model, DATA), **NARROW)
 
 

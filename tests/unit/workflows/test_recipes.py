@@ -155,5 +155,5 @@ def test_a_recipe_names_an_effort_which_the_caller_overrules(tmp_path: Path) -> 
             effort_in(RecipeText("it", text))
     with pytest.raises(DiagnosticError, match="effort must be one of 0, 1, 2, 3 or auto, but got 7"):
         qmlir.quantize(MODEL, DATA, recipe={"effort": 7}, progress=None)
-    with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
+    with pytest.raises(DiagnosticError, match="effort 1 requires samples"):
         qmlir.quantize(MODEL, profile=asked[0].profile, recipe=recipe, progress=None)

@@ -216,7 +216,7 @@ def test_an_effort_takes_samples_and_is_one_of_those_there_are(model: ModuleOp, 
     lowered = model.clone()
     stages_of({}, model)(lowered, "target", "lower")
     profiled: Profile = profile(lowered, given)
-    with pytest.raises(DiagnosticError, match="effort 1 repairs by samples, and there are none"):
+    with pytest.raises(DiagnosticError, match="effort 1 requires samples"):
         qmlir.quantize(model, profile=profiled, effort=1)
 
 

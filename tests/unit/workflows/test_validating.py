@@ -104,7 +104,7 @@ def test_agreement_alone() -> None:
 
 @pytest.mark.parametrize(
     ("bounds", "message"),
-    [({"min_agreement": 1.5}, "a share, 0 to 1, found 1.5"), ({"min_sqnr": float("nan")}, "decibels, found nan")],
+    [({"min_agreement": 1.5}, "but got 1.5"), ({"min_sqnr": float("nan")}, "decibels, but got nan")],
 )
 def test_a_bound_that_is_none(bounds: dict[str, Any], message: str) -> None:
     with pytest.raises(DiagnosticError, match=message):
@@ -114,7 +114,7 @@ def test_a_bound_that_is_none(bounds: dict[str, Any], message: str) -> None:
 def test_a_bound_needs_samples() -> None:
     profile = qmlir.quantize(qmlir.load(classifier()), {"x": samples()[0]}, validate=False).profile
     assert _heard(lambda: qmlir.quantize(qmlir.load(classifier()), profile=profile).module) == []
-    with pytest.raises(DiagnosticError, match="a bound needs samples"):
+    with pytest.raises(DiagnosticError, match="--min-sqnr and --min-agreement require samples"):
         qmlir.quantize(qmlir.load(classifier()), profile=profile, min_sqnr=10)
     qmlir.quantize(qmlir.load(classifier()), profile=profile, min_sqnr=10, validation={"x": samples(16)[0]})
 
@@ -358,13 +358,13 @@ _MASKED = np.where(RANDOM.random((16, 1, 12)) < 0.4, -1e9, _CLASSES)
 @pytest.mark.parametrize(
     ("exact", "error", "message"),
     [
-        pytest.param(_COMMON, 0.1, "in the same class, less than 90%", id="classes beside what they have in common"),
+        pytest.param(_COMMON, 0.1, "in the same class (threshold 90%)", id="classes beside what they have in common"),
         pytest.param(_COMMON, 0.002, "", id="small errors beside it"),
         pytest.param(_TIES, 0.01, "", id="classes as good as equal"),
-        pytest.param(_QUIET, 0.01, "in the same class, less than 90%", id="a quarter of quiet samples"),
-        pytest.param(_COLUMNS * [1, 1, 1e-3, 1], 0.01, "output y[:, 2] has less than 6 dB", id="column"),
-        pytest.param(_CHANNELS * np.reshape([1, 1e-3, 1, 1], (4, 1, 1)), 0.01, "output y[:, 1] has", id="channel"),
-        pytest.param(_SERIES * np.reshape([1, 1, 1e-3], (3, 1)), 1e-3, "output y[:, 2] has", id="row"),
+        pytest.param(_QUIET, 0.01, "in the same class (threshold 90%)", id="a quarter of quiet samples"),
+        pytest.param(_COLUMNS * [1, 1, 1e-3, 1], 0.01, "output y[:, 2]: SQNR below 6 dB", id="column"),
+        pytest.param(_CHANNELS * np.reshape([1, 1e-3, 1, 1], (4, 1, 1)), 0.01, "output y[:, 1]: SQNR", id="channel"),
+        pytest.param(_SERIES * np.reshape([1, 1, 1e-3], (3, 1)), 1e-3, "output y[:, 2]: SQNR", id="row"),
         pytest.param(_COLUMNS * [1, 1, 0, 1], 0.01, "", id="column of zeros"),
         pytest.param(_SPARSE, 0.01, "", id="column that varies in few samples"),
         pytest.param(_UNLIKELY, 0.001, "", id="unlikely classes"),

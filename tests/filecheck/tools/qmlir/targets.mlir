@@ -2,7 +2,7 @@
 // RUN: not qmlir quantize %s --device cpu,cpu --data %s -o %t 2>&1 | filecheck %s --check-prefix=TWICE
 // RUN: not qmlir run %s --device cpu --engine interpreter 2>&1 | filecheck %s --check-prefix=ENGINE
 
-// UNKNOWN: error: no target 'tpu', did you mean 'cpu'?, there are
+// UNKNOWN: error: unknown target 'tpu'; did you mean 'cpu'? (available:
 // TWICE: error: target 'cpu' is named twice
 // ENGINE: qmlir run: error: --device is for programs, the interpreter runs a module as it is
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

@@ -186,7 +186,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"format": "qdp"}, "no form 'qdp', there are qdq, qoperator, integer"),
+        ({"format": "qdp"}, r"unknown form 'qdp'; did you mean 'qdq'\? \(available: qdq, qoperator, integer"),
         ({"opset": 20}, "operator set 20 is not written: 21 to"),
     ],
 )

@@ -57,7 +57,7 @@ def test_instruction_set_that_the_processor_lacks(module: ModuleOp) -> None:
 
 
 def test_threads_are_positive(module: ModuleOp) -> None:
-    with pytest.raises(DiagnosticError, match="on one thread or more, found 0"):
+    with pytest.raises(DiagnosticError, match="on threads must be at least 1, but got 0"):
         qmlir.compile(module, threads=0)
 
 

@@ -159,4 +159,4 @@ def test_both_models_are_cut(folder: Path) -> None:
     assert (code, err) == (0, "")
     assert "output hidden: inf dB" in out
     code, _, err = run(folder, folder, "--cut-outputs", "hidden")
-    assert (code, err) == (1, f"error: --cut-inputs and --cut-outputs cut an ONNX model, and '{folder}' is none\n")
+    assert (code, err) == (1, f"error: --cut-inputs and --cut-outputs require an ONNX model, but got '{folder}'\n")

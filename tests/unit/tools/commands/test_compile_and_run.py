@@ -116,13 +116,21 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["compile", "q", "-o", "new"], 1, "for one sample say --shape image=1x4"),
-        (["compile", "q", "-o", "new", "--max-size", "imag=8"], 1, "no open size 'imag' (it has: batch)"),
-        (["compile", "q", "-o", "new", "--max-size", "batch=0"], 1, "'batch=0' is not a size with its capacities"),
-        (["compile", "q", "-o", "new", "--shape", "image=2x5"], 1, "input 'image' has the shape ?x4, found 2x5"),
-        (["compile", "q", "-o", "new", "--shape", "imag=2x4"], 1, "did you mean 'image'? (it has: image)"),
-        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--isa", "avx3"], 1, "no instruction set 'avx3'"),
-        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--threads", "0"], 1, "one thread or more, found 0"),
+        (["compile", "q", "-o", "new"], 1, "fix them with --shape image=1x4"),
+        (
+            ["compile", "q", "-o", "new", "--max-size", "imag=8"],
+            1,
+            "unknown dynamic dimension 'imag' (available: batch)",
+        ),
+        (["compile", "q", "-o", "new", "--max-size", "batch=0"], 1, "invalid size 'batch=0': expected NAME=MAX"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x5"], 1, "input 'image' must have shape ?x4, but got 2x5"),
+        (["compile", "q", "-o", "new", "--shape", "imag=2x4"], 1, "did you mean 'image'? (available: image)"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--isa", "avx3"], 1, "unknown instruction set 'avx3'"),
+        (
+            ["compile", "q", "-o", "new", "--shape", "image=2x4", "--threads", "0"],
+            1,
+            "threads must be at least 1, but got 0",
+        ),
         (["compile", "q", "-o", "new", "--shape", "image=2x4", "--function", "f"], 1, "unknown function 'f'"),
         (["compile", "q", "-o", "x.npz"], 1, "cannot write 'x.npz': it is not a folder; name another path"),
         (["compile", "nothing", "-o", "new"], 1, "cannot read 'nothing': No such file or directory"),

@@ -60,7 +60,7 @@ def test_json_and_the_module(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--device", "nobody"], "no target 'nobody'"),
+        (["--device", "nobody"], "unknown target 'nobody'"),
         (["--min-ops", "0"], "transfer_bytes and intensity must be >= 0, and min_ops must be >= 1"),
         (["-o", "no/such/folder.mlir"], "cannot write 'no/such/folder.mlir'"),
     ],
@@ -76,5 +76,5 @@ def test_a_module_without_targets(tmp_path: Path) -> None:
     path.write_text("func.func @main() {\n  func.return\n}\n")
     code, _, err = run(path)
     assert code == 1
-    assert "the module names no target (target.specs) and none is given: name them, device='npu,cpu'" in err
+    assert "no target: the module has no target.specs; pass --device" in err
     assert run(path, "--device", "cpu")[:2] == (0, "@main: no part for any of cpu\n")

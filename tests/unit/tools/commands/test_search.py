@@ -117,22 +117,22 @@ def test_a_budget(folder: Path) -> None:
     (chosen,) = (each for each in found["allotment"]["front"] if each["is_chosen"])
     assert (chosen["bytes"], chosen["time"], chosen["accuracy"]) == (10, 1, 1)
     code, _, err = run(folder, "--mode", "budget", "--max-bytes", "3", "-o", folder / "small")
-    assert (code, "keep the budget: 3 bytes, of which 6 are the fewest" in err) == (1, True)
+    assert (code, "meets the budget: 3 bytes (minimum 6)" in err) == (1, True)
     assert not QuantizedFolder.holds(folder / "small")
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--min-accuracy", "1", "--max-steps", "-1"), 2, "--max-steps is 0 or more, found -1"),
+        (("--min-accuracy", "1", "--max-steps", "-1"), 2, "--max-steps must be >= 0, but got -1"),
         ((), 1, "help: pass --min-accuracy A (min_accuracy=A)"),
         (
             ("--min-accuracy", "1", "--max-drop", "0"),
             2,
             "argument --max-drop: not allowed with argument --min-accuracy",
         ),
-        (("--mode", "budget"), 1, "a budget is a number of bytes, or an estimated time, or both: none is given"),
-        (("--min-accuracy", "1.5"), 1, "the bound is an accuracy from 0 to 1, found 1.5"),
+        (("--mode", "budget"), 1, "a budget requires a number of bytes, an estimated time, or both"),
+        (("--min-accuracy", "1.5"), 1, "the bound must be an accuracy in [0, 1], but got 1.5"),
     ],
 )
 def test_wrong_words_are_told(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:

@@ -14,7 +14,7 @@ func.func private @kernel(%x: memref<1099511627776xi8>) {
   func.return
 }
 func.func @main() {
-  // expected-error @+1 {{'memref.alloc' op needs an arena whose bytes are 1099511627776, more than the budget of 8589934592 (--limit arena-bytes=N raises it)}}
+  // expected-error @+1 {{'memref.alloc' op needs an arena of 1099511627776, over the limit of 8589934592; raise it with --limit arena-bytes=N}}
   %0 = memref.alloc() : memref<1099511627776xi8>
   func.call @kernel(%0) : (memref<1099511627776xi8>) -> ()
   func.return

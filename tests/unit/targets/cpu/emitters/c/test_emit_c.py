@@ -276,7 +276,7 @@ def test_what_nothing_reads_is_left_out() -> None:
 
 
 def test_an_unknown_form_is_told() -> None:
-    with pytest.raises(DiagnosticError, match="no form 'cpp'"):
+    with pytest.raises(DiagnosticError, match="unknown output format 'cpp'"):
         qmlir.emit(_classifier(3, 3), format="cpp")
 
 

@@ -160,7 +160,7 @@ def test_both_emitters_have_entries_of_their_own(image: np.ndarray) -> None:
 
 
 def test_what_is_refused(image: np.ndarray) -> None:
-    with pytest.raises(DiagnosticError, match=r"no emitter 'lvm', did you mean 'llvm'\?, there are numba, llvm"):
+    with pytest.raises(DiagnosticError, match=r"unknown emitter 'lvm'; did you mean 'llvm'\? \(available: numba, llvm"):
         qmlir.compile(quantized(2), codegen="lvm")
     program = qmlir.compile(quantized(2), codegen="llvm")
     assert isinstance(program, Program)

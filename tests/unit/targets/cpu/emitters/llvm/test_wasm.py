@@ -205,7 +205,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(DiagnosticError, match=f"a package for npm cannot have the name '{name}'"):
             qmlir.emit(module, format="wasm", name=name)
     monkeypatch.setattr(linkers, "WASM_LINKERS", {"wasm-ld": lambda _: None})
-    with pytest.raises(DiagnosticError, match="nothing here links a module of WebAssembly: looked for wasm-ld"):
+    with pytest.raises(DiagnosticError, match="cannot link a module of WebAssembly: found none of wasm-ld"):
         qmlir.emit(module, format="wasm")
 
 
