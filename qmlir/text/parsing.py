@@ -249,7 +249,7 @@ class ModuleParser(Parser):
     def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
         # xDSL keeps the resources of all texts in one table, and renames a key that it has seen before, but not in the
         # metadata that follows: the bytes are lost. Here a handle is resolved by the metadata of its own text.
-        key = self.parse_identifier(" for resource handle")
+        key = self.parse_identifier(context_msg=" for resource handle")
         if self._resources is None:
             self._resources, start = {}, self.pos
             if (position := metadata_position(self.lexer.input.content)) is not None:
@@ -275,17 +275,17 @@ class ModuleParser(Parser):
         """The entries of `{-# name: { dialect: { key: "blob" } } #-}`, one by one."""
 
         def resource(name: str, dialect: str) -> tuple[str, str, str, str]:
-            key = self.parse_identifier(" for resource handle")
+            key = self.parse_identifier(context_msg=" for resource handle")
             self.parse_punctuation(":")
             return name, dialect, key, self.parse_str_literal()
 
         def group(name: str) -> list[tuple[str, str, str, str]]:
-            dialect = self.parse_identifier(" for a dialect")
+            dialect = self.parse_identifier(context_msg=" for a dialect")
             self.parse_punctuation(":")
             return self.parse_comma_separated_list(self.Delimiter.BRACES, lambda: resource(name, dialect))
 
         def section() -> list[list[tuple[str, str, str, str]]]:
-            name = self.parse_identifier(" for a kind of metadata")
+            name = self.parse_identifier(context_msg=" for a kind of metadata")
             self.parse_punctuation(":")
             return self.parse_comma_separated_list(self.Delimiter.BRACES, lambda: group(name))
 

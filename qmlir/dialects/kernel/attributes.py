@@ -24,7 +24,7 @@ def isa_names() -> tuple[str, ...]:
 
 def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
     place = parser.pos
-    found = parser.parse_identifier(f", {what}")
+    found = parser.parse_identifier(context_msg=f", {what}")
     if found not in accepted:
         parser.raise_error(f"unknown {what} '{found}' (available: {', '.join(accepted)})", place)
     return found

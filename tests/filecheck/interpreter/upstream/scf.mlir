@@ -138,7 +138,7 @@ func.func @parallel() {
     ^bb1(%a: i32, %b: i32):
       %s = arith.addi %a, %b : i32
       scf.reduce.return %s : i32
-    } {
+    }, {
     ^bb2(%a: i32, %b: i32):
       %s = arith.muli %a, %b : i32
       scf.reduce.return %s : i32
