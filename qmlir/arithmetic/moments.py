@@ -152,5 +152,7 @@ class Moments:
         total, sizes, squares = (dyadic_from_list(fields[name]) for name in ("total", "sizes", "squares"))
         # The last bound is Cauchy and Schwarz's inequality: without it, a variance could be negative.
         if not 0 <= zeros <= count or not abs(total) <= sizes or not sizes * sizes <= (count - zeros) * squares:
-            raise ValueError("the moments of zero values are undefined")
+            raise ValueError(
+                f"moments contradict each other: no values have count {count}, zeros {zeros} and these sums"
+            )
         return Moments(count, zeros, total, sizes, squares)

@@ -74,7 +74,8 @@ def check_text(message: Message) -> None:
                 for text in (value,) if isinstance(value, str | bytes) else value:
                     if isinstance(text, bytes):
                         kind = each.DESCRIPTOR.name.removesuffix("Proto").lower()
-                        raise model_error(f"the {field.name} {text!r} of a {kind} must be UTF-8 text")
+                        article = "an" if kind[0] in "aeiou" else "a"
+                        raise model_error(f"the {field.name} {text!r} of {article} {kind} must be UTF-8 text")
 
 
 _TENSOR_FIELDS = tuple(

@@ -274,7 +274,7 @@ class _ModelImporter:
         others = ",".join(each.name for each in proto.graph.input if each.name not in given)
         message = (
             f"{self.model.name} has defaults for its inputs {shown_names(list(names))}, which every call must pass; "
-            f"help: --cut-inputs {others}, or inputs= of qmlir.load, makes the defaults constants"
+            f"help: --cut-inputs {others}, or cut_inputs= of qmlir.load, makes the defaults constants"
         )
         emit(Diagnostic(Severity.WARNING, message))
 

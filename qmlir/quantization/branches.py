@@ -15,7 +15,8 @@ from qmlir.dialects.nn.ops.elementwise import ComparisonOp
 def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[tuple[Operation, str]]:
     """What is said of the comparisons that decide and are `quantized`, or compare what quantized operations give."""
     remark = (
-        "its condition depends on quantized values, so it may take another branch or number of iterations than in float"
+        "decides a branch or a loop from quantized values, so the model may take another branch or number of "
+        "iterations than in float"
     )
     known = set(quantized)
     return [

@@ -102,8 +102,11 @@ def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
 
 def _leaves(value: SSAValue, axis: int) -> Iterator[tuple[int, float]]:
     """The size along `axis` and the range of each part that `value` was joined of, also step by step."""
-    if isinstance(join := value.owner, ConcatOp) and join.axis.value.data % len(shape_of(value)) == axis:
-        for each in join.inputs:
-            yield from _leaves(each, axis)
-    else:
-        yield shape_of(value)[axis], width([value])
+    open_ = [value]
+    while open_:
+        part = open_.pop()
+        size, join = shape_of(part)[axis], part.owner
+        if size and isinstance(join, ConcatOp) and join.axis.value.data % len(shape_of(part)) == axis:
+            open_.extend(reversed(join.inputs))
+        else:
+            yield size, width([part])

@@ -87,9 +87,11 @@ def _arrays(function: FuncOp, numbers: Mapping[str, Sequence[int | float]]) -> d
         type_, given = ranked_tensor(port.type), numbers[port.name]
         dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
         rank = None if type_ is None else type_.get_num_dims()
-        if rank not in (0, 1) or (rank == 0 and len(given) != 1):
+        if rank not in (0, 1):
             raise op_error(
                 function, f"input '{port.name}' must be a scalar or a vector to be set here, but got type {port.type}"
             )
+        if rank == 0 and len(given) != 1:
+            raise op_error(function, f"input '{port.name}' is a scalar and takes one number, but got {len(given)}")
         found[port.name] = np.array(given if rank else given[0], dtype=dtype)
     return found

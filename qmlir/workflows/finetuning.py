@@ -124,8 +124,9 @@ class FinetuneOptions:
                 raise text_error(f"{name} must be greater than 0, but got {value:g}")
         for name in ("validation_split", "distill", "warmup"):
             value = getattr(self, name)
-            if not 0 <= value <= 1 or (name != "distill" and value in (0, 1) and name == "validation_split"):
-                raise text_error(f"{name} must be in (0, 1), but got {value:g}")
+            is_open = name == "validation_split"
+            if not 0 <= value <= 1 or (is_open and value in (0, 1)):
+                raise text_error(f"{name} must be in {'(0, 1)' if is_open else '[0, 1]'}, but got {value:g}")
         if self.mixup is not None and not 0 <= self.mixup <= 1:
             raise text_error(f"mixup must be in [0, 1], but got {self.mixup:g}")
         if self.mixup and self.loss is FinetuneLoss.LABELS:
@@ -437,7 +438,9 @@ class _Loop:
             with np.errstate(over="ignore"):
                 is_sound = found and all(np.isfinite(np.square(each)).all() for each in found.values())
             if not is_sound:  # Adam keeps squares: one that is infinite would stop a parameter for good
-                state.problem = self._stopped(f"at step {number * self.per_epoch + place + 1}, or its gradient is none")
+                state.problem = self._stopped(
+                    "the loss or its gradient", f"at step {number * self.per_epoch + place + 1}"
+                )
                 return
             total = options.epochs * self.per_epoch
             done = number * self.per_epoch + place
@@ -450,7 +453,7 @@ class _Loop:
         state.parameters = parameters
         judged = self.judged(parameters)
         if not math.isfinite(judged.loss):
-            state.problem = self._stopped(f"after epoch {number + 1}")
+            state.problem = self._stopped("the loss", f"after epoch {number + 1}")
             return
         state.epochs.append(judged)
         if self.score(judged) > self.score(state.after):
@@ -463,8 +466,8 @@ class _Loop:
         return self.rows.mixed(chosen, others, shares)
 
     @staticmethod
-    def _stopped(where: str) -> str:
-        return f"the loss is not finite {where}: kept the best epoch; use a lower --learning-rate"
+    def _stopped(what: str, where: str) -> str:
+        return f"{what} is not finite {where}: kept the best epoch; use a lower --learning-rate"
 
     def score(self, found: HeldOutFigures) -> tuple[float, float]:
         """What is best is largest: the metric with labels, the loss without."""

@@ -161,7 +161,7 @@ def _loaded(
     if help := _OTHER_FORMATS.get(source.suffix.lower()):
         raise text_error(f"cannot read '{source}': expected a .onnx or .mlir file; help: {help}")
     if inputs is not None or outputs is not None:
-        raise text_error(f"inputs and outputs require an ONNX model, but got '{source}'")
+        raise text_error(f"cut_inputs and cut_outputs require an ONNX model, but got '{source}'")
     module = load_module(default_environment().new_context(), source)
     verify(module)
     if strip_training:

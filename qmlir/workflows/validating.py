@@ -70,6 +70,9 @@ MIN_AGREEMENT, OF_SAMPLES = 0.9, 8
 """The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
 samples at least, and of rows below `BAD`: above, classes differ that are as good as equal."""
 
+MOST_AXES = 3
+"""Axes of an output with classes at most: the last one of images and maps is a position."""
+
 MOST_PLACES = 16
 """Places of an output that are looked at one by one at most: of more, each is a class or a feature among many."""
 
@@ -174,8 +177,8 @@ class Share:
             self._shared.take(run)
             yield run
         for place, run in enumerate(runs):
-            is_chosen = is_held_out(place) if self.enough else place % HELD_OUT == HELD_OUT - 1
-            if is_chosen and len(self.held_out) < self.most:
+            has_room = len(self.held_out) < self.most
+            if has_room and (is_held_out(place) if self.enough else place % HELD_OUT == HELD_OUT - 1):
                 self.held_out.append(run)
                 continue
             if not self.enough:
@@ -377,7 +380,7 @@ class _Output:
         self.founds.append(thinned(other))
         self.cosines.append(_cosine(one, other))
         self.top1.add(one, other)
-        if self.top1.is_scores and one.size:
+        if self.top1.is_scores and one.size and self.axes <= MOST_AXES:
             self.misplaced += misplaced(one, other, BAD)
 
     @cached_property
@@ -404,12 +407,17 @@ class _Output:
     def clear_agreement(self) -> float | None:
         """The share of rows that are not clearly in another class; `None` for outputs without classes.
 
-        Those are embeddings, and images and maps of 4 axes and more, whose last axis is a position. Of series of 3
-        axes, neighbors of the largest element are as good as it.
+        Those are embeddings, and images and maps of more than `MOST_AXES`. Of series of 3 axes, neighbors of the
+        largest element are as good as it.
         """
-        if self.top1.share is None or self.top1.are_directions or self.axes > 3:
+        if self.top1.share is None or self.top1.are_directions or self.axes > MOST_AXES:
             return None
         return 1 - self.top1.wrong / self.top1.rows if self.axes > 2 else self.top1.share
+
+    @property
+    def has_unequal(self) -> bool:
+        """True if more integers differ than `MIN_AGREEMENT` allows, and one: of 16 labels two differ by chance."""
+        return self.elements - self.equal > (1 - MIN_AGREEMENT) * self.elements + 1
 
     @property
     def has_misplaced(self) -> bool:
@@ -606,8 +614,9 @@ def _fault(output: _Output, row: OutputValidation, options: ValidationOptions, s
         if place := output.lost_place:
             return f"output {place}: SQNR below {least:g} dB"
     agreement, share = row.agreement, options.min_agreement
-    if share is None and samples >= OF_SAMPLES and (ratio is None or output.has_misplaced or output.has_lost_sample):
-        share = MIN_AGREEMENT
+    if share is None and samples >= OF_SAMPLES:
+        is_lost = output.has_unequal if ratio is None else output.has_misplaced or output.has_lost_sample
+        share = MIN_AGREEMENT if is_lost else None
     if share is not None and agreement is not None and agreement < share:
         rows = "samples" if output.axes <= 2 else "rows"
         what = "of its integers equal" if ratio is None else f"of the {rows} in the same class"

@@ -331,7 +331,7 @@ data = "d.npz"
 [quantize]
 output = "out"
 weights = "i8"
-keep = "gelu,softmax"
+keep-composites = "gelu,softmax"
 exclude = ["act"]
 accumulator = "i32"
 activations = "i8"

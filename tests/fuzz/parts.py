@@ -104,6 +104,6 @@ CHECKPOINT = Kind(
     ".npz",
     lambda: {"checkpoint": _state().to_bytes("key")},
     _damage_checkpoint,
-    lambda path: run_reader(lambda: _state().restore(path, "key")),
+    lambda path: run_reader(lambda: _state().restore(path, lambda version: "key")),
 )
 ANSWER = Kind("answer", ".bin", _answer, _damage_answer, _read_answer)

@@ -239,7 +239,9 @@ def _check(statistics: Statistics) -> None:
         )
     if (histogram.counts < 0).any():
         raise ValueError(f"histogram counts must be >= 0, but got {int(histogram.counts.min())}")
-    if histogram.counts.ndim != 1 or not histogram.counts.size or histogram.total != moments.count:
+    if histogram.counts.ndim != 1:
+        raise ValueError(f"histogram counts must be a list of numbers, but got {histogram.counts.ndim} dimensions")
+    if not histogram.counts.size or histogram.total != moments.count:
         raise ValueError(f"the histogram must count all {moments.count} values, but counts {histogram.total}")
     edges = histogram.edges
     if not (edges[0] <= statistics.minimum <= edges[1] and edges[-2] <= statistics.maximum <= edges[-1]):

@@ -413,7 +413,7 @@ class Program(Runs):
         Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
         """
         if self.emitter != NUMBA:
-            raise text_error(f"timing kernels requires emitter '{NUMBA}', but the program uses '{self.emitter}'")
+            raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
         call, known = self._chosen(inputs)
         with _LOADING, numba_caches_beside_the_source():
             call.load_emitted()
@@ -488,7 +488,7 @@ def checked_isa(isa: str, threads: int) -> str:
 def checked_emitter(name: str) -> str:
     """The emitter `name`. Raises `DiagnosticError` where there is none."""
     if name not in EMITTERS:
-        raise text_error(unknown("emitter", name, EMITTERS))
+        raise text_error(unknown("codegen", name, EMITTERS))
     return name
 
 

@@ -97,7 +97,7 @@ NEW_DIALECT = Command(
     add_arguments,
     run,
     examples=(
-        "new-dialect fxp",
-        "new-dialect fxp -o packages/fxp",
+        "new-dialect edge_npu",
+        "new-dialect edge_npu -o packages/edge_npu",
     ),
 )

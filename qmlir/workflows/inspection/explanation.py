@@ -148,7 +148,8 @@ def _decision(decision: OperationDecision, told: set[str]) -> Iterator[str]:
     yield f"{decision.key} ({decision.operation})"
     if not decision.is_quantized:
         by = f" (by {decision.rule})" if decision.rule else ""
-        yield f"  not quantized: {decision.reason}{by}"
+        cause, *action = decision.reason.partition("; help: ")
+        yield f"  not quantized: {cause}{by}{''.join(action)}"
         yield from (f"  {each.key}, {_seen(each)}" for each in decision.observations)
     for slot in decision.slots:
         yield from _slot(slot, told)

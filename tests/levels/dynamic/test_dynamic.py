@@ -36,7 +36,9 @@ def test_what_mixes_is_named(name: str) -> None:
     model = written(name)
     found = batch_found(model.module(), model.inputs(3))
     assert isinstance(found, str)
-    assert any(word in found for word in ("mixes", "may mix", "samples inside", "beside the batch")), found
+    assert any(
+        word in found for word in ("mixes", "may mix", "in the middle of an axis", "in addition to the batch")
+    ), found
 
 
 @pytest.mark.parametrize("name", MIXED)

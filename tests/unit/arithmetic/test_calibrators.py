@@ -263,13 +263,13 @@ def test_options_have_names_types_and_bounds() -> None:
     statistics, grid = Statistics.of(np.ones(3)), Grid(Storage(8))
     for name, given_options, message in (
         ("median", {}, "unknown calibrator 'median' \\(available: min_max, moving_average"),
-        ("percentile", {"percnt": 1.0}, "no option 'percnt' \\(available: percent"),
-        ("min_max", {"percent": 1.0}, "accepted are none"),
-        ("entropy", {"levels": 1.5}, "'levels' of 'entropy' is of type int, found 1.5"),
-        ("entropy", {"jeffreys": 1}, "is of type bool, found 1"),
-        ("percentile", {"percent": 0}, "percent must be in (0, 100], but got 0"),
-        ("entropy", {"levels": -1}, "levels are at least 1"),
-        ("mse", {"candidates": 0}, "at least 1 candidate"),
+        ("percentile", {"percnt": 1.0}, "no option 'percnt' \\(available: percent\\)"),
+        ("min_max", {"percent": 1.0}, "calibrator 'min_max' has no option 'percent' \\(available: none\\)"),
+        ("entropy", {"levels": 1.5}, "'levels' of calibrator 'entropy' must be of type int, but got 1.5"),
+        ("entropy", {"jeffreys": 1}, "must be of type bool, but got 1"),
+        ("percentile", {"percent": 0}, "percent must be in \\(0, 100\\], but got 0"),
+        ("entropy", {"levels": -1}, "levels must be >= 1, or 0 for half of the storage range, but got -1"),
+        ("mse", {"candidates": 0}, "candidates must be >= 1, but got 0"),
     ):
         with pytest.raises(ValueError, match=message):
             calibrate(name, statistics, grid, given_options)

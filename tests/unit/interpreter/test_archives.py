@@ -88,7 +88,8 @@ def test_what_holds_no_plain_array(tmp_path: Path, data: bytes, is_zipped: bool)
     else:
         path.write_bytes(data)
     is_code = data == _npy(np.array([{}], object))
-    reason = "it holds Python objects, which are code" if is_code else "it is not a .npy or .npz file of plain arrays"
+    code = "it contains Python objects, which cannot be loaded safely"
+    reason = code if is_code else "it is not a .npy or .npz file of plain arrays"
     assert reason in _refused(path)
 
 

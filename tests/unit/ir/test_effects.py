@@ -80,7 +80,8 @@ def test_answers_are_those_of_the_analysis_that_asks_each_operation(place: int) 
 @pytest.mark.parametrize("place", range(4))
 def test_operations_without_effects_are_those_that_xdsl_finds(place: int) -> None:
     operations = operations_in(_modules()[place])
-    assert [has_no_effect(op) for op in operations] == [is_side_effect_free(op) for op in operations]
+    known: dict[Operation, bool] = {}
+    assert [has_no_effect(op, known) for op in operations] == [is_side_effect_free(op) for op in operations]
 
 
 @pytest.mark.parametrize("place", range(4))

@@ -134,7 +134,7 @@ def test_what_no_pattern_takes_is_named() -> None:
 def test_what_is_kept_among_converted_operations_is_named() -> None:
     legality = Legality(types=TYPES, is_kept=lambda op: isinstance(op, NegOp))
     assert _refusal(legality) == (
-        "model.mlir:3:3: error: 'nn.neg' op (neg1) takes a value of type "
+        "model.mlir:3:3: error: 'nn.neg' op (neg1) uses a value of type "
         "tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>, which was converted to tensor<2xi8>"
     )
 

@@ -198,7 +198,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
             [node_of("Unsqueeze", ["x", "axes"])],
             initializers=[numpy_helper.from_array(np.arange(70), "axes")],
         ),
-        "Unsqueeze node 'n1': gives a tensor of 72 axes, more than 32",
+        "Unsqueeze node 'n1': returns a tensor of 72 axes, more than 32",
     ),
     "list of axes of absurd length": (
         model_of(
@@ -257,4 +257,4 @@ def test_names_that_are_no_text(place: str, tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString().replace(b"NAME", b"N\xff\xfeE"))
     said = refused(path)
     assert "b'N\\xff\\xfeE' of a" in said
-    assert "is not UTF-8 text" in said
+    assert "must be UTF-8 text" in said

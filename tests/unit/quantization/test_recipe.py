@@ -127,7 +127,7 @@ def test_quantize_true_takes_an_operation_back() -> None:
 def test_a_rule_that_others_overrule_is_reported() -> None:
     """The pool moves what the convolution gives, whose rules decide; the relu's decide for what only it sees."""
     module, _ = net()
-    with pytest.raises(DiagnosticError, match=r"decide nothing: rule 1$"):
+    with pytest.raises(DiagnosticError, match=r"these rules of the recipe have no effect: rule 1$"):
         decide(module, {"op": "max_pool", "storage": "u8"})
 
 

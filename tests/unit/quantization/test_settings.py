@@ -91,7 +91,10 @@ def test_exclusions_come_after_the_recipe_and_must_match() -> None:
         ({"recipe": [{"ops": "relu"}]}, "'recipe', rule 1: unknown key 'ops'; did you mean 'op'"),
         ({"recipe": kept[0], "exclude": "fine"}, "'recipe': unknown key 'node'"),
         ({"weights": "byte"}, "storage must be iN or uN with 1 to 32 bits"),
-        ({"requantize": "f23"}, "takes f32, single_round, double_round, shift, found f23; did you mean 'f32'"),
+        (
+            {"requantize": "f23"},
+            "must be one of f32, single_round, double_round, shift, but got f23; did you mean 'f32'",
+        ),
     ):
         given: Any = settings
         with pytest.raises(DiagnosticError, match=message):

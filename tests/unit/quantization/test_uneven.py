@@ -1,5 +1,7 @@
 """Values joined of large and small parts have 16 bits, and products round the part that they read to 8 bits."""
 
+import inspect
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,9 @@ from qmlir.dialects.nn.ops.elementwise import MulOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.uneven import uneven_values
+from qmlir.specialization.inputs import function_of
+from tests.support.emitted import parsed
 
 RANDOM = np.random.default_rng(0)
 
@@ -82,7 +87,7 @@ def test_a_rule_decides_otherwise(tmp_path: Path) -> None:
     assert "i16:f32" not in str(
         qmlir.quantize(qmlir.load(_model()), samples, recipe=recipe, validate=False, **_SETTINGS).module
     )
-    with pytest.raises(DiagnosticError, match="decide nothing"):
+    with pytest.raises(DiagnosticError, match="have no effect"):
         qmlir.quantize(qmlir.load(_model()), _samples(1.0, 16, 0), recipe=recipe, validate=False, **_SETTINGS)
 
 
@@ -116,3 +121,29 @@ def test_parts_that_layers_join_one_by_one_have_16_bits_if_a_constant_levels_the
         for each in (quantized, qmlir.load(model))
     )
     assert 10 * np.log10(np.square(wanted).sum() / np.square(found - wanted).sum()) > 25  # with 8 bits at 6: 18.0
+
+
+def test_a_long_chain_of_joins() -> None:
+    """The first part of 200 is 32 times smaller than the last one, and a constant levels them."""
+    x, y = (f"!quant.calibrated<f32<-{end}.0:{end}.0>>" for end in (1, 32))
+    joins = [
+        f"%{place} = nn.concat %{place - 1}, %x {{axis = 1}} : "
+        f"(tensor<1x{place - 1}x{x}>, tensor<1x1x{x}>) -> tensor<1x{place}x{x}>"
+        for place in range(2, 200)
+    ]
+    factors = ", ".join(["32.0"] * 199 + ["1.0"])
+    module = parsed(f"""
+        func.func @main(%1: tensor<1x1x{x}>, %x: tensor<1x1x{x}>, %y: tensor<1x1x{y}>) -> tensor<1x200xf32> {{
+          {" ".join(joins)}
+          %joined = nn.concat %199, %y {{axis = 1}} : (tensor<1x199x{x}>, tensor<1x1x{y}>) -> tensor<1x200x{y}>
+          %k = nn.constant dense<[[{factors}]]> : tensor<1x200xf32>
+          %levelled = nn.mul %joined, %k : (tensor<1x200x{y}>, tensor<1x200xf32>) -> tensor<1x200xf32>
+          func.return %levelled : tensor<1x200xf32>
+        }}""")
+    (joined,) = (op.lhs for op in module.walk() if isinstance(op, MulOp))
+    known = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 100)
+    try:
+        assert joined in uneven_values(function_of(module, "main"))
+    finally:
+        sys.setrecursionlimit(known)

@@ -178,8 +178,8 @@ BROKEN = (
 ALWAYS = f"""\
 warning: package 'broken 2.0': left out 'broken:CONTRIBUTION': {BROKEN}
 warning: package 'new 9.0': left out all of it: it was built for qmlir 99.0, but this is 0.1; update qmlir
-warning: package 'old 0.1': left out all of it: it was built for qmlir 0.0, which does not go with 0.1 \
-(it is the first that has a version): update the package
+warning: package 'old 0.1': left out all of it: it was built for qmlir 0.0, which is incompatible with 0.1 \
+(it is the first that has a version); update the package
 warning: package 'wrong 1.5': left out 'wrong:CONTRIBUTION': it must be Contribution, but got int ({{0}}/wrong.py:1)
 """
 """What is said in every run: a line for each package, in this folder."""
@@ -350,5 +350,5 @@ def test_an_importer_and_an_exporter_that_give_nothing_are_named() -> None:
                 "  func.return %0 : tensor<4xf32>\n}"
             )
             module = parse_module(default_environment().new_context(), text)
-            with pytest.raises(DiagnosticError, match=f"'spoilt.{name}' op cannot be written: {why}{owner}"):
+            with pytest.raises(DiagnosticError, match=f"'spoilt.{name}' op cannot be exported: {why}{owner}"):
                 export_model(module)

@@ -169,7 +169,7 @@ def test_altered_weights(saved: Path) -> None:
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    assert "was altered: its digest differs" in _load_error(saved)
+    assert "was modified: its digest differs; write the module again" in _load_error(saved)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, b"\x10\x00\x00\x00\x00\x00\x00\x00{"])
@@ -188,7 +188,7 @@ def test_cut_off_weights(saved: Path) -> None:
 def test_weights_outside_the_folder(saved: Path, name: str) -> None:
     text = saved.read_text().replace("model.safetensors", name)
     saved.write_text(text)
-    assert "lies outside the folder of the module" in _load_error(saved)
+    assert "must be in the folder of the module" in _load_error(saved)
 
 
 def test_link_out_of_the_folder(saved: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -196,7 +196,7 @@ def test_link_out_of_the_folder(saved: Path, tmp_path_factory: pytest.TempPathFa
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "weights"
     weights.rename(elsewhere)
     weights.symlink_to(elsewhere)
-    assert "lies outside the folder of the module" in _load_error(saved)
+    assert "must be in the folder of the module" in _load_error(saved)
 
 
 def test_missing_key_and_size(saved: Path) -> None:

@@ -212,7 +212,7 @@ def test_files_of_qmlir_alone_are_plain_files(tmp_path: Path, kind: str) -> None
         "link": lambda: path.symlink_to(tmp_path / "victim"), "fifo": lambda: os.mkfifo(path), "folder": path.mkdir
     }[kind]()  # fmt: skip
     before = tree(tmp_path)
-    with pytest.raises(DiagnosticError, match="it is a link, or not a regular file; remove it"):
+    with pytest.raises(DiagnosticError, match="it is a symbolic link, or not a regular file; remove it"):
         write_own(path, "new")
     assert tree(tmp_path) == before
 
@@ -495,7 +495,7 @@ def _state(folder: Path, mine: Mapping[str, str]) -> str:
     found = contents(folder)
     assert {name: found.get(name) for name in mine} == mine
     if (said := _said(lambda: check_whole(folder))) is not None:
-        assert "has no whole result: the run that wrote it was interrupted; run that command again" in said
+        assert "is incomplete: the command that wrote it was interrupted; run it again" in said
         # What is there is of one result alone, for readers that do not ask.
         found = {name: text.replace("edited", "old a") for name, text in found.items()}
         known = [{name: text for name, text in found.items() if name in each} for each in (OLD, NEW)]

@@ -106,7 +106,9 @@ def test_without_data_and_statistics_the_error_says_what_would_do() -> None:
         qmlir.quantize(qmlir.load(layer(said=False)))
     module, data = qmlir.load(classifier()), {"x": samples()[0]}
     profile = qmlir.profile(module, data)
-    with pytest.raises(DiagnosticError, match="samples or a profile, one of them"):
+    with pytest.raises(
+        DiagnosticError, match=r"pass either samples \(--data, data=\) or a profile \(--profile, profile=\), not both"
+    ):
         qmlir.quantize(module, data, profile=profile)
 
 

@@ -48,7 +48,7 @@ def test_values_without_elements(shape: str, workflow: str) -> None:
     module = _products(batch, rows, columns)
     samples = {"x0": np.random.default_rng(0).standard_normal((8, rows, 6), np.float32)}
     if batch == 0:
-        with pytest.raises(DiagnosticError, match="takes batches of 0 samples") as raised:
+        with pytest.raises(DiagnosticError, match="has a batch size of 0") as raised:
             WORKFLOWS[workflow](module, samples)
         assert "\n" not in str(raised.value)
         return

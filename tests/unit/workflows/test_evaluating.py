@@ -101,7 +101,7 @@ def test_what_has_no_compiled_form_is_interpreted_unless_the_engine_is_chosen() 
     ticks = count(step=100.0)
     outputs = [found["y"].shape for _, found in Runner(clock=lambda: next(ticks)).outputs(model, Batches(model, data))]
     assert outputs == [(1, 4)] * 3
-    with pytest.raises(DiagnosticError, match="depends on its data"):
+    with pytest.raises(DiagnosticError, match="its output shape depends on the data"):
         list(Runner(Engine.COMPILED).outputs(model, Batches(model, data)))
 
 
@@ -157,8 +157,8 @@ def test_predictions_are_the_places_of_the_largest_scores() -> None:
     assert predicted(scores[:, None], Batch({}, 2, 2)).tolist() == [1, 0]
     assert predicted(scores[:, :, None, None], Batch({}, 2, 2)).tolist() == [1, 0]
     for bad, message in (
-        (scores[:, :1], "the scores of two classes"),
-        (np.zeros((2, 5, 3)), "a row of scores for each"),
+        (scores[:, :1], "an output with at least two logits per row, but got shape"),
+        (np.zeros((2, 5, 3)), "one row of logits per sample, but got shape 2x5x3"),
     ):
         with pytest.raises(DiagnosticError, match=message):
             predicted(bad, Batch({}, 2, 2))

@@ -94,13 +94,13 @@ def _damaged_checkpoints(whole: bytes) -> Iterator[tuple[bytes, str]]:
         ({**told, "best": True}, "'best' must be an integer"),
         ({**told, "before": {"loss": 1}}, "'before' has no key 'figure'"),
         ({**told, "names": {**told["names"], "best": [1]}}, "'names.best.0' must be a string, but got 1"),
-        ({**told, "names": {**told["names"], "best": [first]}}, "its arrays are not those of the parameters"),
+        ({**told, "names": {**told["names"], "best": [first]}}, "its arrays do not match the parameters"),
         ({**told, "names": {**told["names"], "optimizer": ["steps"] * 99}}, "it has no array 'optimizer"),
     ]
     changed = [({**arrays, "about": np.frombuffer(json.dumps(head).encode(), np.uint8)}, what) for head, what in heads]
     for wrong in (parameter.astype(np.float64), parameter[None], np.zeros(0, np.float32)):
-        changed.append(({**arrays, "parameters.0": wrong}, "its arrays are not those of the parameters"))
-    changed.append(({**arrays, "optimizer.0": np.zeros((2, 2), bool)}, "its arrays are not those of the parameters"))
+        changed.append(({**arrays, "parameters.0": wrong}, "its arrays do not match the parameters"))
+    changed.append(({**arrays, "optimizer.0": np.zeros((2, 2), bool)}, "its arrays do not match the parameters"))
     for each, message in changed:
         stream = io.BytesIO()
         np.savez(stream, **each)
@@ -114,12 +114,12 @@ def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
     state = _State(optimizer.step(parameters, parameters), parameters, optimizer, figures, [figures], 1)
     path, content = tmp_path / "c.npz", state.to_bytes("key")
     path.write_bytes(content)
-    state.restore(path, "key")
+    state.restore(path, lambda version: "key")
     assert state.to_bytes("key") == content
     for damaged, message in _damaged_checkpoints(content):
         path.write_bytes(damaged)
         with pytest.raises(DiagnosticError, match=message) as error:
-            state.restore(path, "key")
+            state.restore(path, lambda version: "key")
         assert "\n" not in str(error.value)
         assert state.to_bytes("key") == content
 
@@ -205,7 +205,7 @@ def test_a_loss_that_is_no_number_keeps_the_best(model: ModuleOp, factor: float)
     with diagnostic_handler(told.append), np.errstate(all="ignore"):
         found = qmlir.finetune(model, DATA, augment=spoil, **NARROW)
     assert [each.message for each in told][-1] == found.problem
-    assert found.problem.startswith("the loss is not a finite number at step 8, or its gradient is none: training")
+    assert found.problem.startswith("the loss or its gradient is not finite at step 8: kept the best epoch; ")
     assert len(found.epochs) == 1
     assert found.after == max([found.before, *found.epochs], key=lambda each: -each.loss)
 
@@ -278,14 +278,15 @@ def test_patience_ends_it(model: ModuleOp) -> None:
         ({"mixup": 1.5}, r"mixup must be in \[0, 1\], but got 1.5"),
         (
             {"mixup": 0.5, "labels": LABELS},
-            "mixup is for what the float model teaches alone: no label is that of a mixed",
+            "mixup cannot be combined with labels: a mixed sample has no label",
         ),
-        ({"validation_split": 1.0}, "validation_split must be in "),
-        ({"labels": LABELS + 3}, "labels are from 0 to 2, as the output '.*' has 3 scores for each sample; found [34]"),
-        ({"labels": LABELS - 1}, "labels are from 0 to 2, .*; found -1"),
+        ({"validation_split": 1.0}, r"validation_split must be in \(0, 1\), but got 1"),
+        ({"distill": 1.5}, r"distill must be in \[0, 1\], but got 1.5"),
+        ({"labels": LABELS + 3}, r"labels must be in \[0, 2\], as output '.*' has 3 logits, but got [34]"),
+        ({"labels": LABELS - 1}, r"labels must be in \[0, 2\], .*, but got -1"),
         ({"train": ["c0"], "exclude": ["MatMul0"]}, "has nothing to train named 'c0'"),
         ({"scales": "fixed", "train": ["c0.scale"]}, "has nothing to train named 'c0.scale'"),
-        ({"exclude": ["*"]}, "the model has nothing to train: no weight, bias or scale of integers"),
+        ({"exclude": ["*"]}, "the model has nothing to train: it has no quantized weight, bias or scale"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(model: ModuleOp, asked: dict[str, Any], message: str) -> None:
@@ -333,7 +334,10 @@ def test_samples_are_numbers(model: ModuleOp, place: int) -> None:
 
 def test_what_the_float_model_gives_is_finite(model: ModuleOp) -> None:
     data = np.full_like(DATA, np.inf)
-    with np.errstate(all="ignore"), pytest.raises(DiagnosticError, match="held out is not a finite number before"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(DiagnosticError, match="the validation loss is not finite before training: "),
+    ):
         qmlir.finetune(model, data, profile=qmlir.profile(model, DATA), **NARROW)
 
 
@@ -341,6 +345,6 @@ def test_a_rate_that_is_too_high_is_a_warning(model: ModuleOp) -> None:
     told: list[Diagnostic] = []
     with diagnostic_handler(told.append):
         found = qmlir.finetune(model, DATA, **{**NARROW, "learning_rate": 1e38, "scale_rate": 1e38})
-    assert found.problem.endswith("and the best epoch is kept; lower the rate")
+    assert found.problem.endswith(": kept the best epoch; use a lower --learning-rate")
     assert [each.message for each in told][-1] == found.problem
     assert found.after.loss <= found.before.loss

@@ -98,26 +98,26 @@ SAYS: Mapping[str, tuple[Step, str]] = {
         lambda m: qmlir.load_program(m["path"]),
         "create one with 'qmlir compile MODEL -o DIR'",
     ),
-    "per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=True), "say granularity='channel'"),
-    "no per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=False), "say granularity='tensor'"),
+    "per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=True), "use granularity='channel'"),
+    "no per_channel": (lambda m: qmlir.quantize(m["path"], IMAGES, per_channel=False), "use granularity='tensor'"),
     "no symmetric activations": (
         lambda m: qmlir.quantize(m["path"], IMAGES, activation_symmetric=False),
-        "say scheme='asymmetric'",
+        "use scheme='asymmetric'",
     ),
     "no symmetric weights": (
         lambda m: qmlir.quantize(m["path"], IMAGES, weight_symmetric=False),
-        "say weight_scheme='asymmetric'",
+        "use weight_scheme='asymmetric'",
     ),
     "symmetric weights": (
         lambda m: qmlir.quantize(m["path"], IMAGES, weight_symmetric=True),
-        "say weight_scheme='symmetric'",
+        "use weight_scheme='symmetric'",
     ),
-    "a reduced range": (lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=True), "say weights='i7'"),
+    "a reduced range": (lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=True), "use weights='i7'"),
     "no reduced range": (  # which is so without a setting
         lambda m: qmlir.quantize(m["path"], IMAGES, reduce_range=False),
         "quantize has no setting 'reduce_range' (available: ",
     ),
-    "nodes_to_exclude": (lambda m: qmlir.quantize(m["path"], IMAGES, nodes_to_exclude=["a"]), "say exclude=['a']"),
+    "nodes_to_exclude": (lambda m: qmlir.quantize(m["path"], IMAGES, nodes_to_exclude=["a"]), "use exclude=['a']"),
     "a preset": (
         lambda m: qmlir.quantize(m["path"], IMAGES, preset="mixed"),
         "mixed is what is done without a setting",
@@ -133,7 +133,7 @@ SAYS: Mapping[str, tuple[Step, str]] = {
         lambda m: qmlir.finetune(m["path"], IMAGES, epoch=3),
         "finetune has no setting 'epoch'; did you mean 'epochs'?",
     ),
-    "a search's": (lambda m: qmlir.search(m["path"], IMAGES, boud=0.9), "did you mean 'bound'?"),
+    "a search's": (lambda m: qmlir.search(m["path"], IMAGES, min_acuracy=0.9), "did you mean 'min_accuracy'?"),
     "threads as text": (lambda m: qmlir.compile(m["path"], threads="2"), "threads must be at least 1, but got '2'"),
     "capitals": (lambda m: qmlir.compile(m["path"], isa="AVX2"), "did you mean 'avx2'?"),
     "inputs as keywords": (lambda m: m["program"](image=IMAGES), "program({'image': …})"),
@@ -159,7 +159,7 @@ SAYS: Mapping[str, tuple[Step, str]] = {
         "is not in a folder written by 'qmlir quantize'",
     ),
     "no data to compare by": (lambda m: qmlir.compare(m["quantized"]), "compare(quantized, data=…)"),
-    "no targets": (lambda m: qmlir.partition(m["quantized"]), "pass --target npu,cpu (target='npu,cpu')"),
+    "no targets": (lambda m: qmlir.partition(m["quantized"]), "pass --device npu,cpu (device='npu,cpu')"),
     "a file for a folder": (lambda m: m["quantized"].save(m["folder"] / "q.pt"), "writes a folder"),
     "British": (lambda m: getattr(qmlir, "quantise"), "did you mean 'quantize'?"),  # noqa: B009
 }

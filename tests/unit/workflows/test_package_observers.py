@@ -118,7 +118,7 @@ def test_quantizing_records_it_too(tmp_path: Path) -> None:
         found = profile(_module(), {"x": X}, observers=["norms"])
         expected = str(qmlir.quantize(_module(), profile=found, **settings).module)
         assert str(qmlir.quantize(_module(), {"x": X}, observers=["norms"], **settings).module) == expected
-        with pytest.raises(DiagnosticError, match=r"takes samples with observers \(norms\)"):
+        with pytest.raises(DiagnosticError, match=r"observers \(norms\) require samples; pass --data \(data=\)"):
             qmlir.quantize(_module(), profile=found, observers=["norms"], **settings)
     (tmp_path / "net.mlir").write_text(MODEL)
     np.savez(tmp_path / "x.npz", x=X)

@@ -212,7 +212,11 @@ def test_a_layer_of_open_length_of_which_a_part_is_float_stays_in_float() -> Non
     (layer,) = (op for op in module.walk() if op.name == "nn.lstm")
     assert "components" not in layer.properties
     assert not any(op.name == "quant.qcast" for op in module.walk())
-    assert [each for each in said if "its length is open, so that all of its parts are quantized or none" in each]
+    assert [
+        each
+        for each in said
+        if "its sequence length is dynamic, so either all of its parts are quantized or none" in each
+    ]
 
 
 _STATES = {"nn.lstm": "hidden/product", "nn.gru": "hidden/sum", "nn.rnn": "hidden/tanh"}

@@ -101,7 +101,7 @@ def test_checkpoint(tmp_path: Path) -> None:
     shutil.copy(OLD / "linear.ckpt", path)
     found = qmlir.finetune(OLD / "linear.onnx", OLD / "x.npz", epochs=1, validation_split=0.25, checkpoint=path)
     assert len(found.epochs) == 1
-    with pytest.raises(DiagnosticError, match="of another model, other data or other settings"):
+    with pytest.raises(DiagnosticError, match="belongs to another model, other data or other settings"):
         qmlir.finetune(OLD / "linear.onnx", OLD / "x.npz", epochs=2, validation_split=0.25, checkpoint=path)
     assert FinetuneOptions(FinetuneLoss.MSE).validation_split == 0.1
 

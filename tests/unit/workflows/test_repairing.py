@@ -400,8 +400,8 @@ def test_a_recipe_says_which_passes_repair_a_layer() -> None:
         (name, "quant-correct-bias") for name in ("first", "last")
     }
     for text, message in (
-        ("quant-gtpq", "'quant-gtpq' is not a repair; did you mean 'quant-gptq'"),
-        ("i4", "'i4' is not a"),
+        ("quant-gtpq", "unknown repair 'quant-gtpq'; did you mean 'quant-gptq'"),
+        ("i4", "unknown repair 'i4'"),
     ):
         with pytest.raises(DiagnosticError, match=message):
             repaired({"slot": "weight", "repair": text})

@@ -48,8 +48,8 @@ def test_sound_samples_are_not_told(divides: str, ends: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (_DATA[:1], "1 sample calibrates"),
-        (np.repeat(_DATA[:4], 8, axis=0), "28 of 32 calibration samples repeat others"),
+        (_DATA[:1], "calibrating with 1 sample, "),
+        (np.repeat(_DATA[:4], 8, axis=0), "28 of 32 calibration samples are duplicates"),
         (_DATA * 0, "input x is 0 in all calibration samples"),
         (np.full_like(_DATA, 0.5), "input x is 0.5 in all calibration samples"),
     ],
@@ -81,7 +81,7 @@ def test_pixels_that_are_not_scaled(ends: str) -> None:
 @pytest.mark.parametrize("divides", ["Div", "Mul"])
 def test_pixels_that_are_scaled_twice(divides: str) -> None:
     (said,) = _said(_model(divides=divides), _DATA)
-    assert "the model divides it by 255: pass samples of 0 to 255" in said
+    assert "the model divides it by 255; pass samples in [0, 255]" in said
 
 
 def test_validation_samples_of_another_scale() -> None:
@@ -93,4 +93,4 @@ def test_a_profile_tells_it_too() -> None:
     heard: list[Diagnostic] = []
     with diagnostic_handler(heard.append):
         qmlir.profile(_model(), {"x": _DATA[:1]})
-    assert [each.message for each in heard if "1 sample calibrates" in each.message]
+    assert [each.message for each in heard if "calibrating with 1 sample, " in each.message]

@@ -341,7 +341,10 @@ def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> No
         ({"min_accuracy": 0.9, "widen_to": "32"}, "unknown width '32'"),
         ({"min_accuracy": 0.9, "max_bytes": 10}, "a budget requires mode 'budget', but got 'drop'"),
         ({"mode": "budget"}, "a budget requires a number of bytes, an estimated time, or both"),
-        ({"mode": "budget", "max_bytes": 10, "max_drop": 0.1}, "a search by a budget has no bound"),
+        (
+            {"mode": "budget", "max_bytes": 10, "max_drop": 0.1},
+            "mode 'budget' cannot be combined with a bound or a drop",
+        ),
         ({"mode": "budget", "max_bytes": 10, "measure_time": True}, "measuring requires a time budget"),
         ({"mode": "budget", "max_time": 0.0}, r"time must be greater than 0, but got 0\.0"),
         ({"mode": "budget", "max_bytes": 5}, r"meets the budget: 5 bytes \(minimum 6\)"),

@@ -37,8 +37,8 @@ def test_samples_that_calibrate_repair_or_judge(effort: int | None, spoiled: int
     """Of an effort every fourth sample judges, and records nothing."""
     with pytest.raises(DiagnosticError) as raised:
         qmlir.quantize(_module(), _samples(SAMPLES, spoiled, value), effort=effort)
-    found = "2 NaN of 6" if np.isnan(value) else "4 NaN of 4"
-    assert f"at sample {spoiled}: values must be numbers, found {found}" in str(raised.value)
+    found = "2 of 6" if np.isnan(value) else "4 of 4"
+    assert f"at sample {spoiled}: values must not contain NaN, but {found} are NaN" in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -46,7 +46,7 @@ def test_samples_that_calibrate_repair_or_judge(effort: int | None, spoiled: int
 @pytest.mark.parametrize("spoiled", [256, 259, 263])
 def test_samples_that_validate(spoiled: int, processes: int) -> None:
     """Of more than 256 samples a share is held out to validate: the last two of these."""
-    with pytest.raises(DiagnosticError, match=f"at sample {spoiled}: values must be numbers, found 2 NaN of 6"):
+    with pytest.raises(DiagnosticError, match=f"at sample {spoiled}: values must not contain NaN, but 2 of 6 are NaN"):
         qmlir.quantize(_module(), _samples(264, spoiled, np.nan), processes=processes)
 
 

@@ -176,7 +176,7 @@ def _drawn(random: np.random.Generator) -> dict[str, Any]:
     }
     found: dict[str, Any] = {name: str(random.choice(list(each))) for name, each in choices.items()}
     if random.random() < 0.2:
-        found["only"] = ["c*"]
+        found["train"] = ["c*"]
     if random.random() < 0.2:
         found["recipe"] = {"rule": [{"node": "MatMul0", "scheme": str(random.choice(SCHEMES[:2]))}]}
     return {name: value for name, value in found.items() if value}
@@ -405,9 +405,9 @@ def test_a_quantized_model_takes_no_data_and_no_settings() -> None:
     x = net.input(np.ones((2, 3), np.float32))
     float_model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
     model = qmlir.quantize(float_model, [net.feeds])
-    with pytest.raises(DiagnosticError, match="is quantized: training goes on at its own types, and takes no data"):
+    with pytest.raises(DiagnosticError, match="already quantized: training uses its types, so data cannot be set"):
         qmlir.trainable(model, [net.feeds])
-    with pytest.raises(DiagnosticError, match="takes no weights"):
+    with pytest.raises(DiagnosticError, match="so weights cannot be set"):
         qmlir.trainable(model, weights="i4")
 
 

@@ -8,10 +8,10 @@
 // RUN: not qmlir-opt %s --pdl-file %S/Inputs/endless.pdl.mlir 2>&1 | filecheck %s --check-prefix=ENDLESS
 // NONE: error: apply-pdl: pass `file` or `named`, or put patterns into the module
 // NAMED: error: no patterns named 'nobody' (available: none; no installed package provides patterns)
-// EMPTY: error: '{{.*}}apply_pdl_errors.mlir' holds no pdl.pattern
+// EMPTY: error: '{{.*}}apply_pdl_errors.mlir' contains no pdl.pattern
 // FILE: error: cannot read 'no.mlir': No such file or directory
 // KEEPS: error: apply-pdl: keeps must be one of bits, rounded, meaning, but got 'all'
-// ENDLESS: error: 'builtin.module' op rewriting did not end within 4096 rewrites; most often applied: '@again' (4097 times)
+// ENDLESS: error: 'builtin.module' op rewriting did not converge within 4096 rewrites; most frequent patterns: '@again' (4097 times)
 
 // A pattern that changes a number is caught, unless it says that it means to.
 // EXEC: error: {{.*}}'apply-pdl'

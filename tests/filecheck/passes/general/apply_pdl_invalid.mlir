@@ -98,7 +98,7 @@ pdl.pattern @ill_typed : benefit(1) {
   %type = pdl.type
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
-  // expected-error @+1 {{pattern '@ill_typed': 'pdl.rewrite' op makes 'nn.abs', which does not verify: expected a result with the shape of 'tensor<2xf32>', but got 'tensor<3xf32>'}}
+  // expected-error @+1 {{pattern '@ill_typed': 'pdl.rewrite' op creates 'nn.abs', which does not verify: expected a result with the shape of 'tensor<2xf32>', but got 'tensor<3xf32>'}}
   pdl.rewrite %relu {
     %other = pdl.type : tensor<3xf32>
     %0 = pdl.operation "nn.abs" (%x : !pdl.value) -> (%other : !pdl.type)

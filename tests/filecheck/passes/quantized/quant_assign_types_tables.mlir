@@ -3,7 +3,7 @@
 // RUN: qmlir-opt %s -p 'quant-assign-types{recipe=%S/Inputs/tables_wide.toml},cse,dce' | filecheck %s --check-prefix=WIDE
 // RUN: not qmlir-opt %s -p 'quant-assign-types{recipe=%S/Inputs/tables_slot.toml}' 2>&1 | filecheck %s --check-prefix=SLOT
 
-// SLOT: error: '{{.*}}tables_slot.toml', rule 1 (slot = 'output'): table is only for weights, but the rule is for slot 'output'
+// SLOT: error: '{{.*}}tables_slot.toml', rule 1 (slot = 'output'): embedding is only for weights, but the rule is for slot 'output'
 
 // A large table whose rows go into 16 bits has 8, and a scale for each row; so has the product that reads it, whatever
 // other weights have. A table of few elements has the type of its rows.

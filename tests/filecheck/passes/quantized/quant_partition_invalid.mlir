@@ -1,9 +1,9 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p quant-partition
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-partition{minimum=0}' 2>&1 | filecheck %s --check-prefix=MINIMUM
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-partition{setup=-1}' 2>&1 | filecheck %s --check-prefix=SETUP
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-partition{min_ops=0}' 2>&1 | filecheck %s --check-prefix=MINIMUM
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-partition{transfer_bytes=-1}' 2>&1 | filecheck %s --check-prefix=SETUP
 
-// MINIMUM: setup and intensity must be >= 0, and minimum must be >= 1
-// SETUP: setup and intensity must be >= 0, and minimum must be >= 1
+// MINIMUM: transfer_bytes and intensity must be >= 0, and min_ops must be >= 1
+// SETUP: transfer_bytes and intensity must be >= 0, and min_ops must be >= 1
 
 // expected-error@+1 {{'builtin.module' op requires target.specs; run quant-set-target first}}
 builtin.module {

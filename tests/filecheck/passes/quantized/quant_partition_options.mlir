@@ -1,6 +1,6 @@
-// RUN: qmlir-opt %s -p 'quant-partition{minimum=2}' | filecheck %s --check-prefix=MINIMUM
-// RUN: qmlir-opt %s -p 'quant-partition{intensity=4 setup=0}' | filecheck %s --check-prefix=INTENSITY
-// RUN: qmlir-opt %s -p 'quant-partition{intensity=64 setup=0}' | filecheck %s --check-prefix=NONE
+// RUN: qmlir-opt %s -p 'quant-partition{min_ops=2}' | filecheck %s --check-prefix=MINIMUM
+// RUN: qmlir-opt %s -p 'quant-partition{intensity=4 transfer_bytes=0}' | filecheck %s --check-prefix=INTENSITY
+// RUN: qmlir-opt %s -p 'quant-partition{intensity=64 transfer_bytes=0}' | filecheck %s --check-prefix=NONE
 
 // The layer has 256 products and additions on 16 bytes that come and 16 that go, 8 for each: enough for 4, and not for
 // 64. The sum alone would compute 16 for 48 bytes.

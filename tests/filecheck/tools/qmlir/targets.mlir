@@ -3,8 +3,8 @@
 // RUN: not qmlir run %s --device cpu --engine interpreter 2>&1 | filecheck %s --check-prefix=ENGINE
 
 // UNKNOWN: error: unknown target 'tpu'; did you mean 'cpu'? (available:
-// TWICE: error: target 'cpu' is named twice
-// ENGINE: qmlir run: error: --device is for programs, the interpreter runs a module as it is
+// TWICE: error: duplicate target 'cpu'
+// ENGINE: qmlir run: error: --device requires --engine compiled
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }

@@ -6,7 +6,7 @@
 // RUN: filecheck %s --input-file=%t.broken --check-prefix=BROKEN
 // CHECK: // qmlir-opt reproducer: -p builtin.module(func.func(verify-level{level="loops"}))
 // CHECK: func.func @main
-// AGAIN: at level 'loops'
+// AGAIN: error: 'func.func' op level 'loops' allows only values of type memref, unranked_memref, vector, but got tensor<2xf32>
 // What the verifier refuses has a reproducer too, with the module as it was before the pass.
 // BROKEN: // qmlir-opt reproducer: -p builtin.module(break-module)
 // BROKEN: nn.relu {{.*}} : tensor<2xf32>

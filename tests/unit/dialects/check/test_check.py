@@ -44,5 +44,5 @@ def test_close() -> None:
 
 
 def test_shapes_differ() -> None:
-    with pytest.raises(DiagnosticError, match=r"found shape \[2\], expected \[1, 2\]"):
+    with pytest.raises(DiagnosticError, match=r"expected shape \[1, 2\], but got \[2\]"):
         _run(ExpectEqOp, _f32(1.0, 2.0), _f32(1.0, 2.0).reshape(1, 2))

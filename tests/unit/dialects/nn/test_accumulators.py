@@ -133,7 +133,7 @@ def test_sums_of_constants(layer: tuple[list[list[int]], list[int] | None]) -> N
             assert [each.tolist() for each in interpret(module, inputs).values()] == [[expected]]
             assert [each.tolist() for each in interpret(after, inputs).values()] == [[expected]]
     else:
-        message = rf"'nn.fully_connected' op \(fc\) has sums from {low} to {high}, .* accepted are sums from {LOW} to"
+        message = rf"'nn.fully_connected' op \(fc\) has sums in \[{low}, {high}\], .* sums must be in \[{LOW}, {HIGH}\]"
         with pytest.raises(DiagnosticError, match=message):
             lowered(module)
 

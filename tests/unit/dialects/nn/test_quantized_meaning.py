@@ -363,7 +363,7 @@ def test_movement_and_choice_keep_stored_integers() -> None:
 
 def test_what_has_no_scale_cannot_be_computed_with() -> None:
     data = np.int8([1, 2])
-    with pytest.raises(DiagnosticError, match="has no scale"):
+    with pytest.raises(DiagnosticError, match="expected a uniform quantized type"):
         run("nn.relu", [(data, "!quant.any<i8:f32>")], (2,), "!quant.any<i8:f32>")
     with pytest.raises(DiagnosticError, match="the input contains NaN, which cannot be quantized"):
         run("nn.sqrt", [(np.int8([-1]), uniform(8, 1.0))], (1,), uniform(8, 1.0))

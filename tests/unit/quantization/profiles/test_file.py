@@ -61,7 +61,7 @@ def test_the_file(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match=r"cannot read '.*q.json': No such file"):
         Profile.load(tmp_path / "q.json")
     (tmp_path / "q.json").write_text("[]")
-    with pytest.raises(DiagnosticError, match=r"cannot read profile '.*q.json': it has no \"format\""):
+    with pytest.raises(DiagnosticError, match=r"cannot read profile '.*q.json': missing \"format\": \"qmlir-profile\""):
         Profile.load(tmp_path / "q.json")
 
 
@@ -88,45 +88,51 @@ def _batches(**fields: Any) -> Change:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_batches(count=-1), "its batches are -1"),
-        (_batches(count=0), "its batches are 0"),
-        (_batches(first=[2.0, 1.0]), "its batches range from 2.0 to 1.0"),
+        (_batches(count=-1), "number of batches must be >= 1, but got -1"),
+        (_batches(count=0), "number of batches must be >= 1, but got 0"),
+        (_batches(first=[2.0, 1.0]), "invalid average range of batches: [2.0, 1.0]"),
         (lambda whole: whole.update(format="other"), "format must be 'qmlir-profile', but got 'other'"),
         (lambda whole: whole.update(version=2), "unsupported version 2 (this qmlir reads version 1)"),
-        (lambda whole: whole.update(samples=-1), "it is of -1 samples"),
-        (lambda whole: whole.update(samples="3"), '"samples" is a whole number, found str'),
-        (lambda whole: whole.pop("model"), 'it has no "model"'),
-        (lambda whole: whole.update(values=[]), '"values" is an object, found list'),
+        (lambda whole: whole.update(samples=-1), "samples must be >= 0, but got -1"),
+        (lambda whole: whole.update(samples="3"), 'field "samples" must be a whole number, but got str'),
+        (lambda whole: whole.pop("model"), 'missing field "model"'),
+        (lambda whole: whole.update(values=[]), 'field "values" must be an object, but got list'),
         (lambda whole: whole["values"].update(zero=3), "value 'zero': expected an object, but got int"),
-        (lambda whole: whole["values"]["zero"].pop("moments"), "value 'zero': it has no \"moments\""),
-        (lambda whole: whole["values"]["zero"].update(range=[0.0, 1.0]), "is not that of its histogram"),
-        (lambda whole: whole["values"]["zero"].update(range=[1.0, 0.0]), "is without the mean"),
+        (lambda whole: whole["values"]["zero"].pop("moments"), "value 'zero': missing field \"moments\""),
+        (
+            lambda whole: whole["values"]["zero"].update(range=[0.0, 1.0]),
+            "the range [0.0, 1.0] does not match that of the histogram",
+        ),
+        (
+            lambda whole: whole["values"]["zero"].update(range=[1.0, 0.0]),
+            "mean must lie in the range [1.0, 0.0], but got 0.0",
+        ),
         (lambda whole: whole["values"]["zero"].update(range=[-1e999, 0.0]), "Infinity"),
-        (lambda whole: whole["values"]["zero"].update(mean=0.5), '"mean" does not agree'),
-        (lambda whole: whole["values"]["zero"].update(scale=0.5), '"scale" does not agree'),
-        (lambda whole: whole["values"]["zero"].update(axis=0), "an axis needs ranges"),
-        (_entry("moments", count=0), "moments are those of no values"),
-        (_entry("moments", count=-3), "moments are those of no values"),
-        (_entry("moments", zeros=4), "moments are those of no values"),
-        (_entry("moments", total=[1, 0]), "moments are those of no values"),
-        (_entry("moments", total=[1, 10**9]), "a sum is a whole number and an exponent"),
-        (_entry("histogram", counts=[-3]), "negative counts are not accepted"),
+        (lambda whole: whole["values"]["zero"].update(mean=0.5), 'field "mean" contradicts the other fields'),
+        (lambda whole: whole["values"]["zero"].update(scale=0.5), 'field "scale" contradicts the other fields'),
+        (lambda whole: whole["values"]["zero"].update(axis=0), "axis and per-axis ranges must be given together"),
+        (_entry("moments", count=0), "moments contradict each other: no values have count 0, zeros 3 and"),
+        (_entry("moments", count=-3), "moments contradict each other: no values have count -3, zeros 3 and"),
+        (_entry("moments", zeros=4), "moments contradict each other: no values have count 3, zeros 4 and"),
+        (_entry("moments", total=[1, 0]), "moments contradict each other: no values have count 3, zeros 3 and"),
+        (_entry("moments", total=[1, 10**9]), "a sum must be a whole number and an exponent, but got [1, 1000000000]"),
+        (_entry("histogram", counts=[-3]), "histogram counts must be >= 0, but got -3"),
         (_entry("histogram", counts=[4]), "the histogram must count all 3 values, but counts 4"),
         (_entry("histogram", counts=[]), "the histogram must count all 3 values, but counts 0"),
-        (_entry("histogram", counts=["3"]), '"histogram" does not agree'),
+        (_entry("histogram", counts=["3"]), 'field "histogram" contradicts the other fields'),
         (_entry("histogram", counts=[], first=0), "the histogram must count all 3 values, but counts 0"),
-        (_entry("histogram", counts=[[3]]), "its histogram"),
-        (_entry("histogram", counts=[10**30]), "not the statistics of a value"),
+        (_entry("histogram", counts=[[3]]), "histogram counts must be a list of numbers, but got 2 dimensions"),
+        (_entry("histogram", counts=[10**30]), "invalid statistics: "),
         (_entry("moments", total=[]), "a sum must be a whole number and an exponent, but got []"),
-        (_entry("moments", total=[True, 0]), "a sum is a whole number and an exponent"),
+        (_entry("moments", total=[True, 0]), "a sum must be a whole number and an exponent, but got [true, 0]"),
         (lambda whole: whole["values"]["zero"].update(moments=[]), 'field "moments" must be an object, but got list'),
-        (lambda whole: whole["values"]["zero"].update(histogram=[]), "not the statistics of a value"),
+        (lambda whole: whole["values"]["zero"].update(histogram=[]), "invalid statistics: "),
         (lambda whole: whole["values"]["zero"].update(range=[]), "range must be finite"),
         (lambda whole: whole["values"]["zero"].update(range=[0.0]), "not enough values"),
         (lambda whole: whole["values"]["zero"].update(batches=[]), 'field "batches" must be an object, but got list'),
-        (lambda whole: whole["values"]["zero"].update(batches={}), 'it has no "totals"'),
+        (lambda whole: whole["values"]["zero"].update(batches={}), 'missing field "totals"'),
         (lambda whole: whole["values"]["zero"].update(batches={"totals": []}), "not enough values"),
-        (_entry("histogram", bins=1), "a histogram has 2 to 65536 bins"),
+        (_entry("histogram", bins=1), "number of histogram bins must be in [2, 65536], but got 1"),
     ],
 )
 def test_what_is_no_profile(change: Change, message: str) -> None:
@@ -140,7 +146,7 @@ def test_what_is_no_profile(change: Change, message: str) -> None:
 
 def test_a_key_that_is_there_twice() -> None:
     text = PROFILE.to_text().replace('"zero": {', '"big": {')
-    with pytest.raises(ProfileError, match="the key 'big' occurs twice"):
+    with pytest.raises(ProfileError, match="duplicate key 'big'"):
         Profile.from_text(text)
 
 

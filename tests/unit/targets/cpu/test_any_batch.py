@@ -139,8 +139,8 @@ _SAME, _SOFT = "tensor<2x4xf32>", "'nn.softmax' op (op) mixes the samples of a b
         (
             "nn.concat %x, %x {axis = 0} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>",
             "tensor<4x4xf32>",
-            "'nn.concat' op (op) may mix the samples of a batch: it joins tensors along an open size: padding would "
-            "lie between them",
+            "'nn.concat' op (op) may mix the samples of a batch: it concatenates tensors along a dynamic dimension, "
+            "which would put padding between them",
         ),
     ],
 )

@@ -61,7 +61,7 @@ def test_sizes_for_which_the_model_is_not_defined(program: Program) -> None:
 def test_a_model_that_takes_none_of_the_sizes(module: ModuleOp) -> None:
     found = outline(module)
     with pytest.raises(
-        DiagnosticError, match=r"no size of 'h' up to 1 is valid: 'nn.add' op takes \(\(h \+ 1\) // 2\)"
+        DiagnosticError, match=r"no size of 'h' up to 1 is valid: 'nn.add' op requires \(\(h \+ 1\) // 2\)"
     ):
         all_capacities(found, {"h": (1,), "w": (4,)})
     assert all_capacities(found, {"h": (4, 5), "w": (9,)}) == [{"n": 1, "h": 4, "w": 8}]

@@ -125,7 +125,7 @@ def test_what_is_declined_is_compiled_for_each_size(monkeypatch: pytest.MonkeyPa
     monkeypatch.undo()
     module = qmlir.load(MODELS / "reversed.mlir")
     with pytest.warns(
-        RuntimeWarning, match=r"each new input size at its first call.*'nn.slice' op takes \[-1:"
+        RuntimeWarning, match=r"each new input size is compiled on its first call: .*'nn.slice' op slices \[-1:"
     ) as said:
         program = qmlir.compile(module, isa="generic", max_sizes={"s": 8})
     assert len(said) == 1

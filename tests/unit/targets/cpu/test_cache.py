@@ -387,7 +387,10 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_size_that_is_no_number(directory: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
     monkeypatch.setenv(cache.SIZE_VARIABLE, size)
     build = Builder()
-    with pytest.raises(DiagnosticError, match=f"QMLIR_CACHE_SIZE is '{size}': accepted is a number of MiB, such as"):
+    with pytest.raises(
+        DiagnosticError,
+        match=rf"QMLIR_CACHE_SIZE must be a number of MiB \(example: {cache.DEFAULT_MEBIBYTES}\), but got '{size}'",
+    ):
         cache.entry(KEY, build, _no_trouble)
     assert build.count == 0
 

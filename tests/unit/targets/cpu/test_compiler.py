@@ -57,12 +57,12 @@ def test_instruction_set_that_the_processor_lacks(module: ModuleOp) -> None:
 
 
 def test_threads_are_positive(module: ModuleOp) -> None:
-    with pytest.raises(DiagnosticError, match="on threads must be at least 1, but got 0"):
+    with pytest.raises(DiagnosticError, match=r"^error: threads must be at least 1, but got 0"):
         qmlir.compile(module, threads=0)
 
 
 def test_unknown_function(module: ModuleOp) -> None:
-    with pytest.raises(DiagnosticError, match="no function '@other'"):
+    with pytest.raises(DiagnosticError, match=r"unknown function 'other' \(available: main\)"):
         qmlir.compile(module, function="other")
 
 
@@ -154,7 +154,7 @@ def test_only_the_shapes_that_were_used_last_stay_in_memory(monkeypatch: pytest.
 
 def test_a_program_with_open_sizes_is_not_saved(tmp_path: Path) -> None:
     program = qmlir.compile(qmlir.load(Path(__file__).parents[1] / "models" / "reversed.mlir"))
-    with pytest.raises(DiagnosticError, match="cannot save a program of dynamic sizes: 'nn"):
+    with pytest.raises(DiagnosticError, match="cannot save a program with dynamic dimensions: 'nn"):
         program.save(tmp_path / "saved")
 
 
@@ -309,9 +309,9 @@ def test_another_program_at_the_same_place(program: Program, tmp_path: Path, ima
 
 
 def test_no_program_there(tmp_path: Path) -> None:
-    with pytest.raises(DiagnosticError, match=r"holds no saved program: it has no kernels\.py"):
+    with pytest.raises(DiagnosticError, match=r"contains no saved program \(no kernels\.py\)"):
         qmlir.load_program(tmp_path)
-    with pytest.raises(DiagnosticError, match="holds no saved program"):
+    with pytest.raises(DiagnosticError, match="contains no saved program"):
         qmlir.load_program(tmp_path / "nothing")
 
 
@@ -368,5 +368,5 @@ def test_sequences_and_strings_are_refused() -> None:
     graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [text], [
         onnx.helper.make_tensor_value_info("y", onnx.TensorProto.STRING, [2])])  # fmt: skip
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
-    with pytest.raises(DiagnosticError, match="input 'x' has type"):
+    with pytest.raises(DiagnosticError, match="input 'x' must be a tensor of numbers, but got type"):
         qmlir.compile(qmlir.load(model))

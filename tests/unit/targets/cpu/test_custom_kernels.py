@@ -103,7 +103,7 @@ def test_a_saved_program_needs_its_functions_only(tmp_path: Path) -> None:
     assert "from tests.support.custom_kernels import split as by_hand_0_split" in text
     (tmp_path / "program" / KERNELS).write_text(text.replace("from tests.support.custom_kernels", "from not_installed"))
     seal(tmp_path / "program")
-    with pytest.raises(DiagnosticError, match="calls functions of the module 'not_installed', which is not installed"):
+    with pytest.raises(DiagnosticError, match="requires the Python module 'not_installed', which is not installed"):
         qmlir.load_program(tmp_path / "program")
 
 

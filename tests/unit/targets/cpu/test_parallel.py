@@ -120,6 +120,6 @@ def test_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("count", ["two", "-1", "1.5"])
 def test_a_count_that_is_no_number(monkeypatch: pytest.MonkeyPatch, count: str) -> None:
     monkeypatch.setenv("QMLIR_COMPILE_PROCESSES", count)
-    wanted = f"QMLIR_COMPILE_PROCESSES must be a number of processes (example: 2), but got '{count}'"
+    wanted = rf"QMLIR_COMPILE_PROCESSES must be a number of processes \(example: 2\), but got '{count}'"
     with pytest.raises(DiagnosticError, match=wanted):
         parallel.process_limit()

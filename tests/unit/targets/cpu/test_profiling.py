@@ -152,7 +152,9 @@ def test_products_are_rounded_otherwise() -> None:
 def test_what_is_not_a_number_is_named_as_by_the_interpreter() -> None:
     samples = SAMPLES.copy()
     samples[4, 2, 1] = np.nan
-    with pytest.raises(DiagnosticError, match="value 'x' at sample 4: values must be numbers, found 1 NaN of 24"):
+    with pytest.raises(
+        DiagnosticError, match="value 'x' at sample 4: values must not contain NaN, but 1 of 24 are NaN"
+    ):
         qmlir.profile(_module(NET), samples)
 
 
@@ -294,7 +296,9 @@ def test_a_number_of_a_sample_that_goes_with_others_is_named(monkeypatch: pytest
     _only(monkeypatch, RECORDED)
     samples = SAMPLES.copy()
     samples[4, 2, 1] = np.nan
-    with pytest.raises(DiagnosticError, match="value 'x' at sample 4: values must be numbers, found 1 NaN of 24"):
+    with pytest.raises(
+        DiagnosticError, match="value 'x' at sample 4: values must not contain NaN, but 1 of 24 are NaN"
+    ):
         qmlir.profile(_module(NET), samples)
 
 

@@ -106,9 +106,9 @@ def test_every_file_is_bound(made: Path, tmp_path: Path, kind: str, expected: np
         path = folder / name
         whole = path.read_bytes()
         path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:] if whole else b"\0")
-        assert_refused(folder, rf"{name} is damaged|has no card|holds no saved program")
+        assert_refused(folder, rf"{name} is damaged|has no manifest|contains no saved program")
         path.unlink()
-        assert_refused(folder, rf"{name} is missing|has no card|holds no saved program")
+        assert_refused(folder, rf"{name} is missing|has no manifest|contains no saved program")
         path.write_bytes(whole)
     assert np.array_equal(qmlir.load_program(folder)([ROWS])["y"], expected)
 
@@ -133,7 +133,7 @@ def test_added_files(made: Path, tmp_path: Path, kind: str, expected: np.ndarray
             continue
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("raise SystemExit\n")
-        assert_refused(folder, "was not written with the program: its card does not name it; remove it")
+        assert_refused(folder, r"is not part of the program \(its manifest does not list it\); remove it")
         (folder / name).unlink()
         if "/" in name and not any((folder / name).parent.iterdir()):
             (folder / name).parent.rmdir()
@@ -176,7 +176,7 @@ def test_commands_take_it(made: Path, tmp_path: Path) -> None:
 def test_a_program_without_python(made: Path, tmp_path: Path) -> None:
     """Its card has the name that those of saved programs have."""
     assert compile_layer(tmp_path / "c", "numba", "--emit", "c", "--name", "program")[0] == 0
-    with pytest.raises(DiagnosticError, match="holds a program of the form 'c', and Python loads 'program'"):
+    with pytest.raises(DiagnosticError, match="contains a program of the form 'c', but Python can load only 'program'"):
         qmlir.load_program(tmp_path / "c")
     assert compile_layer(tmp_path / "c", "numba") == (0, "")
     assert not (tmp_path / "c" / "program.c").exists()
@@ -193,7 +193,7 @@ def test_what_a_part_is_exchanged_for(made: Path, tmp_path: Path) -> None:
 def test_one_of_several_targets_without_a_card_is_of_an_earlier_qmlir(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "parts", tmp_path / "p")
     (tmp_path / "p" / CARD).rename(tmp_path / "p" / "parts.json")
-    assert_refused(tmp_path / "p", "has no card, program.json: it was changed, or saved by an earlier qmlir")
+    assert_refused(tmp_path / "p", "has no manifest program.json: it was modified, or saved by an older qmlir")
 
 
 @pytest.mark.parametrize("depth", [100, 950])
@@ -340,7 +340,7 @@ def test_a_processor_that_lacks_instructions(tmp_path: Path, emitter: str, monke
     qmlir.compile(qmlir.load(tmp_path / "product.mlir"), codegen=emitter).save(tmp_path / "p")
     needs = ", ".join(sorted(instruction_set(host_isa()).needs))
     monkeypatch.setenv(FEATURES, "+sse2")
-    with pytest.raises(DiagnosticError, match=f"program (is )?for processors with {needs}, which this one lacks"):
+    with pytest.raises(DiagnosticError, match=f"requires a CPU with {needs}, which this one lacks"):
         qmlir.load_program(tmp_path / "p")
 
 

@@ -50,7 +50,7 @@ def test_open_sizes_are_those_of_the_inputs() -> None:
 
 
 def test_what_does_not_fit_is_refused(program: Any) -> None:
-    with pytest.raises(ValueError, match="has the shape 1x4"):
+    with pytest.raises(ValueError, match="must have shape 1x4"):
         program.time_kernels([IMAGES[:, :3]])
-    with pytest.raises(DiagnosticError, match="1 round or more, found 0"):
+    with pytest.raises(DiagnosticError, match="rounds must be at least 1, but got 0"):
         program.time_kernels([IMAGES[:1]], rounds=0)

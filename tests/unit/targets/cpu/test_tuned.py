@@ -70,7 +70,7 @@ def test_damage_is_told_and_left_out(path: Path) -> None:
 def test_a_store_that_cannot_be_written_is_one_line(path: Path) -> None:
     path.parent.parent.parent.mkdir()
     path.parent.parent.write_text("a file")
-    with pytest.raises(DiagnosticError, match="cannot keep tuned schedules in '") as error:
+    with pytest.raises(DiagnosticError, match="cannot save tuned schedules in '") as error:
         write_store(path, KERNELS)
     assert "\n" not in str(error.value)
 
@@ -91,6 +91,6 @@ def test_programs_are_kept_by_the_schedules_that_they_are_made_of(module: Module
 def test_a_damaged_store_does_not_stop_a_compile(path: Path, module: ModuleOp) -> None:
     write_store(path, {})
     path.write_text("{")
-    with pytest.warns(RuntimeWarning, match="has no tuned schedules"):
+    with pytest.warns(RuntimeWarning, match="does not contain tuned schedules"):
         qmlir.compile(module, isa="generic")
     qmlir.compile(module, isa="generic", tuned=False)

@@ -70,9 +70,13 @@ def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--loss", "labels"), 1, "error: the loss 'labels' takes labels, and there are none"),
+        (
+            ("--loss", "labels"),
+            1,
+            "error: loss 'labels' requires labels; pass --labels (labels=), or use loss 'mse' or 'kl'",
+        ),
         (("--train", "fc9"), 1, "has nothing to train named 'fc9'"),
-        (("--learning-rate", "0"), 1, "error: learning rate is a number above 0, found 0"),
+        (("--learning-rate", "0"), 1, "error: learning_rate must be greater than 0, but got 0"),
         (("--loss", "mae"), 2, "qmlir finetune: error: argument --loss: invalid choice: 'mae'"),
         (("-o", "folder"), 2, "qmlir finetune: error: --output must be FILE.mlir or FILE.onnx, but got 'folder'"),
     ],

@@ -174,7 +174,7 @@ def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> N
     assert (code, err) == (0, f"wrote {tmp_path / 'new.toml'}\n")
     text = (tmp_path / "new.toml").read_text()
     assert 'weights = "i8"\n' in text
-    assert "# the storage of weights: i8, i4, ternary, binary, … (default: i8<-127:127>)\n" in text
+    assert "# weight type: i8, i4, ternary, binary, … (default: i8<-127:127>)\n" in text
     (tmp_path / "qmlir.toml").write_text("[quantize]\nweigths = 'i4'\n")
     code, _, err = run(model, "--config", tmp_path / "qmlir.toml", "-o", tmp_path / "out")
     assert code == 1
@@ -229,7 +229,7 @@ def test_a_folder_without_permission(model: Path, tmp_path: Path) -> None:
     closed.mkdir(mode=0o500)
     code, _, err = run(model, "--data", tmp_path / "samples.npz", "-o", closed / "out")
     assert code == 1
-    assert f"no permission to write into '{closed}'" in err
+    assert f"no write permission for '{closed}'" in err
 
 
 def test_a_folder_that_nobody_can_write(model: Path, tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_the_first_samples(model: Path, tmp_path: Path) -> None:
     assert [files(tmp_path / "three")[name] for name in names] == [files(tmp_path / "few")[name] for name in names]
     for words, code, message in (
         (["--data", data, "--samples", "0"], 1, "the number of samples must be at least 1, but got 0"),
-        (["--profile", tmp_path / "few" / "profile.json", "--samples", "2"], 2, "--samples uses the first samples of"),
+        (["--profile", tmp_path / "few" / "profile.json", "--samples", "2"], 2, "--samples requires --data"),
     ):
         found, _, err = run(model, *words, "-o", tmp_path / "no")
         assert (found, message in err) == (code, True)

@@ -73,7 +73,7 @@ def test_a_limit_of_samples() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_of_nothing(limit: int) -> None:
-    with pytest.raises(DiagnosticError, match="the limit is at least 1 sample"):
+    with pytest.raises(DiagnosticError, match=f"samples must be >= 1, but got {limit}"):
         compare(*subjects(), x(1.0), samples=limit)
 
 

@@ -67,8 +67,7 @@ func.func @main(%x: memref<100xi8>, %y: memref<100xi8> {nn.result}) {
   func.return
 }
 // REMARK: remark: 'func.func' op @main needs an arena of 256 bytes for buffers of 512 bytes; at most 256 live at one time
-// KIND: error: cannot draw a memory plan as
-// KIND-SAME: accepted are names in .svg and .txt
+// KIND: error: cannot draw a memory plan as '{{.*}}kernel_plan_memory.mlir.tmp.png': the file name must end in .svg or .txt
 // PLAN: @main: 256 bytes for 3 buffers
 // PLAN: A 0 100 0-2 a 100 i8, b 100 i8
 // PLAN-NEXT: B 128 100 2-4 c 100 i8

@@ -33,7 +33,7 @@ func.func @operand(%x: tensor<2xi32>, %m: tensor<2xf32>) -> tensor<2xi8> {
 // 64 bits and a multiplier of 24 are more than 64.
 func.func @wide(%x: tensor<2xi64>) -> tensor<2xi8> {
   %0 = tensor.empty() : tensor<2xi8>
-  // expected-remark@+2 {{requantizes not in integers: a step needs 65 bits}}
+  // expected-remark@+2 {{requantizes not in integer arithmetic: an intermediate value needs 65 bits}}
   // expected-warning@+1 {{computes on floats: kernel.requantize}}
   %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<2xi64>) outs(%0 : tensor<2xi8>) {
   ^bb0(%a: i64, %o: i8):

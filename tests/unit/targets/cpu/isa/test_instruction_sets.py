@@ -198,7 +198,7 @@ def instruction_of(isa: str, name: str) -> str:
 
 def test_what_a_set_has_no_instruction_for_is_not_emitted() -> None:
     module = parse_module(default_environment().new_context(), _DOTS.format(isa="avx2", signs="us", lanes=8, bytes=32))
-    with pytest.raises(DiagnosticError, match="registers of 256 bits, for which avx2 has no 'dot_us': run simd-legali"):
+    with pytest.raises(DiagnosticError, match="avx2 has no 'dot_us' for registers of 256 bits; run simd-legali"):
         emit_module(module)
 
 

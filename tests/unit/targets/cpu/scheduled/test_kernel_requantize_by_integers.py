@@ -315,7 +315,7 @@ def test_a_chain_that_is_no_number_between_its_ends() -> None:
     """`(x - 5) c + (x + 5) c` grows and is infinite at both ends, but `inf - inf` where x is small."""
     body = _sum_of_two(3e38, 3e38, (-5.0, 5.0), "addf")
     x = np.array([-(1 << 31), (1 << 31) - 1, 1000, -1000], np.int32)
-    assert "requantizes not in integers: " in _same(_chain_module((32,), x.size, body, 8), [x])
+    assert "requantizes not in integer arithmetic: " in _same(_chain_module((32,), x.size, body, 8), [x])
 
 
 _ANY_F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -347,11 +347,11 @@ def test_integers_that_64_bits_do_not_round() -> None:
     """The bounds of leaves are checked as those of what is computed of them."""
     x = np.array([(1 << 62) + 1, -(1 << 62) - 5, (1 << 63) - (1 << 40), 1 - (1 << 63), 3, (1 << 61) + 7])
     body = ["%f = arith.sitofp %x0 : i64 to f32", "%q = arith.fptosi %f : f32 to i64"]
-    assert "a step needs 65 bits" in _same(_chain_module((64,), x.size, body, 64), [x])
+    assert "an intermediate value needs 65 bits" in _same(_chain_module((64,), x.size, body, 64), [x])
 
 
 @pytest.mark.parametrize(
-    ("more", "wanted"), [(0, "by every rounding of f32 in 64 bits"), (1 << 36, "a step needs 64 bits")]
+    ("more", "wanted"), [(0, "by every rounding of f32 in 64 bits"), (1 << 36, "an intermediate value needs 64 bits")]
 )
 def test_products_with_places_of_their_own_have_61_bits(more: int, wanted: str) -> None:
     x = np.array([(1 << 63) - 1, -(1 << 63), 0, 1 << 62])

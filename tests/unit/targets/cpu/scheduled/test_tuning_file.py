@@ -58,5 +58,5 @@ def test_an_entry_of_another_kernel_is_none() -> None:
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "tuned.json"
     path.write_text(text)
-    with pytest.raises(DiagnosticError, match="has no tuned schedules"):
+    with pytest.raises(DiagnosticError, match="does not contain tuned schedules"):
         Tuning.read(path)

@@ -208,7 +208,7 @@ def test_what_has_no_form_in_c_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["1st", "for", "a-b", "", "class"])
 def test_names_are_those_of_c(name: str) -> None:
-    with pytest.raises(DiagnosticError, match="is not a name of C"):
+    with pytest.raises(DiagnosticError, match=f"'{name}' must be a C identifier of ASCII letters"):
         qmlir.emit(_classifier(3, 3), name=name)
 
 

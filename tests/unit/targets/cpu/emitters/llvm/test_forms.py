@@ -357,7 +357,10 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     module = quantized(2)
     with pytest.raises(DiagnosticError, match="LLVM has no target for the triple 'pdp11-unknown'"):
         qmlir.emit(module, format="object", triple="pdp11-unknown")
-    with pytest.raises(DiagnosticError, match="the processor 'host' is this computer's"):
+    with pytest.raises(
+        DiagnosticError,
+        match=r"--cpu host \(this computer\) cannot be combined with another triple, but got 'aarch64-linux-gnu'",
+    ):
         qmlir.emit(module, format="object", triple="aarch64-linux-gnu", cpu="host")
     with pytest.raises(DiagnosticError, match="requires avx2, but x86_64-linux-gnu generic lacks avx2, fma"):
         qmlir.emit(module, format="object", triple="x86_64-linux-gnu", isa="avx2")
@@ -388,7 +391,7 @@ func.func @main(%x: memref<4xf32> {nn.name = "x"}, %p: memref<1xi64> {nn.name = 
     [
         (
             CUSTOM,
-            r"\(act1\).*is a custom numba kernel, 'mine.kernels:silu', which requires emitter 'numba' \(--emitter "
+            r"\(act1\).*is a custom numba kernel, 'mine.kernels:silu', which requires codegen 'numba' \(--codegen "
             r"numba\)",
         ),
         (RECORDED, "records statistics, which requires a program in Python"),
@@ -421,19 +424,19 @@ def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.C
 @pytest.mark.parametrize(
     ("triple", "cpu", "features", "message"),
     [
-        ("aarch64-linux-gnu", "cortex-a99", "", "LLVM knows no processor 'cortex-a99' for the triple"),
-        ("aarch64-linux-gnu", "cortex-a76", "+dotprodd", "LLVM knows no feature 'dotprodd' for the triple"),
-        ("aarch64-linux-gnu", "", "+neon,-sse2", "LLVM knows no feature 'sse2' for the triple"),
-        ("aarch64-linux-gnu", "", "+help", "LLVM knows no name 'help' for the triple"),
-        ("x86_64-linux-gnu", "help", "", "LLVM knows no name 'help' for the triple"),
-        ("x86_64-linux-gnu", "haswel", "+avx2", "LLVM knows no processor 'haswel' for the triple"),
+        ("aarch64-linux-gnu", "cortex-a99", "", "unknown processor 'cortex-a99' for the triple"),
+        ("aarch64-linux-gnu", "cortex-a76", "+dotprodd", "unknown feature 'dotprodd' for the triple"),
+        ("aarch64-linux-gnu", "", "+neon,-sse2", "unknown feature 'sse2' for the triple"),
+        ("aarch64-linux-gnu", "", "+help", "unknown name 'help' for the triple"),
+        ("x86_64-linux-gnu", "help", "", "unknown name 'help' for the triple"),
+        ("x86_64-linux-gnu", "haswel", "+avx2", "unknown processor 'haswel' for the triple"),
         (
             "x86_64-linux-gnu",
             "i386",
             "",
             "LLVM cannot generate code for 'i386' of the triple 'x86_64-linux-gnu': LLVM ERROR",
         ),
-        ("x86_64-linux-gnu", "", "+soft-float", "LLVM makes no code for '+soft-float' of the triple"),
+        ("x86_64-linux-gnu", "", "+soft-float", "LLVM cannot generate code for '+soft-float' of the triple"),
         ("aarch64-linux-gnu", "", "+sve,-neon", "'aarch64-linux-gnu': Don't know how to custom expand this"),
         ("armv7-linux-gnueabihf", "", "+soft-float", "'armv7-linux-gnueabihf': LLVM ERROR: Do not know how to soften"),
         ("riscv64-linux-gnu", "generic-rv32", "", "LLVM ERROR: RV64 target requires an RV64 CPU"),
@@ -445,11 +448,11 @@ def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.C
         ),
         ("spirv64", "", "", "LLVM cannot generate code for the triple 'spirv64': "),
         ("nvptx64-nvidia-cuda", "", "", "LLVM cannot generate code for the triple 'nvptx64-nvidia-cuda': "),
-        ("x86_64-linux-gnu", "", "avx2", "'avx2' is not written as the features of a machine is: +dotprod,-fullfp16"),
-        ("x86_64-linux-gnu", "", "+avx2,", "'+avx2,' is not written as"),
-        ("x86_64-linux-gnu", "", '+avx2" "x"="', "is not written as the features of a machine is"),
-        ("x86_64-linux-gnu", 'a" }', "", "is not written as the cpu of a machine is: cortex-a76, or host"),
-        ('x86_64-linux"\n', "", "", "is not written as the triple of a machine is: aarch64-linux-gnu"),
+        ("x86_64-linux-gnu", "", "avx2", "invalid features 'avx2' (example: +dotprod,-fullfp16)"),
+        ("x86_64-linux-gnu", "", "+avx2,", "invalid features '+avx2,' (example: +dotprod,-fullfp16)"),
+        ("x86_64-linux-gnu", "", '+avx2" "x"="', 'invalid features \'+avx2" "x"="\' (example: +dotprod,-fullfp16)'),
+        ("x86_64-linux-gnu", 'a" }', "", "invalid cpu 'a\" }' (example: cortex-a76, or host)"),
+        ('x86_64-linux"\n', "", "", "invalid triple 'x86_64-linux\"\\n' (example: aarch64-linux-gnu)"),
     ],
 )
 def test_machines_that_are_not_there(triple: str, cpu: str, features: str, message: str) -> None:
@@ -462,8 +465,8 @@ def test_machines_that_are_not_there(triple: str, cpu: str, features: str, messa
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        (NAME, "foo", "NUMBA_CPU_NAME: LLVM knows no processor 'foo' for the triple"),
-        (FEATURES, "+sse2,+nonsense", "NUMBA_CPU_FEATURES: LLVM knows no feature 'nonsense' for the triple"),
+        (NAME, "foo", "NUMBA_CPU_NAME: unknown processor 'foo' for the triple"),
+        (FEATURES, "+sse2,+nonsense", "NUMBA_CPU_FEATURES: unknown feature 'nonsense' for the triple"),
     ],
 )
 def test_a_processor_of_the_environment(name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -520,7 +523,7 @@ def test_an_emitter_of_python_where_no_python_is(capsys: pytest.CaptureFixture[s
 
 
 def test_c_is_for_every_machine() -> None:
-    with pytest.raises(DiagnosticError, match="triple x requires one of the forms object, static, but got 'c'"):
+    with pytest.raises(DiagnosticError, match=r"triple x requires one of the formats object, static, .* but got 'c'"):
         qmlir.emit(quantized(2), format="c", triple="x")
     with pytest.raises(DiagnosticError, match="unknown cpu 'cortex-m33x' for --emit c; did you mean"):
         qmlir.emit(quantized(2), format="c", cpu="cortex-m33x")

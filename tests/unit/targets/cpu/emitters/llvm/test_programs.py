@@ -160,11 +160,11 @@ def test_both_emitters_have_entries_of_their_own(image: np.ndarray) -> None:
 
 
 def test_what_is_refused(image: np.ndarray) -> None:
-    with pytest.raises(DiagnosticError, match=r"unknown emitter 'lvm'; did you mean 'llvm'\? \(available: numba, llvm"):
+    with pytest.raises(DiagnosticError, match=r"unknown codegen 'lvm'; did you mean 'llvm'\? \(available: numba, llvm"):
         qmlir.compile(quantized(2), codegen="lvm")
     program = qmlir.compile(quantized(2), codegen="llvm")
     assert isinstance(program, Program)
-    with pytest.raises(DiagnosticError, match="kernels are timed in programs of the emitter 'numba'"):
+    with pytest.raises(DiagnosticError, match="timing kernels requires codegen 'numba', but the program uses 'llvm'"):
         program.time_kernels([image])
 
 
