@@ -348,9 +348,7 @@ def test_steps_that_no_place_holds_are_refused_before_work_starts(name: str) -> 
 
 @pytest.mark.parametrize("name", [name for name in _steps(8) if "Pool" in name])
 def test_windows_of_many_elements_are_refused(name: str) -> None:
-    with pytest.raises(
-        DiagnosticError, match=r"node 'n1': the number of elements in a window is .*, more than the budget of"
-    ):
+    with pytest.raises(DiagnosticError, match=r"node 'n1': the number of elements in a window is .*"):
         qmlir.load(_steps((1 << 31) - 1)[name])
 
 
@@ -367,7 +365,7 @@ def test_a_transposed_convolution_makes_phases_for_its_taps_only(stride: int) ->
 def test_a_result_that_no_arena_holds_is_refused_before_tables_are_made() -> None:
     scales = np.array([1, 1, 1 << 30, 1], np.float32)
     module = qmlir.load(_one("Resize", {}, np.zeros(0, np.float32), scales))
-    message = r"'nn.resize' op \(n1\) has a result of type .*, over the limit of"
+    message = "result 'tensor<1x1x2147483648x2xf32>' is too large: its size in bytes"
     with pytest.raises(DiagnosticError, match=message):
         run_pipeline(module, "convert-nn-to-kernel")
 

@@ -74,5 +74,5 @@ def test_a_sequence_is_a_few_tensors() -> None:
 
 def test_a_type_that_nothing_holds_is_refused() -> None:
     for type_ in ("tensor<2xcomplex<f32>>", "!nn.sequence<tensor<2xcomplex<f32>>>"):
-        with pytest.raises(DiagnosticError, match="cannot generate random values for input 'input0' of type"):
+        with pytest.raises(DiagnosticError, match=r"cannot generate random values for input 'input0.* of type"):
             random_inputs(_function(type_))

@@ -198,7 +198,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
             [node_of("Unsqueeze", ["x", "axes"])],
             initializers=[numpy_helper.from_array(np.arange(70), "axes")],
         ),
-        "Unsqueeze node 'n1': gives a tensor of 72 axes, more than 32",
+        "Unsqueeze node 'n1': returns a tensor of 72 axes, more than 32",
     ),
     "list of axes of absurd length": (
         model_of(

@@ -105,5 +105,5 @@ def test_commands_take_the_ends(tmp_path: Path) -> None:
     (tmp_path / "net.mlir").write_text(str(qmlir.load(NET)))
     code, err = _qmlir("inspect", tmp_path / "net.mlir", "--cut-outputs", "b")
     assert code == 1
-    assert err.startswith("error: --cut-inputs and --cut-outputs cut an ONNX model, and '")
+    assert err.startswith("error: --cut-inputs and --cut-outputs require an ONNX model, but got '")
     assert err.count("\n") == 1

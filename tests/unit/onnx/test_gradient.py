@@ -114,9 +114,9 @@ def test_provenance() -> None:
 ERRORS = {
     "no rule": (
         _model(ONE, "h = Exp(a) y = Unique(h)", "a"),
-        r"'nn.unique' op \(y\) cannot be differentiated: the number of different elements",
+        "cannot be differentiated: its output shape depends on the data",
     ),
-    "no tensor": (_model(ONE, "z = Exp(a)", "a"), "the graph's output: tensor 'y' is not defined"),
+    "no tensor": (_model(ONE, "z = Exp(a)", "a"), "graph output 'y' is not defined"),
     "constant": (
         _model(ONE, "y = Mul(a, w)", "a w", "<double[1] w = {2.0}>"),
         "'w' is a constant; make it an input of the graph",
@@ -143,5 +143,5 @@ def test_other_values_are_not_supported() -> None:
     model = _model("double[2, 3] a, double[2, 3] b", "y = Mul(a, b)", "a", zs="b")
     assert qmlir.load(model)
     model.graph.node[-1].input[1] = "a"
-    with pytest.raises(DiagnosticError, match="gives another tensor than 'b' as input 1"):
+    with pytest.raises(DiagnosticError, match=r"ai.onnx.preview.training.Gradient node 'da': input 1 must be the"):
         qmlir.load(model)

@@ -71,8 +71,18 @@ def test_a_row_of_zeros_stays_one() -> None:
     ("op_type", "outputs", "attributes", "message"),
     [
         ("Normalizer", 1, {"norm": "MAX"}, "norm must be one of L1, L2, but got MAX"),
-        ("LinearRegressor", 1, {"targets": 2, "post_transform": "PROBIT", **LINEAR}, "transforms its scores by PROBIT"),
-        ("LinearClassifier", 2, {"classlabels_strings": ["a", "b"], **LINEAR}, "gives text as labels"),
+        (
+            "LinearRegressor",
+            1,
+            {"targets": 2, "post_transform": "PROBIT", **LINEAR},
+            r"ai.onnx.ml.LinearRegressor node 'node': post_transform must be NONE,",
+        ),
+        (
+            "LinearClassifier",
+            2,
+            {"classlabels_strings": ["a", "b"], **LINEAR},
+            r"ai.onnx.ml.LinearClassifier node 'node': string labels and a single",
+        ),
     ],
 )
 def test_other_forms_are_islands(op_type: str, outputs: int, attributes: dict[str, Any], message: str) -> None:

@@ -194,7 +194,7 @@ def test_what_is_made_of_operations_and_values() -> None:
     assert makes["attribute"]([plain, _attribute('"alpha"')]) == (_attribute("1.0 : f32"),)
     assert makes["elements"]([a.results[0]]) == (_attribute("dense<2.0> : tensor<2xf32>"),)
     assert makes["folded"]([first]) == (_attribute("dense<[6.0, 8.0]> : tensor<2xf32>"),)
-    with pytest.raises(ValueError, match="no constants"):
+    with pytest.raises(ValueError, match=r"'nn.mul' must have constant operands and an evaluator"):
         makes["folded"]([second])
     with pytest.raises(ValueError, match="has no attribute 'beta'"):
         makes["attribute"]([plain, _attribute('"beta"')])
@@ -216,5 +216,5 @@ def test_wrong_annotations_are_named() -> None:
     def strange(of: np.ndarray) -> bool:
         return bool(of)
 
-    with pytest.raises(TypeError, match=r"parameter 'of' is annotated with .*ndarray"):
+    with pytest.raises(TypeError, match="parameter 'of' must be annotated with one of Operation, SSAValue,"):
         native_function("strange", strange)

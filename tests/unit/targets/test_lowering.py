@@ -78,7 +78,7 @@ def test_what_no_pipeline_is(name: str, message: str) -> None:
     ("name", "message"),
     [
         ("silent", "target 'silent' emits nothing"),
-        ("nothing", "target 'nothing' must emit text or bytes, 'tests.support.targets:emit_nothing' gave NoneType"),
+        ("nothing", "target 'nothing' must emit text or bytes, but"),
         ("broken", "target 'broken': cannot load 'tests.support.targets:no_such': "),
     ],
 )
@@ -112,5 +112,5 @@ def test_the_interpreter_runs_what_no_device_does_and_the_cpu_what_it_compiles(n
 
 
 def test_a_program_of_several_targets() -> None:
-    with pytest.raises(DiagnosticError, match="part 'main_toy_0' of target 'toy', which is not among those named"):
+    with pytest.raises(DiagnosticError, match="the module has part 'main_toy_0' of target 'toy', which is not one of"):
         qmlir.compile(_module(), device="silent,cpu")

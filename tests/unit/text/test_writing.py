@@ -212,7 +212,7 @@ def test_files_of_qmlir_alone_are_plain_files(tmp_path: Path, kind: str) -> None
         "link": lambda: path.symlink_to(tmp_path / "victim"), "fifo": lambda: os.mkfifo(path), "folder": path.mkdir
     }[kind]()  # fmt: skip
     before = tree(tmp_path)
-    with pytest.raises(DiagnosticError, match="it is a link, or not a regular file; remove it"):
+    with pytest.raises(DiagnosticError, match="it is a symbolic link, or not a regular file; remove it"):
         write_own(path, "new")
     assert tree(tmp_path) == before
 

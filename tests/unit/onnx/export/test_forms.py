@@ -187,7 +187,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
     ("settings", "message"),
     [
         ({"format": "qdp"}, r"unknown form 'qdp'; did you mean 'qdq'\? \(available: qdq, qoperator, integer"),
-        ({"opset": 20}, "operator set 20 is not written: 21 to"),
+        ({"opset": 20}, r"opset must be in \[21, 28\], but got 20"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], message: str) -> None:

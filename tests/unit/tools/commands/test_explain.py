@@ -39,7 +39,7 @@ def test_the_text(folder: Path) -> None:
     assert "input 'image': u8" in out
     assert "storage u8: by '" in out
     assert "recipe.toml', rule 1" in out
-    assert "seen: -1 to 1 in 32 numbers of 8 samples" in out
+    assert "observed: -1 to 1 in 32 numbers of 8 samples" in out
     assert "was changed" not in out
     assert "run by, on generic\n  @matmul_1x4x2" in out
 
@@ -83,7 +83,7 @@ def test_the_module_in_the_folder_is_the_folder(folder: Path) -> None:
 def test_what_stays_in_float(folder: Path) -> None:
     code, out, _ = run("explain", folder, "relu1")
     assert code == 0
-    assert "not quantized: a rule of the recipe excludes it (by '" in out
+    assert "not quantized: a rule of the recipe excludes it; help: " in out
     assert "(origin = 'relu1')" in out
 
 

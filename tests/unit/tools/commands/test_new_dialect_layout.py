@@ -54,6 +54,6 @@ def test_names_that_are_refused(tmp_path: Path, name: str, message: str) -> None
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "kept.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(DiagnosticError, match="is there already"):
+    with pytest.raises(DiagnosticError, match="already exists"):
         write_package("softy", tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["kept.txt"]

@@ -111,7 +111,7 @@ def test_what_is_not_finite(model: Path, tmp_path: Path, processes: str) -> None
     np.savez(tmp_path / "bad.npz", x=BROKEN)
     code, said = run(model, "--data", tmp_path / "bad.npz", "-o", tmp_path / "no.json", "--processes", processes)
     assert code == 1
-    assert "value 'x' at sample 1: values must be numbers, found 1 NaN of 2" in said
+    assert "value 'x' at sample 1: values must not contain NaN, but 1 of 2 are" in said
     assert not (tmp_path / "no.json").exists()
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_read(model: Path, tmp_path: Path) -> None:
     for name, message in (
         ("cut.npz", "it is not a .npy or .npz file of plain arrays"),
         ("gone.npz", "No such file or directory"),
-        ("empty", "holds no .npy or .npz file"),
+        ("empty", "contains no .npy or .npz files and no images (.bmp, .gif, .jpeg,"),
         ("model.mlir", "it is not a .npy or .npz file of plain arrays"),
     ):
         code, said = run(model, "--data", tmp_path / name, "-o", tmp_path / "no.json")

@@ -229,7 +229,7 @@ def test_a_folder_without_permission(model: Path, tmp_path: Path) -> None:
     closed.mkdir(mode=0o500)
     code, _, err = run(model, "--data", tmp_path / "samples.npz", "-o", closed / "out")
     assert code == 1
-    assert f"no permission to write into '{closed}'" in err
+    assert f"no write permission for '{closed}'" in err
 
 
 def test_a_folder_that_nobody_can_write(model: Path, tmp_path: Path) -> None:

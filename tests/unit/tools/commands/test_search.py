@@ -125,7 +125,7 @@ def test_a_budget(folder: Path) -> None:
     ("words", "code", "message"),
     [
         (("--min-accuracy", "1", "--max-steps", "-1"), 2, "--max-steps must be >= 0, but got -1"),
-        ((), 1, "help: pass --min-accuracy A (min_accuracy=A)"),
+        ((), 1, "pass exactly one of --min-accuracy A (min_accuracy=A) and --max-drop"),
         (
             ("--min-accuracy", "1", "--max-drop", "0"),
             2,
