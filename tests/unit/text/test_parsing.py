@@ -169,7 +169,7 @@ def test_altered_weights(saved: Path) -> None:
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    assert "was altered: its digest differs" in _load_error(saved)
+    assert "was modified: its digest differs" in _load_error(saved)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, b"\x10\x00\x00\x00\x00\x00\x00\x00{"])

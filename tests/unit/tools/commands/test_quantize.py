@@ -388,7 +388,7 @@ def test_the_first_samples(model: Path, tmp_path: Path) -> None:
     assert [files(tmp_path / "three")[name] for name in names] == [files(tmp_path / "few")[name] for name in names]
     for words, code, message in (
         (["--data", data, "--samples", "0"], 1, "the number of samples must be at least 1, but got 0"),
-        (["--profile", tmp_path / "few" / "profile.json", "--samples", "2"], 2, "--samples uses the first samples of"),
+        (["--profile", tmp_path / "few" / "profile.json", "--samples", "2"], 2, "--samples requires --data"),
     ):
         found, _, err = run(model, *words, "-o", tmp_path / "no")
         assert (found, message in err) == (code, True)
