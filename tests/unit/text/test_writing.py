@@ -495,7 +495,7 @@ def _state(folder: Path, mine: Mapping[str, str]) -> str:
     found = contents(folder)
     assert {name: found.get(name) for name in mine} == mine
     if (said := _said(lambda: check_whole(folder))) is not None:
-        assert "has no whole result: the run that wrote it was interrupted; run that command again" in said
+        assert "is incomplete: the command that wrote it was interrupted; run it again" in said
         # What is there is of one result alone, for readers that do not ask.
         found = {name: text.replace("edited", "old a") for name, text in found.items()}
         known = [{name: text for name, text in found.items() if name in each} for each in (OLD, NEW)]
