@@ -211,9 +211,7 @@ def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operatio
     except Exception as error:
         # With operands and attributes as defined, what is missing is a result, or the operation's code is wrong.
         reason = f" ({one_line(error)}{where})" if (where := in_package(error)) else ""
-        message = (
-            f"makes '{op.name}', whose result types do not follow from what it takes: say `-> (%type : !pdl.type)`"
-        )
+        message = f"creates '{op.name}', whose result types cannot be inferred; write `-> (%type : !pdl.type)`"
         raise op_error(name, f"{message}{reason}") from error
     typed = type(op).create(
         operands=list(op.operands), result_types=types, properties=op.properties, attributes=op.attributes

@@ -78,7 +78,7 @@ def _described(value: object) -> str:
         case str() if len(value) > _SHOWN:
             return f"{json.dumps(value[:_SHOWN])}…"
         case int() if value.bit_length() > 64:
-            return "a number exceeds 64 bits"
+            return "a number of more than 64 bits"
         case _:
             return json.dumps(value)
 

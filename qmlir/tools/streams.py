@@ -118,7 +118,7 @@ class ArgumentParser(argparse.ArgumentParser):
         if renamed := self._renamed(option, known):
             return renamed
         own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""
-        return own if own.startswith(":") else _near(option, known)
+        return own if own.startswith((":", "; use ")) else _near(option, known)
 
     def _renamed(self, option: str, known: Sequence[str]) -> str:
         """The end of a message about an option that has another name now; empty for other options."""

@@ -118,7 +118,9 @@ def test_patterns_run_inside_a_pipeline() -> None:
 def test_what_a_package_does_wrong_is_a_warning_and_the_rest_works() -> None:
     _, _, said = _run("apply-pdl{named=brought}")
     assert re.search("package 'brought': .*'has_bits' of 'brought:TAKEN'.*: package 'qmlir' has it", said)
-    assert re.search("package 'brought': .*the constraint 'strange' of patterns.*: parameter 'of' is annotated", said)
+    assert re.search(
+        "package 'brought': .*the constraint 'strange' of patterns.*: parameter 'of' must be annotated", said
+    )
 
 
 def test_a_pattern_that_raises_is_named_with_its_file_and_line() -> None:

@@ -1,5 +1,7 @@
 """Whatever a rewrite makes without naming result types: made, or an error at its line, never one of Python."""
 
+import re
+
 import pytest
 from xdsl.dialects import pdl, test
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, UnitAttr, f32, i1, i64
@@ -42,6 +44,6 @@ def test_no_operation_fails_otherwise_than_with_a_message(op: type[IRDLOperation
                     with_inferred_types(name, made)
                 except DiagnosticError as error:
                     message = error.diagnostic.message
-                    assert message.startswith(f"'pdl.operation' op makes '{op.name}'")
+                    assert re.match(rf"'pdl.operation' op (creates|cannot create) '{op.name}'", message)
                     assert "\n" not in message
                     assert "Error" not in message

@@ -45,8 +45,11 @@ def test_what_is_as_expected() -> None:
         (lambda data: data["inner"]["count"].integer(0, 2), "must be an integer from 0 to 2, but got 3"),
         (lambda data: data["inner"]["count"].boolean(), "must be true or false, but got 3"),
         (lambda data: data["far"].number(), "'f': 'far' must be a finite number, but got Infinity"),
-        (lambda data: data["big"].number(), "'f': 'big' must be a finite number, but got a number of more than 64"),
-        (lambda data: data["big"].integer(), "'f': 'big' must be an integer, but got a number of more than 64"),
+        (
+            lambda data: data["big"].number(),
+            "'f': 'big' must be a finite number, but got a number of more than 64 bits",
+        ),
+        (lambda data: data["big"].integer(), "'f': 'big' must be an integer, but got a number of more than 64 bits"),
         (lambda data: data["lone"].text(), "'f': 'lone' must be a string without surrogates"),
         (lambda data: data.text(), "'f': the content must be a string, but got an object"),
     ],

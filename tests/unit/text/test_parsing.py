@@ -204,7 +204,7 @@ def test_missing_key_and_size(saved: Path) -> None:
     saved.write_text(text.replace('"w0"', '"w7"'))
     assert "has no tensor 'w7'" in _load_error(saved)
     saved.write_text(text.replace("tensor<2048xf32>", "tensor<2047xf32>"))
-    assert "has 8192 bytes, tensor<2047xf32> takes 8188" in _load_error(saved)
+    assert "must have 8188 bytes (tensor<2047xf32>), but got 8192" in _load_error(saved)
 
 
 def test_nothing_is_left_where_a_file_cannot_be_written(tmp_path: Path) -> None:

@@ -39,10 +39,10 @@ def test_a_rule_reads_well() -> None:
         ("x = { " + ".".join(['"a"'] * 17) + " = 1 }", "a dotted key has more than 16 parts"),
         ("x = " + "[" * 100_000, "nested too deeply"),
         ("x = " + "[" * 64 + "]" * 64, "nested more than 64 levels"),
-        ("x = 9223372036854775808", "more than 64 bits"),
-        ("x = [{ y = 0x" + "f" * 10_000 + " }]", "more than 64 bits"),
+        ("x = 9223372036854775808", "exceeds 64 bits"),
+        ("x = [{ y = 0x" + "f" * 10_000 + " }]", "exceeds 64 bits"),
         ("x = " + "9" * 10_000, "too many digits"),
-        ("#" * (1 << 23), "more than 4194304 characters"),
+        ("#" * (1 << 23), "longer than 4194304 characters"),
         ("x = ", "Invalid value"),
     ],
 )

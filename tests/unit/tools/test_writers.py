@@ -295,7 +295,7 @@ def test_dumps_replace_dumps_only(work: Path) -> None:
     shutil.rmtree(folder)
     folder.symlink_to(work / "samples")
     code, said = run(*words, tool=qmlir_opt.main)
-    assert (code, "it is a link" in said) == (1, True)
+    assert (code, "it is a symbolic link" in said) == (1, True)
     assert os.listdir(work / "samples") == ["0.npy"]
 
 

@@ -190,7 +190,7 @@ pdl.pattern @flattens : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@flattens': 'pdl.operation' op makes 'nn.reshape', whose result types do not follow from what it takes: say `-> (%type : !pdl.type)`}}
+    // expected-error @+1 {{pattern '@flattens': 'pdl.operation' op creates 'nn.reshape', whose result types cannot be inferred; write `-> (%type : !pdl.type)`}}
     %flat = pdl.operation "nn.reshape" (%x : !pdl.value)
     pdl.replace %relu with %flat
   }

@@ -69,7 +69,7 @@ def test_random_graphs_compute_the_same(seed: int) -> None:
     (report,) = partition(divided, _targets(case.module, seed), preferences)
     verify(divided)
     _check_parts(divided, report)
-    assert all(part.operations >= preferences.minimum for part in report.parts)
+    assert all(part.operations >= preferences.min_ops for part in report.parts)
     found = interpret(divided, case.inputs)
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, strict=True)
