@@ -412,7 +412,9 @@ def test_infinities_of_an_input_are_named_where_they_make_nan() -> None:
     text = IMAGE.replace("nn.log %x : tensor<?x1x8x8xf32>", difference)
     x = np.ones((4, 1, 8, 8), np.float32)
     x[2, 0, 3, 3] = np.inf
-    with pytest.raises(DiagnosticError, match=r"at sample 2: .* 1 of 64 are NaN .*; the input 'x' has infinities there"):
+    with pytest.raises(
+        DiagnosticError, match=r"at sample 2: .* 1 of 64 are NaN .*; the input 'x' has infinities there"
+    ):
         qmlir.profile(parse_module(default_environment().new_context(), text), x)
 
 

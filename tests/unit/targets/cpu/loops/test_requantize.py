@@ -115,7 +115,9 @@ def test_shift(result: tuple[str, int, tuple[int, int]], bits: int, ties: Ties) 
 
 
 def test_wide_accumulator_of_an_integer_multiplier() -> None:
-    with pytest.raises(DiagnosticError, match="an integer multiplier requires accumulators of at most 32 bits, but got i64"):
+    with pytest.raises(
+        DiagnosticError, match="an integer multiplier requires accumulators of at most 32 bits, but got i64"
+    ):
         _expanded("single_round", "i64", "i32, i8", RESULTS[0])
 
 
