@@ -283,7 +283,7 @@ class Cause:
 
 @dataclass(frozen=True, repr=False)
 class Validation(Readable):
-    """What a quantized module was found to give beside its float model."""
+    """The outcome of comparing a quantized module with its float model."""
 
     samples: int
     source: str

@@ -43,7 +43,8 @@ def _literal(node: ast.AST | None) -> str | None:
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
         return "".join(
-            str(each.value) if isinstance(each, ast.Constant) else f"{{{ast.unparse(each)}}}" for each in node.values
+            f"{{{ast.unparse(each.value)}}}" if isinstance(each, ast.FormattedValue) else str(ast.literal_eval(each))
+            for each in node.values
         )
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _literal(node.left), _literal(node.right)

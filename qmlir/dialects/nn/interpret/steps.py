@@ -214,7 +214,7 @@ def _plan(known: _Known) -> _Plan | str:
 
 
 def of_steps(op: Layer, values: Mapping[SSAValue, Any], watch: Watch | None) -> Results | None:
-    """What the parts of `op` compute on the `values` of its operands; `None` if they have to be built one by one.
+    """The results of the parts of `op` on the `values` of its operands; `None` if they have to be built one by one.
 
     `watch` is called for each part of each step.
     """

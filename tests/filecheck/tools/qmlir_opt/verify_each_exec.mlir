@@ -21,7 +21,7 @@
 // BOUND: nn.mul
 // LOST: error: 'builtin.module' op no longer has a public function '@main' (after pass 'lose-function', which keeps every bit)
 // NAME: error: unknown public function 'man'; did you mean 'main'? (available: main, text) (before pass 'cse')
-// EVERY: error: cannot generate random values for input {{.*}} (before pass 'cse')
+// EVERY: cannot generate random values for input 'input0' of type tensor<2xcomplex<f32>> (before pass 'cse')
 // FILE: error: cannot read '{{.*}}.nowhere.npz': No such file or directory
 // SUFFIX: error: cannot read '{{.*}}.mlir': named inputs must be in an .npz file
 // USAGE: qmlir-opt: error: --exec-seed requires --verify-each=exec (see qmlir-opt --help)
