@@ -83,7 +83,7 @@ def _program(
     _, sequence = open_sizes(module)
     largest = max(*lengths, *(array.shape[1] for feeds in samples for array in feeds.values()))
     return compile_module(
-        qmlir.quantize(module, samples, **settings).module, threads=threads, max_sizes={sequence: largest}
+        qmlir.quantize(module, samples, **settings).module, threads=threads, lengths={sequence: largest}
     )
 
 

@@ -366,7 +366,7 @@ class Restoration:
     # The module
 
     def finish(self, function: FuncOp) -> bool:
-        """Give the function what it has besides; gives false where its inputs or outputs differ."""
+        """Give the function its other attributes; return whether its inputs and outputs agree."""
         text = metadata.entries(self.graph).get(metadata.FUNCTION)
         if text is None:
             return False

@@ -274,7 +274,7 @@ class _Shift:
         is_wide = bits_of(types[1]) not in range(1, _BITS + 1)
         if is_wide and not (op.limits[0] <= reach[0] and reach[1] <= op.limits[1]):
             return None
-        if not signed_range(_BITS).values[0] <= op.limits[0] <= signed_range(_BITS).values[1]:
+        if not is_wide and not signed_range(_BITS).values[0] <= op.limits[0] <= signed_range(_BITS).values[1]:
             return None
         return cls(op, fewest if fewest == most else None, fewest, low, high)
 

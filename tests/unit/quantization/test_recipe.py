@@ -176,7 +176,7 @@ def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
         ("quantize = 'no'", "quantize must be true or false, but got 'no'"),
         ("origin = 3\nstorage = 'i8'", "origin must be a string, but got 3"),
         ("granularity = 'block:0'", "unknown granularity 'block:0' (available: tensor, channel, block:N)"),
-        ("rule = 'tflite'", "'tflite' is not a rule: onnxruntime, glow are accepted"),
+        ("rule = 'tflite'", "unknown rule 'tflite' (available: onnxruntime, glow)"),
         ("calibrator = 3", "calibrator must be a name, or a table with a name and options, but got 3"),
     ]:
         path.write_text(f"[[rule]]\nstorage = 'i8'\n[[rule]]\n{text}\n")

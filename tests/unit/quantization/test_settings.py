@@ -134,8 +134,11 @@ def test_help_has_every_setting() -> None:
         ({"accumulator": "i32},dce{"}, "the options for slot 'accumulator': "),
         ({"granularity": "channels"}, "unknown granularity 'channels'; did you mean 'channel'?"),
         ({"weight_scheme": "symetric"}, "unknown scheme 'symetric'; did you mean 'symmetric'?"),
-        ({"requantize": "shift:up ties=even"}, "option 'ties' of pass 'quant-set-requantize' takes even, up, away"),
-        ({"device": "cpu},dce{"}, "no target 'cpu}'; did you mean 'cpu'?"),
+        (
+            {"requantize": "shift:up ties=even"},
+            "option 'ties' of pass 'quant-set-requantize' must be one of even, up, away",
+        ),
+        ({"device": "cpu},dce{"}, "unknown target 'cpu}'; did you mean 'cpu'?"),
     ],
 )
 def test_a_value_that_is_none_is_an_error_before_samples_are_run(settings: Any, message: str) -> None:

@@ -83,7 +83,7 @@ _POW2 = Accepted(schemes=("asymmetric_pow2",))
          "target 'dsp' does not support it: permutation = [1, 0] (supported: [0, 1])"),
         ("sum", Support("nn.matmul", properties={"transpose_b": (True,), "components": (None,)}), None),
         ("sum", Support("nn.matmul", properties={"transpose": (True,)}),
-         "target 'dsp' does not support it: property 'transpose', which nn.matmul does not have, "
+         "target 'dsp' does not support it: property 'transpose', which nn.matmul does not have; "
          "did you mean 'transpose_b'?"),
         ("sum", Support("nn.matmul", properties={"transpose_b": (False,)}),
          "target 'dsp' does not support it: transpose_b = true (supported: false)"),

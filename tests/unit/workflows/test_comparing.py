@@ -96,7 +96,7 @@ def test_a_subject_is_taken_as_it_is(folder: Path) -> None:
 def test_sizes_that_a_model_leaves_open() -> None:
     found = qmlir.compare(MODEL, MODEL, DATA, shapes={"image": (8, 4)}, samples=8)
     assert (found.samples, found.values[0].elements) == (8, 16)
-    with pytest.raises(DiagnosticError, match="a limit of 4 samples is less than the batch size of the model"):
+    with pytest.raises(DiagnosticError, match="samples must be at least the batch size of the model, but got 4"):
         qmlir.compare(MODEL, MODEL, DATA, shapes={"image": (8, 4)}, samples=4)
 
 

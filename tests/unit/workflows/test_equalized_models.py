@@ -102,7 +102,7 @@ def test_a_recipe_for_what_only_the_given_model_has_is_no_fault() -> None:
     assert made.repair is not None
     assert not made.repair.is_equalized
     assert (
-        sum("the equalized model is not tried: the recipe has rules that decide nothing" in each for each in said) == 1
+        sum("the equalized model is not tried: these rules of the recipe have no effect" in each for each in said) == 1
     )
 
 

@@ -75,7 +75,7 @@ def test_a_calibrator_of_the_package_asks_for_it() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("norm", "unknown observer 'norm'; did you mean 'norms'? (available: inexact, lost, )"),
+        ("norm", "unknown observer 'norm'; did you mean 'norms'? (available: inexact, lost, "),
         ("raises", f"observer 'raises' of package '{PLUGIN}': it raises KeyError: 'observer'"),
         ("no_json", f"observer 'no_json' of package '{PLUGIN}': must return data that JSON can represent: "),
         ("no_number", f"observer 'no_number' of package '{PLUGIN}': must return data that JSON can represent: "),

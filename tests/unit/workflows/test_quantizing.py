@@ -52,7 +52,7 @@ def test_scales_of_powers_of_two_are_shifted_unless_a_mode_is_named() -> None:
     assert _modes(**powers) == {"#kernel.requantize<shift, up>"}
     assert _modes(**powers, requantize="f32") == {"None"}
     assert _modes(requantize="double_round") == {"#kernel.requantize<double_round>"}
-    with pytest.raises(DiagnosticError, match="option 'mode' of pass 'quant-set-requantize' takes"):
+    with pytest.raises(DiagnosticError, match="option 'mode' of pass 'quant-set-requantize' must be one of"):
         _modes(requantize="shif:up")
 
 

@@ -59,7 +59,9 @@ def test_samples_that_are_given_to_validate() -> None:
         found.problem
         == "at sample 3: 'quant.qcast' op cannot be computed: the input contains NaN, which cannot be quantized"
     )
-    with pytest.raises(DiagnosticError, match=r"at sample 3: 'quant.qcast' op cannot be computed: a value to quantize"):
+    with pytest.raises(
+        DiagnosticError, match=r"at sample 3: 'quant.qcast' op cannot be computed: the input contains NaN"
+    ):
         qmlir.quantize(_module(), clean, validation=spoiled, min_sqnr=1.0)
 
 

@@ -174,7 +174,7 @@ def test_what_cannot_be_taken_away_is_refused_before_anything_is_built(
     build, told = Builder(), list[str]()
     assert not cache.entry(KEY, build, told.append).is_kept
     assert (build.count, len(told)) == (1, 1)
-    assert "another file has the name" in told[0]
+    assert "already exist with other contents" in told[0]
 
 
 @pytest.mark.parametrize("place", ["file", "below a file", "pipe"])

@@ -129,13 +129,13 @@ class Nothing:
 
 
 def test_subjects_with_nothing_in_common() -> None:
-    with pytest.raises(DiagnosticError, match="float and nothing have no value in common"):
+    with pytest.raises(DiagnosticError, match="float and nothing have no common value, not even an output"):
         compare(subjects()[0], Nothing(), x(1.0))
 
 
 def test_programs_say_nothing_of_their_inputs() -> None:
     program = ProgramSubject(lambda inputs: inputs, outputs={})
-    with pytest.raises(DiagnosticError, match="compare it with a model"):
+    with pytest.raises(DiagnosticError, match="cannot compare two programs; compare a program with a model"):
         compare(program, program, x(1.0))
 
 

@@ -134,7 +134,8 @@ def test_who_decides(profile: Profile, tmp_path: Path) -> None:
 
     gate = decision_of(explain_node("gate", net(), profile, activations="i4", recipe=recipe), "gate")
     assert (gate.is_quantized, gate.slots) == (False, ())
-    assert (gate.reason, gate.rule) == ("a rule of the recipe excludes it", f"'{recipe}', rule 3 (op = 'sigmoid')")
+    excluded = "a rule of the recipe excludes it; help: remove that rule, or the pattern from --exclude (exclude=), "
+    assert (gate.reason, gate.rule) == (f"{excluded}to quantize it", f"'{recipe}', rule 3 (op = 'sigmoid')")
     assert gate.observations[0].key == "gate"
 
 

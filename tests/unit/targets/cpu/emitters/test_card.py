@@ -162,7 +162,7 @@ def test_files_that_no_card_names(made: Path, any_length: Path, tmp_path: Path, 
         pytest.skip("it is one of the program's")
     path.parent.mkdir(exist_ok=True)
     path.write_text("{}")
-    assert_refused(tmp_path / "p", f"{name} is not part of the program (its manifest does not list it)")
+    assert_refused(tmp_path / "p", rf"{name} is not part of the program \(its manifest does not list it\)")
 
 
 def test_parts_in_another_order(any_length: Path, tmp_path: Path) -> None:
@@ -254,10 +254,7 @@ def test_two_programs_in_a_folder(tmp_path: Path) -> None:
     assert [part["digest"] for part in found["programs"]] == [each.card.digest for each in emitted]
     (tmp_path / "second.c").write_text("")
     done = run_command(["qmlir", "inspect", str(tmp_path)], "")
-    assert (
-        f"{tmp_path}/second.c is damaged: it differs from the file written with the program; compile the "
-        "model again; compile" in done.stderr
-    )
+    assert f"{tmp_path}/second.c is damaged: it differs from the file written with the program" in done.stderr
 
 
 def test_what_is_replaced(made: Path, tmp_path: Path) -> None:
@@ -282,13 +279,13 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_card_of_another_program(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "numba", tmp_path / "p")
     shutil.copy(made / "llvm" / "program.json", tmp_path / "p")
-    assert_refused(tmp_path / "p", r"is not what was written with the program|is missing")
+    assert_refused(tmp_path / "p", r"differs from the file written with the program|is missing")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-arena", "63"], "working memory must be at most 63 bytes (--max-arena), but got 64"),
+        (["--max-arena", "63"], "scratch memory must be at most 63 bytes (--max-arena), but got 64"),
         (
             ["--emit", "c", "--max-code", "1M"],
             "--max-code requires machine code: the size of C code is not known before it is compiled",
@@ -296,7 +293,7 @@ def test_the_card_of_another_program(made: Path, tmp_path: Path) -> None:
         (["--emit", "object", "--max-code", "1"], "machine code must be at most 1 bytes (--max-code), but got 138"),
         (
             ["--emit", "c", "--max-weights", "0"],
-            "memory of constants must be at most 0 bytes (--max-weights), but got 256",
+            "weight memory must be at most 0 bytes (--max-weights), but got 256",
         ),
         (["--max-code", "1Q"], "'1Q' is not a number of bytes (examples: 65536, 256K, 4M)"),
     ],

@@ -546,7 +546,7 @@ def test_a_processor_and_an_instruction_set_of_c(capsys: pytest.CaptureFixture[s
 def test_a_processor_of_c_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--cpu", "z80"]) == 1
     found = capsys.readouterr().err
-    assert found.startswith("error: unknown cpu 'z' for --emit c80 (available: cortex-m0, )")
+    assert found.startswith("error: unknown cpu 'z80' for --emit c (available: cortex-m0, ")
 
 
 def test_c_for_a_processor_without_floats(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ UNEMITTED = {
     "lacks a main": ("func.func @other() {\n func.return\n}", "a module without a function @main"),
     "another level": (
         main("%x: memref<4xi8>", "%z = arith.constant 1 : i8\n" + "linalg.fill ins(%z : i8) outs(%x : memref<4xi8>)"),
-        "has no compiled form",
+        "cannot be compiled: expected an operation of",
     ),
     "signed bytes": (
         main(
@@ -198,7 +198,7 @@ UNEMITTED = {
     "unknown sizes": (main("%x: memref<?xi8>", ""), "shapes must be known"),
     "wide integers": (
         main("%x: memref<4xi8>", "%a = arith.constant 1 : i128\n%b = arith.addi %a, %a : i128"),
-        "integers of up to 64 bits",
+        "integers of at most 64 bits",
     ),
 }
 

@@ -102,10 +102,10 @@ def _plugged() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("function", "operation", "message"),
     [
-        ("os:getcwd", "nn.relu", "no package says so"),
-        ("tests.support.custom_kernels:off_by_one", "nn.relu", "no package says so"),
-        ("tests.support.custom_kernels:split", "soft.split", "that it does not fit"),
-        ("tests.support.custom_kernels:off_by_one", "wrong.nowhere", "nobody says the meaning of"),
+        ("os:getcwd", "nn.relu", "but no package lists it in `Contribution.kernels`"),
+        ("tests.support.custom_kernels:off_by_one", "nn.relu", "but no package lists it in `Contribution.kernels`"),
+        ("tests.support.custom_kernels:split", "soft.split", "that the kernel does not support"),
+        ("tests.support.custom_kernels:off_by_one", "wrong.nowhere", "which the interpreter cannot evaluate"),
     ],
 )
 def test_only_functions_that_packages_give_are_called(function: str, operation: str, message: str) -> None:
