@@ -22,13 +22,13 @@ class QuantPartition(ModulePass):
     the names that the model has for them. Parts do not wait for each other in a circle. Constants are copied to where
     they are used. What does not go to the first target has a remark that says why.
 
-    **Crossings** are the arguments and results of parts. What they cost together is the least that is found: the bytes
-    of each and `setup` for the transfer. What computes no new number (movement, max pooling, casts) is where the least
-    goes over the border. Everything else goes to the first target that computes it; with an `intensity` a device only
-    gets what it computes so often for each byte that would go over the border for it. Parts of fewer than `minimum`
-    operations stay with the host.
+    **Crossings** are the arguments and results of parts. The pass minimizes their cost: the bytes of each, and
+    `transfer_bytes` for the transfer. Operations that compute no new number (movement, max pooling, casts) go where
+    the fewest bytes cross. Everything else goes to the first target that supports it. With an `intensity`, a device
+    gets an operation only if it computes that often for each byte that crosses the border for it. Parts of fewer than
+    `min_ops` operations stay on the host.
 
-    Before (run with `setup=64`):
+    Before (run with `transfer_bytes=64`):
 
     ```mlir
     !x = !quant.uniform<i8:f32, 0.25>
