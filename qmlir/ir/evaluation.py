@@ -117,7 +117,7 @@ def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
 def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
     """Raise `InterpretationError` where the memory of a value of type `type_` is that of a constant or of an input."""
     if not array.flags.writeable:
-        raise InterpretationError(f"writes to constant memory of {type_}")
+        raise InterpretationError(f"cannot write to constant memory of {type_}")
 
 
 def not_computed(op: Operation, error: BaseException, where: str | None = None) -> DiagnosticError:

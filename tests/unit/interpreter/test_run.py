@@ -66,7 +66,7 @@ def test_inputs_are_not_written() -> None:
         "  memref.store %v, %x[%c0] : memref<2xi8>\n  func.return\n}\n"
     )
     given = np.zeros(2, np.int8)
-    with pytest.raises(DiagnosticError, match=r"cannot be computed: (cannot write|writes) to constant memory"):
+    with pytest.raises(DiagnosticError, match="cannot be computed: cannot write to constant memory"):
         interpret(module, [given])
     assert not given.any()
 
@@ -99,5 +99,5 @@ def test_memory_of_an_input_is_not_written(op: str) -> None:
     }}"""
     x, f = np.ones((1, 2, 2, 1), np.int8), np.ones((1, 1, 1, 1), np.int8)
     interpret(_module(text.replace("RESULT", "nn.result")), [x, f])
-    with pytest.raises(DiagnosticError, match=r"cannot be computed: (cannot write|writes) to constant memory"):
+    with pytest.raises(DiagnosticError, match="cannot be computed: cannot write to constant memory"):
         interpret(_module(text.replace("{RESULT}", "")), [x, f, x.copy()])

@@ -47,7 +47,7 @@ func.func @collapse() {
   func.return
 }
 
-// CONSTANT: 'memref.store' op cannot be computed: writes to constant memory of memref<2xi8>
+// CONSTANT: 'memref.store' op cannot be computed: cannot write to constant memory of memref<2xi8>
 func.func @constant() {
   %c0 = arith.constant 0 : index
   %a = arith.constant 0 : i8

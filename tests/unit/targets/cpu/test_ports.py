@@ -156,7 +156,7 @@ def _with(name: str, number: int, dtype: str) -> dict[str, np.ndarray]:
         ("c", 255, "?", "input 'c' must be in [0, 1], but got 255 at [5]"),
         ("c", 2, "i1", "input 'c' must be in [0, 1], but got 2 at [5]"),
         ("c", 255, "i1", "input 'c' must be in [0, 1], but got -1 at [5]"),
-        ("c", 1, "u1", "but got uint8"),
+        ("c", 1, "u1", "input 'c' must be"),
         ("w", 1, "u1", "input 'w' must be int8, but got uint8"),
         ("w", 1, "?", "input 'w' must be int8, but got bool"),
     ],
