@@ -115,7 +115,7 @@ def test_every_level(tmp_path: Path) -> None:
     data = np.random.default_rng(5).normal(size=(1, 2, 6, 6)).astype(np.float32)
     pipeline = quantize_pipeline({"device": "cpu"}, module)
     profile = qmlir.profile(module, [data], passes=pipeline.text("target", "lower"))
-    made = {step.level: step.module for step in descend(module, profile, isa="avx2", threads=2, target="cpu")}
+    made = {step.level: step.module for step in descend(module, profile, isa="avx2", threads=2, device="cpu")}
     assert made.keys() == LEVELS.keys()
     assert [each.name for each in targets_of(made["quantized"])] == ["cpu"]
     for level, each in made.items():
