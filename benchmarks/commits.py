@@ -23,8 +23,6 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
@@ -258,8 +256,13 @@ def _rows(base: str, work: Path, args: Any) -> Iterator[Row | Accuracy]:
         yield from _model_rows(trees, name, work, args)
 
 
+def _print(cells: Sequence[str]) -> None:
+    widths = (42, 24, 24, 14, 0)
+    print("  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip(), flush=True)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print a table of all figures, then the rows that are worse; 1 if there are any."""
+    """Print all figures as they are measured, then the rows that are worse; 1 if there are any."""
     known = ("digits_cnn", *BENCH_MODELS)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.commits", description=__doc__)
     parser.add_argument("base", help="a commit")
@@ -270,17 +273,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if args.rounds < 1 or not 0 < args.seconds < math.inf:
         parser.error("rounds and seconds must be above 0")
-    table = Table("what", args.base, "working tree", "ratio", "base against itself")
+    _print(("what", args.base, "working tree", "ratio", "base against itself"))
+    rows: list[Row | Accuracy] = []
     with TemporaryDirectory() as work:
-        rows = list(_rows(args.base, Path(work), args))
-    for row in rows:
-        table.add_row(*row.cells())
-    console = Console(width=140)
-    console.print(table)
+        for row in _rows(args.base, Path(work), args):  # a comparison that is interrupted has shown its rows
+            _print(row.cells())
+            rows.append(row)
     worse = [row for row in rows if row.is_worse]
-    console.print(f"{len(worse)} of {len(rows)} rows are worse" + ":" * bool(worse))
+    print(f"{len(worse)} of {len(rows)} rows are worse" + ":" * bool(worse))
     for row in worse:
-        console.print("  ".join(row.cells()), highlight=False)
+        _print(row.cells())
     return int(bool(worse))
 
 
