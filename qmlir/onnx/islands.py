@@ -363,7 +363,7 @@ def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
         _rename(node, names)
         out.nodes.append(node)
     versions = opsets(model.opset_import)
-    out.versions |= {domain: versions[domain] for domain in {domain_of(node) for node in _all_nodes(graph)} if domain}
+    out.versions |= {domain: versions[domain] for node in _all_nodes(graph) if (domain := domain_of(node))}
 
 
 def _rename(node: NodeProto, names: Mapping[str, str]) -> None:

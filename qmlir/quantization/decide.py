@@ -400,7 +400,7 @@ class _Decider:
         for op in makers[1:]:
             if self.recipe.wish(op, slot) != self.recipe.wish(place, slot):
                 self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules apply"))
-        movers = {op for op in makers if op.quantization_slots().shares_parameters}
+        movers = dict.fromkeys(op for op in makers if op.quantization_slots().shares_parameters)
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.handed_on] or sources
         constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(array))]

@@ -356,7 +356,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         if len(kinds) > 1:
             found = " and ".join(str(value.type) for value in kinds.values())
             raise VerifyException(f"operands must have one kind of element type, but got {found}; insert a cast")
-        plain = {plain_type(element_of(value)) for value in self.data_operands()}
+        plain = dict.fromkeys(plain_type(element_of(value)) for value in self.data_operands())
         if len(plain) > 1:
             raise VerifyException(f"operands must have one element type, but got {', '.join(map(str, plain))}")
         return next(iter(kinds), None)

@@ -343,7 +343,7 @@ class ConcatOp(NnOp):
             raise VerifyException("expected at least one operand")
         shapes = [shape_of(value) for value in self.inputs]
         axis = normalized_axis(self.axis.value.data, len(shapes[0]))
-        elements = {element_of(value) for value in self.inputs}
+        elements = dict.fromkeys(element_of(value) for value in self.inputs)
         if len(elements) > 1 and any(kind_of(element) is Kind.QUANTIZED for element in elements):
             raise VerifyException(
                 "cannot requantize the elements it joins: operands must have one type, but got "
