@@ -91,7 +91,7 @@ func.func @concat_sizes(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) {
 }
 // -----
 func.func @concat_parameters(%x: tensor<2x!quant.uniform<i8:f32, 0.1>>, %y: tensor<2x!quant.uniform<i8:f32, 0.2>>) {
-  // expected-error @+1 {{cannot requantize the elements it joins: operands must have one type, but got !quant.uniform<i8:f32, 2.000000e-01>, !quant.uniform<i8:f32, 1.000000e-01>}}
+  // expected-error @+1 {{cannot requantize the elements it joins: operands must have one type, but got !quant.uniform<i8:f32, 1.000000e-01>, !quant.uniform<i8:f32, 2.000000e-01>}}
   %0 = nn.concat %x, %y {axis = 0} : (tensor<2x!quant.uniform<i8:f32, 0.1>>, tensor<2x!quant.uniform<i8:f32, 0.2>>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
   func.return
 }
