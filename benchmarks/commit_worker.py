@@ -6,10 +6,13 @@ This file is run as a script with another commit's `qmlir` on the path, so it us
 import hashlib
 import json
 import statistics
+import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -96,10 +99,42 @@ def _serve(module: str, archive: str) -> None:
         print(json.dumps(statistics.median(times)), flush=True)
 
 
+def _run_tool(name: str, *arguments: str) -> None:
+    """Run the tool `name` of the tree whose `qmlir` is imported, which may differ from the installed one."""
+    package = Path(qmlir.__file__).parent
+    scripts = tomllib.loads((package.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    module, function = scripts[name].split(":")
+    call = f"import sys; from {module} import {function} as main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-P", "-c", call, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name} {' '.join(arguments)}\n{done.stderr}")
+
+
+def _code(module: str, isa: str, cpu: str) -> Mapping[str, object]:
+    """Digests of the code for `isa`: loops, the Python that numba compiles (without imports), C, and an object file."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        loops, python = folder / "loops.mlir", folder / "kernels.py"
+        _run_tool("qmlir-opt", module, "-p", f'compile{{isa="{isa}" threads=2}}', "-o", str(loops))
+        _run_tool("qmlir-translate", str(loops), "--emit-numba", "-o", str(python))
+        for form, options in (("c", ()), ("object", ("--cpu", cpu))):
+            _run_tool("qmlir", "compile", module, "--emit", form, "--isa", isa, *options, "-o", str(folder / form))
+        lines = python.read_text(encoding="utf-8").splitlines()
+        code = "\n".join(line for line in lines if not line.startswith(("import ", "from ")))
+        found = {
+            "loops": loops.read_bytes(),
+            "Python": code.encode(),
+            "C": (folder / "c" / "model.c").read_bytes(),
+            "object": (folder / "object" / "model.o").read_bytes(),
+        }
+        return {kind: hashlib.sha256(data).hexdigest() for kind, data in found.items()}
+
+
 TASKS: Mapping[str, Callable[..., Mapping[str, object] | None]] = {
     "quantize": _quantize,
     "compile": _compile,
     "serve": _serve,
+    "code": _code,
 }
 """The tasks by the name that is the first argument; the others are theirs."""
 

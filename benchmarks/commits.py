@@ -3,6 +3,8 @@
 Both quantize, compile and run the same models in turns, each in processes of its own. All that is timed is measured for
 the commit twice: a row is worse only beyond the spread of the commit against itself, and beyond 2%. Accuracy is worse
 if it falls by more than 0.1 dB, or by more than one sample. The command ends with the rows that got worse.
+With `--code`, both write code for the same quantized modules and three instruction sets, and any difference is worse:
+for changes that only move files.
 """
 
 import argparse
@@ -38,6 +40,8 @@ Figures: TypeAlias = Mapping[tuple[str, str], float]
 """Measured numbers by name and unit."""
 
 THREADS = (1, 2)
+CPUS = {"generic": "x86-64", "avx2": "x86-64-v3", "avx512-vnni": "cascadelake"}
+"""The instruction sets of the comparison of code, each with a CPU that has it."""
 PYTHON = (sys.executable, "-P")
 WORKER = str(ROOT / "benchmarks" / "commit_worker.py")
 _RANDOM_INPUTS, _DIGITS = 4, 240
@@ -130,6 +134,26 @@ class Accuracy:
         ]
         same = "equal integers" if self.base["digest"] == self.found["digest"] else "other integers"
         return (f"{self.model}: accuracy", *texts, same, "")
+
+
+@dataclass(frozen=True)
+class Code:
+    """Digests of the code for one instruction set, by its kind."""
+
+    what: str
+    base: Mapping[str, str]
+    found: Mapping[str, str]
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether any code differs."""
+        return self.base != self.found
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        differing = [kind for kind in self.base if self.base[kind] != self.found[kind]]
+        digests = (" ".join(digest[:4] for digest in each.values()) for each in (self.base, self.found))
+        return (f"{self.what}: code", *digests, "other " + ", ".join(differing) if differing else "equal code", "")
 
 
 def _write_models(folder: Path, names: Sequence[str]) -> None:
@@ -238,9 +262,8 @@ def _model_rows(trees: Sequence[Tree], name: str, folder: Path, args: Any) -> It
     yield from _run_rows(trees, name, paths, args)
 
 
-def _rows(base: str, work: Path, args: Any) -> Iterator[Row | Accuracy]:
-    folder, own = _extract(base, work / "of_base"), _copy(work / "of_tree")
-    trees = [Tree("base", folder, work), Tree("again", folder, work), Tree("found", own, work)]
+def _model_names(work: Path, args: Any) -> list[str]:
+    """Write the models and their samples to `work`, and return their names."""
     _write_models(work, args.models)
     names = [*args.models]
     if args.folder is not None:
@@ -249,6 +272,25 @@ def _rows(base: str, work: Path, args: Any) -> Iterator[Row | Accuracy]:
                 names.append(path.stem)
                 shutil.copy(path, work)
                 shutil.copy(path.with_suffix(".npz"), work)
+    return names
+
+
+def _code_rows(base: str, work: Path, args: Any) -> Iterator[Code]:
+    """The code of both trees for the same quantized modules, which the commit makes."""
+    names = _model_names(work, args)
+    trees = (Tree("base", _extract(base, work / "of_base"), work), Tree("found", _copy(work / "of_tree"), work))
+    for name in names:
+        module = str(work / f"{name}.mlir")
+        trees[0].output(WORKER, "quantize", str(work / f"{name}.onnx"), str(work / f"{name}.npz"), module)
+        for isa, cpu in CPUS.items():
+            base_code, own_code = (tree.answer("code", module, isa, cpu) for tree in trees)
+            yield Code(f"{name}: {isa}", base_code, own_code)
+
+
+def _rows(base: str, work: Path, args: Any) -> Iterator[Row | Accuracy]:
+    names = _model_names(work, args)
+    folder, own = _extract(base, work / "of_base"), _copy(work / "of_tree")
+    trees = [Tree("base", folder, work), Tree("again", folder, work), Tree("found", own, work)]
     for tree in trees:
         tree.import_seconds()  # writes bytecode
     yield from _rounds(trees, 3 * args.rounds, lambda tree: {("import", "processor s"): tree.import_seconds()})
@@ -268,15 +310,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("base", help="a commit")
     parser.add_argument("--models", nargs="*", choices=known, default=known, metavar="NAME", help=", ".join(known))
     parser.add_argument("--folder", type=Path, help="models NAME.onnx, each with its samples in NAME.npz")
+    parser.add_argument("--code", action="store_true", help="compare only the code that is written, digest by digest")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="how long a program runs in a turn")
     args = parser.parse_args(argv)
     if args.rounds < 1 or not 0 < args.seconds < math.inf:
         parser.error("rounds and seconds must be above 0")
     _print(("what", args.base, "working tree", "ratio", "base against itself"))
-    rows: list[Row | Accuracy] = []
+    rows: list[Row | Accuracy | Code] = []
     with TemporaryDirectory() as work:
-        for row in _rows(args.base, Path(work), args):  # a comparison that is interrupted has shown its rows
+        measure = _code_rows if args.code else _rows
+        for row in measure(args.base, Path(work), args):  # a comparison that is interrupted has shown its rows
             _print(row.cells())
             rows.append(row)
     worse = [row for row in rows if row.is_worse]
