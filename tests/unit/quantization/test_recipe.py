@@ -20,7 +20,7 @@ from qmlir.quantization.options import decide_and_insert
 from qmlir.quantization.recipe import Recipe, make_rule, read_rules
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "quantization.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "recipe-reference.md"
 
 
 def recipe(*tables: dict[str, Any]) -> Recipe:
