@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs clean
+.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs dist clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -18,6 +18,7 @@ $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, found $$(python3 --version 2>/dev/null || echo none)"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@test -e tools || ln -s qmlir/dialects qmlir/tools .  # an sdist has no links
 	@touch $@
 
 test: $(STAMP) ## run the test suite, but for the referees and most of the conformance tests, compiled
@@ -70,11 +71,22 @@ tour: $(STAMP) ## take one convolution through all levels, step by step
 	$(BIN)/python -m docs.walkthrough.tour
 
 docs: $(STAMP) ## draw the pictures, and build the site of the documentation into build/docs
-	@$(BIN)/python -c 'import sphinx, myst_parser, furo' 2>/dev/null \
+	@$(BIN)/python -c 'import furo, matplotlib, myst_parser, sphinx' 2>/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python -m docs.generator.pictures docs/pictures
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"
+
+dist: $(STAMP) ## build sdist and wheel into dist/, and try the wheel in an empty environment (make dist PYTHON=python3.12)
+	@$(BIN)/python -m build --version >/dev/null 2>&1 \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	rm -rf dist build/dist
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/dist
+	build/dist/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cp docs/examples/digits_cnn.onnx docs/examples/digits_samples.npz docs/examples/digits_one.npz build/dist
+	cd build/dist && bin/qmlir quantize digits_cnn.onnx --data digits_samples.npz -o out \
+		&& bin/qmlir compile out --shape input=1x1x8x8 -o program && bin/qmlir run program --input digits_one.npz
 
 clean: ## remove what the other commands made
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .import_linter_cache
