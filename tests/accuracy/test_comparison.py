@@ -14,7 +14,7 @@ from qmlir.workflows.comparison.compare import Comparison
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "accuracy.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "lab" / "accuracy.md"
 
 
 @cache
