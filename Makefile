@@ -59,10 +59,10 @@ compare: $(STAMP) ## compare the working tree with a commit, in turns (make comp
 bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
 	$(BIN)/python -m benchmarks.compiled --threads 1 2
 
-zoo: $(STAMP) ## take models that people bring through all of it, and write docs/models.md (pip install -e '.[zoo]'; hours)
+zoo: $(STAMP) ## take models that people bring through all of it, and write docs/results/zoo.json (pip install -e '.[zoo]'; hours)
 	$(BIN)/python -m benchmarks.zoo.make
 	$(BIN)/python -m benchmarks.zoo
-	$(BIN)/python -m benchmarks.zoo --times --page docs/models.md
+	$(BIN)/python -m benchmarks.zoo --times --results docs/results/zoo.json
 
 demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with a report, into build/demo
 	$(BIN)/python -m docs.walkthrough.demo
@@ -70,9 +70,10 @@ demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with 
 tour: $(STAMP) ## take one convolution through all levels, step by step
 	$(BIN)/python -m docs.walkthrough.tour
 
-docs: $(STAMP) ## draw the pictures, and build the site of the documentation into build/docs
+docs: $(STAMP) ## write measured figures into pages, draw the pictures, and build the site of the documentation into build/docs
 	@$(BIN)/python -c 'import furo, matplotlib, myst_parser, sphinx' 2>/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m docs.generator.results
 	$(BIN)/python -m docs.generator.pictures docs/pictures
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"

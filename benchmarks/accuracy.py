@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
+from benchmarks.rows import BenchRow, add_results, write_results
 from qmlir import interpret, load, profile, quantize
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
@@ -214,6 +215,20 @@ def score_table(scores: Sequence[Score]) -> Table:
     return table
 
 
+def score_rows(scores: Sequence[Score]) -> Iterator[BenchRow]:
+    """The scores as rows of `docs/results`, those of a float model once."""
+    floats = {each.model: each.float_top1 for each in scores}
+    for model, top1 in floats.items():
+        yield BenchRow("top-1, float", 100 * top1, None, "%", subject=model)
+    for each in scores:
+        how = f"{each.by}, {each.granularity}, {each.calibrator}"
+        for what, figure, unit in (
+            ("top-1", 100 * each.top1, "%"), ("SQNR", each.sqnr, "dB"),
+            ("int8 multiply-adds", 100 * each.integer_share, "%"),
+        ):  # fmt: skip
+            yield BenchRow(f"{what}, {how}", figure, None, unit, subject=each.model)
+
+
 def layer_table(found: Comparison) -> Table:
     """The errors of values, one a line, in the order in which they are computed."""
     table = Table("value", "elements", "SQNR dB", "max error", "")
@@ -247,7 +262,10 @@ def main() -> int:
     parser.add_argument("--granularity", choices=GRANULARITIES, default="channel", help="of weights, for --layers")
     parser.add_argument("--calibrator", choices=CALIBRATORS, default="min_max", help="for --layers")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_results(parser)
     arguments = parser.parse_args()
+    if arguments.layers and arguments.results:
+        parser.error("--results has the scores of models: it doesn't go with --layers")
     progress = Console(stderr=True)
     if not arguments.models.is_dir():
         progress.print(f"no models in {arguments.models}: say where they are with --models")
@@ -260,6 +278,7 @@ def main() -> int:
     else:
         scores = measure(arguments.models, arguments.model or NAMES, progress.print)
         rows, table = [asdict(each) for each in scores], score_table(scores)
+        write_results(score_rows(scores), arguments)
     if arguments.json:
         print(json.dumps(rows, indent=2))
     else:

@@ -11,8 +11,9 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from benchmarks.layers import LAYERS, layer_section
 from benchmarks.machine import machine
 from benchmarks.models import BENCH_MODELS
 from benchmarks.narrow import narrow_section, stored_section
-from benchmarks.rows import FORMATS, Section
+from benchmarks.rows import FORMATS, BenchRow, Section, add_results, write_results
 from benchmarks.shifts import shift_section
 from benchmarks.starts import EMITTED, STARTED, emitters, starts
 from benchmarks.subjects import Subject, prepare
@@ -120,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         "--processor-time", action="store_true", help="count processor time: for one thread on a busy machine",
     )  # fmt: skip
     add("--format", choices=FORMATS, default="table", help="of what is printed (default: table)")
+    add_results(parser)
     return parser
 
 
@@ -129,6 +131,8 @@ def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         parser.error("--threads and --rounds are at least 1, and --seconds more than 0")
     if arguments.processor_time and max(arguments.threads) > 1:
         parser.error("--processor-time adds the time of all threads up: it is for --threads 1")
+    if arguments.results and len(arguments.threads) > 1:
+        parser.error("--results has one caption, and takes one number of --threads")
     if arguments.limit and (arguments.only or ["models"]) != ["models"]:
         parser.error("--limit is for --only models: the peers of the others cannot be limited")
     if arguments.folder is not None:
@@ -139,6 +143,18 @@ def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
     wanted = [*arguments.isa, *filter(None, [arguments.limit])]
     if missing := [isa for isa in wanted if not runs_here(isa)]:
         parser.error(f"this processor lacks {', '.join(missing)}: it has {host_isa()}")
+
+
+def _stated(sections: Iterable[Section], arguments: argparse.Namespace) -> Iterator[BenchRow]:
+    """The rows of all sections, with the settings that other measurements of the same subjects don't have."""
+    for section in sections:
+        settings = {
+            f", {section.threads} threads": section.threads > 1,
+            f", {arguments.limit}": arguments.limit,
+            f", short sums {arguments.short_sums}": arguments.short_sums,
+        }
+        suffix = "".join(text for text, is_set in settings.items() if is_set)
+        yield from (replace(row, what=f"{row.what}{suffix}") for row in section.rows)
 
 
 def _limit(isa: str) -> None:
@@ -192,6 +208,8 @@ def main() -> int:
                 prepare_growth(name, contest)
             return 0
         sections = [section for kind in kinds for section in KINDS[kind](arguments, contest, subjects)]
+    arguments.threads = arguments.threads[0] if len(arguments.threads) == 1 else arguments.threads
+    write_results(_stated(sections, arguments), arguments)
     FORMATS[arguments.format](head, [*contest.peak_section(), *sections])
     return 0
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 import qmlir
-from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
+from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import DYNAMIC
 from qmlir.specialization.padding.pad import open_sizes
 from qmlir.targets.cpu.compiler import Program, compile_module
@@ -63,11 +63,13 @@ def _cosine(found: Array, exact: Array) -> float:
     return float(((found * exact).sum(1) / lengths).mean())
 
 
-def _accuracy(name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iterator[BenchRow]:
+def _accuracy(subject: str, name: str, found: Sequence[Array], exact: Sequence[Array]) -> Iterator[BenchRow]:
     lost = _recall(*exact) - _recall(*found)
     for kind, own, other in zip(("queries", "documents"), found, exact, strict=True):
-        yield BenchRow(f"1 - mean cosine of {kind}", 1 - _cosine(own, other), _COSINE_BAR, "", subject=name)
-    yield BenchRow("recall@1 lost", lost, _RECALL_BAR, "", subject=name)
+        cosine = _cosine(own, other)
+        yield BenchRow(f"mean cosine of {kind}, {name}", cosine, None, "", subject=subject)
+        yield BenchRow(f"1 - mean cosine of {kind}, {name}", 1 - cosine, _COSINE_BAR, "", subject=subject)
+    yield BenchRow(f"recall@1 lost, {name}", lost, _RECALL_BAR, "", subject=subject)
 
 
 def _program(
@@ -87,16 +89,17 @@ def _program(
     )
 
 
-def _times(runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[BenchRow]:
+def _times(subject: str, runs: Mapping[str, Embed], feeds: Feeds, what: str) -> Iterator[BenchRow]:
     times = interleaved({name: partial(run, feeds) for name, run in runs.items()})
     own, other = times.values()
     scale, unit = readable(own.median)
     for name, each in times.items():
-        yield row_of(each, what, scale, unit, name)
-    yield ratio_row(what, "qmlir over ONNX Runtime", own, [other], _TIME_BAR)
+        yield row_of(each, f"{what}, {name}", scale, unit, subject)
+    yield ratio_row(subject, f"{what}, qmlir over ONNX Runtime", own, [other], _TIME_BAR)
 
 
 def _rows(
+    subject: str,
     model: Path,
     texts: Mapping[str, Array],
     count: int,
@@ -118,11 +121,11 @@ def _rows(
     }
     wanted = [np.concatenate([next(iter(exact(feeds).values())) for feeds in each]) for each in judged]
     for name, run in runs.items():
-        yield from _accuracy(name, [np.concatenate([run(feeds) for feeds in each]) for each in judged], wanted)
+        yield from _accuracy(subject, name, [np.concatenate([run(feeds) for feeds in each]) for each in judged], wanted)
     if not lengths:
-        yield from _times(runs, judged[0][0], "one text")
+        yield from _times(subject, runs, judged[0][0], "one text")
     for length in lengths:
-        yield from _times(runs, _of_length(judged[1][0], length), f"one text of {length} tokens")
+        yield from _times(subject, runs, _of_length(judged[1][0], length), f"one text of {length} tokens")
 
 
 def main() -> None:
@@ -136,15 +139,20 @@ def main() -> None:
     parser.add_argument("--effort", type=int, help="of repairs")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--lengths", type=int, nargs="+", default=[], help="texts of so many tokens are timed")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
     with np.load(arguments.texts) as texts:
         given = {name: text for name in _SETTINGS if (text := getattr(arguments, name))}
         settings = {**given, "effort": arguments.effort}
+        effort = "" if arguments.effort is None else f"effort {arguments.effort}"
+        parts = (arguments.model.stem, arguments.texts.stem, " ".join(given.values()), effort)
+        subject = ", ".join(filter(None, parts))
         rows = list(
-            _rows(arguments.model, dict(texts), arguments.samples, arguments.threads, arguments.lengths, settings)
+            _rows(
+                subject, arguments.model, dict(texts), arguments.samples, arguments.threads, arguments.lengths, settings
+            )
         )
-    print_rows(rows, as_json=arguments.json)
+    print_rows(rows, arguments)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import qmlir
-from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
+from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import STATIC
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.targets.peers.quantizers import FORMS
@@ -83,10 +83,10 @@ def main() -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="an ONNX model, its samples beside it")
     parser.add_argument("--samples", type=int, default=16, help="so many samples calibrate")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
     rows = [row for model in arguments.models for row in encoder_rows(model, arguments.samples, arguments.threads)]
-    print_rows(rows, as_json=arguments.json)
+    print_rows(rows, arguments)
 
 
 if __name__ == "__main__":

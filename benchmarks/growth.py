@@ -72,18 +72,18 @@ def exponent(products: Sequence[float], seconds: Sequence[float]) -> float:
     return float(slope)
 
 
-def growth_rows(sizes: Mapping[int, tuple[int, Times]]) -> Iterator[BenchRow]:
+def growth_rows(name: str, sizes: Mapping[int, tuple[int, Times]]) -> Iterator[BenchRow]:
     """Exponent, worst step and worst cost beyond a full machine, of multiply-adds and times by size."""
     cost = {size: timing.median / products for size, (products, timing) in sizes.items()}
     figures = [products for products, _ in sizes.values()], [timing.median for _, timing in sizes.values()]
-    yield BenchRow("exponent of the time in multiply-adds", exponent(*figures), 1.0, "")
+    yield BenchRow("exponent of the time in multiply-adds", exponent(*figures), 1.0, "", subject=name)
     before, after = max(pairwise(cost), key=lambda pair: cost[pair[1]] / cost[pair[0]])
-    yield BenchRow(f"worst step, {before} to {after}: time per multiply-add", cost[after] / cost[before], 1.0, "x")
+    step = f"worst step, {before} to {after}: time per multiply-add"
+    yield BenchRow(step, cost[after] / cost[before], 1.0, "x", subject=name)
     full = next(size for size in cost if cost[size] <= min(cost.values()) / FULL)
     worst = max((size for size in cost if size >= full), key=lambda size: cost[size])
-    yield BenchRow(
-        f"{full} fills the machine; worst beyond, {worst}: time per multiply-add", cost[worst] / cost[full], 1.0, "x"
-    )
+    beyond = f"{full} fills the machine; worst beyond, {worst}: time per multiply-add"
+    yield BenchRow(beyond, cost[worst] / cost[full], 1.0, "x", subject=name)
 
 
 def _kept(path: Path, build: Callable[[], ModuleOp]) -> ModuleOp:
@@ -121,8 +121,10 @@ def growth_section(name: str, contest: Contest) -> Section:
     peak = contest.peak(1).int8
     found = {size: timings[str(size)] for size in runs}
     rows = [
-        with_rate(row_of(timing, "time", *readable(timing.median), f"N = {size}"), timing.median, products[size], peak)
+        with_rate(
+            row_of(timing, "time", *readable(timing.median), f"{name}, N = {size}"), timing.median, products[size], peak
+        )
         for size, timing in found.items()
     ]
-    growth = growth_rows({size: (products[size], timing) for size, timing in found.items()})
+    growth = growth_rows(name, {size: (products[size], timing) for size, timing in found.items()})
     return Section(f"Growth: {GROWTHS[name].what}", [*rows, *growth])

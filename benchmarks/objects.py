@@ -28,7 +28,7 @@ from benchmarks.compared import COMPARED, ComparedModel, add_models, compared_mo
 from benchmarks.emitted import main_text
 from benchmarks.layers import Convolution
 from benchmarks.microcontroller import TINY_MODELS, microcontroller_rows
-from benchmarks.rows import BenchRow, print_rows
+from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
 from qmlir.targets.cpu.emitters.machine import HOST
 
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--machine", action="append", choices=list(MACHINES), help="this one alone; may be repeated")
     parser.add_argument("--instructions", action="store_true", help="count instructions of inner loops instead")
     parser.add_argument("--microcontroller", action="store_true", help="flash and RAM of C on a Cortex-M4 instead")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     given = parser.parse_args(arguments)
     if given.instructions:
         made = instruction_rows()
@@ -208,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for row in made:
         print(f"{row.title}: {row.figure:g} {row.unit}", file=sys.stderr, flush=True)
         rows.append(row)
-    print_rows(rows, as_json=given.json)
+    print_rows(rows, given)
     return int(any(row.bar is not None and row.figure > row.bar for row in rows))
 
 

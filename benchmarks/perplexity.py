@@ -15,20 +15,20 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.rows import BenchRow, print_rows
+from benchmarks.rows import BenchRow, add_output, print_rows
 from examples.gpt.exporting import no_past, states
 from examples.gpt.generating import Reader
 from examples.gpt.training import Array, Shape, cross_entropy, texts, windows
 
 _SETTINGS: Mapping[str, tuple[Mapping[str, Any], float | None]] = {
-    "W8A8": ({}, 0.01),
+    "W8A8": ({}, 1.0),
     "W4A8, blocks of 32, with zero points": (
         {"weights": "i4", "granularity": "block:32", "weight_scheme": "asymmetric"},
-        0.02,
+        2.0,
     ),
     "W4A8, blocks of 32": ({"weights": "i4", "granularity": "block:32"}, None),
 }
-"""What is quantized how, with the bar of what it may lose."""
+"""What is quantized how, with the bar of the percentage of perplexity that it may lose."""
 
 _PIECES = {"in halves": [32, 32], "in uneven pieces": [1, 31, 32], "token by token": [1] * 64}
 
@@ -66,11 +66,11 @@ def _rows(path: Path, count: int) -> Iterator[BenchRow]:
     samples = [{"tokens": row[None], **no_past(shape, 1)} for row in windows(tokens, shape.context)[::100]]
     rows = windows(held_out, shape.context + 1)[:count]
     exact = _loss(model, shape, rows, np.float32)
-    yield BenchRow("perplexity of a character", float(np.exp(exact)), None, "", subject="float")
+    yield BenchRow("perplexity of a character, float", float(np.exp(exact)), None, "", subject=path.stem)
     for name, (settings, bar) in _SETTINGS.items():
         quantized = qmlir.quantize(model, samples, states=states(shape), validate=False, **settings).module
-        lost = float(np.exp(_loss(quantized, shape, rows, np.int8) - exact)) - 1
-        yield BenchRow("perplexity lost", lost, bar, "", subject=name)
+        lost = 100 * (float(np.exp(_loss(quantized, shape, rows, np.int8) - exact)) - 1)
+        yield BenchRow(f"perplexity lost, {name}", lost, bar, "%", subject=path.stem)
         if bar is not None:
             yield from _differences(name, quantized, shape, rows)
 
@@ -80,9 +80,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.perplexity", description=__doc__)
     parser.add_argument("model", type=Path, help="the GPT that python -m examples.gpt trained")
     parser.add_argument("--rows", type=int, default=1000, help="so many windows of 128 characters at most")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
-    print_rows(list(_rows(arguments.model, arguments.rows)), as_json=arguments.json)
+    print_rows(list(_rows(arguments.model, arguments.rows)), arguments)
 
 
 if __name__ == "__main__":

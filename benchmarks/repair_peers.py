@@ -43,7 +43,7 @@ import qmlir
 from benchmarks.accuracy import MODELS
 from benchmarks.repair_presets import PRESETS, SETTINGS, Feeds, parts_of
 from benchmarks.repairs import ready_images
-from benchmarks.rows import BenchRow, print_rows
+from benchmarks.rows import BenchRow, add_output, print_rows
 from benchmarks.training import recipe_of
 from benchmarks.zoo.made import zoo
 from benchmarks.zoo.metrics import score
@@ -278,13 +278,13 @@ def main() -> None:
                         help="the folder that a peer is installed into")  # fmt: skip
     parser.add_argument("--samples", type=int, default=512, help="that calibrate, at most (default: 512)")
     parser.add_argument("--iterations", type=int, default=0, help="of what a peer learns (default: its own)")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
     rows: list[BenchRow] = []
     for row in _rows(arguments):
         print(f"{row.title} {row.figure:.5g} {row.unit}", file=sys.stderr, flush=True)
         rows.append(row)
-    print_rows(rows, as_json=arguments.json)
+    print_rows(rows, arguments)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 import qmlir
-from benchmarks.rows import BenchRow, print_rows
+from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.adaptive_rounding import ByMoments, adaround
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.losses import divergence
@@ -312,11 +312,11 @@ def main() -> None:
     parser.add_argument("--layers", action="store_true", help="measure each layer")
     parser.add_argument("--blocks", action="store_true", help="measure blocks that are learned together")
     parser.add_argument("--images", type=int, default=128, help="test images of --choices and --layers (default: 128)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_output(parser)
     arguments = parser.parse_args()
     files = [Path(each) for each in arguments.pairs]
     if arguments.spectra:
-        print_rows([row for power in _POWERS for row in by_spectrum(power)], as_json=arguments.json)
+        print_rows([row for power in _POWERS for row in by_spectrum(power)], arguments)
         return
     if not files or len(files) % 2:
         parser.error("each model has an archive of images, one after the other; --spectra takes none")
@@ -335,7 +335,7 @@ def main() -> None:
 
     pairs = zip(files[::2], files[1::2], strict=True)
     rows = [row for model, archive in pairs for row in rows_of(model, archive)]
-    print_rows(rows, as_json=arguments.json)
+    print_rows(rows, arguments)
 
 
 if __name__ == "__main__":

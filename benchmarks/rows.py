@@ -1,17 +1,25 @@
 """What the benchmarks share: rows with their bars, medians, ratios, and the tables or JSON that they print.
 
-Nothing here passes or fails: the machines are shared, and the tables of record are in `docs/lab/performance.md`.
+Nothing here passes or fails, because the machines are shared. `--results` writes rows as a file of `docs/results`, from
+which `docs.generator.results` renders README and pages; `docs/lab/performance.md` has all tables of record.
 """
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import cast
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.machine import machine
 from qmlir.workflows.timing import Times
 
 
@@ -94,14 +102,69 @@ def _spread(row: BenchRow) -> str:
 def report(name: str, description: str, measure: Callable[[], Sequence[BenchRow]]) -> None:
     """Read the command line, measure, and print the table, or with `--json` the rows for a machine."""
     parser = argparse.ArgumentParser(prog=name, description=description)
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
-    print_rows(measure(), as_json=arguments.json)
+    print_rows(measure(), arguments)
 
 
-def print_rows(rows: Sequence[BenchRow], *, as_json: bool) -> None:
-    """Print rows as a table, or for a machine."""
-    if as_json:
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the output: those that `print_rows` reads."""
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_results(parser)
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `write_results` reads."""
+    parser.add_argument("--results", type=Path, metavar="FILE", help="also write the rows to FILE, as in docs/results")
+    parser.add_argument("--note", default="", metavar="TEXT", help="conditions, for the caption in FILE")
+
+
+def command_line(words: Sequence[str]) -> str:
+    """The command of a process from its `sys.orig_argv`, without the options of `add_results` and without folders."""
+    kept: list[str] = []
+    is_value = False
+    for word in words[1:]:
+        if not is_value and word.partition("=")[0] not in ("--results", "--note"):
+            kept.append(Path(word).name if "/" in word else word)
+        is_value = word in ("--results", "--note")
+    return shlex.join(["python", *kept])
+
+
+def write_results(rows: Iterable[BenchRow], arguments: argparse.Namespace) -> None:
+    """Write rows to `arguments.results` with the caption of this run, if a file is given.
+
+    Bars are left out, and so are figures that aren't finite: they stand for failures. Raises `ValueError` if two rows
+    have the same name.
+    """
+    if arguments.results is None:
+        return
+    kept = [row for row in rows if math.isfinite(row.figure)]
+    if twice := [title for title, count in Counter(row.title for row in kept).items() if count > 1]:
+        raise ValueError(f"rows must have different names, but got {', '.join(twice)} more than once")
+    here = machine()
+    caption = {
+        "cpu": f"{here['processor']}, {here['isa']}",
+        "threads": getattr(arguments, "threads", None),
+        "versions": here["versions"],
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "command": command_line(sys.orig_argv),
+        "note": arguments.note,
+    }
+    entries = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in caption.items())
+    lines = (f"  {json.dumps(_result(row), ensure_ascii=False)}" for row in kept)
+    text = '{\n "caption": {\n' + ",\n".join(entries) + '\n },\n "rows": [\n' + ",\n".join(lines) + "\n ]\n}\n"
+    arguments.results.write_text(text, encoding="utf-8")
+
+
+def _result(row: BenchRow) -> Mapping[str, object]:
+    spread = {} if row.low is None or row.high is None else {"low": row.low, "high": row.high}
+    return {"subject": row.subject, "what": row.what, "figure": row.figure, "unit": row.unit, **spread}
+
+
+def print_rows(rows: Sequence[BenchRow], arguments: argparse.Namespace) -> None:
+    """Print rows as a table, or for a machine; the options are those of `add_output`."""
+    write_results(rows, arguments)
+    if arguments.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
         return
     table = Table("what", "figure", "bar", "")

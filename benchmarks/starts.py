@@ -80,12 +80,12 @@ def _starts(subject: Subject, folder: Path, say: Say) -> list[BenchRow]:
         qmlir.compile(qmlir.load(module)).save(saved)
     run("saved", saved, inputs)
     imported = [run("saved", saved, inputs) for _ in range(3)]
-    base, mega = run("imports").peak_bytes, 1e6
+    base, mebi = run("imports").peak_bytes, 1 << 20
     cold_bar, warm_bar = STARTED[subject.name]
 
     def row(what: str, figures: Sequence[float], bar: float | None, unit: str) -> BenchRow:
         low, high = (min(figures), max(figures)) if len(figures) > 1 else (None, None)
-        return BenchRow(f"{subject.name} int8: {what}", statistics.median(figures), bar, unit, low, high)
+        return BenchRow(what, statistics.median(figures), bar, unit, low, high, subject=subject.name)
 
     def rows_of(what: str, processes: Sequence[Process], bar: float) -> list[BenchRow]:
         return [
@@ -97,9 +97,9 @@ def _starts(subject: Subject, folder: Path, say: Say) -> list[BenchRow]:
         *rows_of("cold compile to the first result", cold, cold_bar),
         *rows_of("warm start from the cache to the first result", warm, warm_bar),
         *rows_of("import of the saved program to the first result", imported, 2),
-        row("peak memory of the compile", [each.peak_bytes / mega for each in cold], 1500, "MB"),
-        row("peak memory of a warm start and run", [each.peak_bytes / mega for each in warm], None, "MB"),
-        row("saved program, over NumPy and numba", [(each.peak_bytes - base) / mega for each in imported], 250, "MB"),
+        row("peak memory of the compile", [each.peak_bytes / mebi for each in cold], 1430, "MiB"),
+        row("peak memory of a warm start and run", [each.peak_bytes / mebi for each in warm], None, "MiB"),
+        row("saved program, over NumPy and numba", [(each.peak_bytes - base) / mebi for each in imported], 238, "MiB"),
     ]
 
 
@@ -115,12 +115,13 @@ def emitters(subject: Subject, contest: Contest) -> list[BenchRow]:
             for (what, processes), bar in zip(runs.items(), bars, strict=True):
                 for kind, bound in (("seconds", bar), ("processor_seconds", None)):
                     figures = [getattr(each, kind) for each in processes]
-                    name = f"{subject.name} by {emitter}: {what}{', processor time' * (bound is None)}"
-                    rows.append(BenchRow(name, statistics.median(figures), bound, "s", min(figures), max(figures)))
+                    name = f"{what} by {emitter}{', processor time' * (bound is None)}"
+                    spread = min(figures), max(figures)
+                    rows.append(BenchRow(name, statistics.median(figures), bound, "s", *spread, subject=subject.name))
             programs[emitter] = qmlir.compile(qmlir.load(module), codegen=emitter)
         times = contest.times({name: partial(program, subject.inputs) for name, program in programs.items()})
     ratio = times["llvm"].median / times["numba"].median
-    return [*rows, BenchRow(f"{subject.name}: a run by llvm over one by numba", ratio, 1.0, "x")]
+    return [*rows, BenchRow("a run by llvm over one by numba", ratio, 1.0, "x", subject=subject.name)]
 
 
 @contextlib.contextmanager

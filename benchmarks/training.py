@@ -22,7 +22,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.rows import BenchRow, print_rows
+from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.losses import cross_entropy
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
@@ -37,14 +37,14 @@ from qmlir.workflows.training_programs import TrainingPrograms
 _POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
 _SETTINGS: Mapping[str, tuple[str, Mapping[str, Any], bool, float]] = {
     "W8A8, powers of two": ("tqt", _POWERS, False, 0.0),
-    "W4A8": ("lsq", {"weights": "i4"}, False, 0.003),
-    "W4A4": ("lsq", {"weights": "i4", "activations": "u4"}, False, 0.008),
-    "W4A4, edges": ("lsq", {"weights": "i4", "activations": "u4"}, True, 0.008),
-    "W2A4": ("lsq", {"weights": "i2", "activations": "u4"}, False, 0.04),
-    "W2A4, edges": ("lsq", {"weights": "i2", "activations": "u4"}, True, 0.04),
+    "W4A8": ("lsq", {"weights": "i4"}, False, 0.3),
+    "W4A4": ("lsq", {"weights": "i4", "activations": "u4"}, False, 0.8),
+    "W4A4, edges": ("lsq", {"weights": "i4", "activations": "u4"}, True, 0.8),
+    "W2A4": ("lsq", {"weights": "i2", "activations": "u4"}, False, 4.0),
+    "W2A4, edges": ("lsq", {"weights": "i2", "activations": "u4"}, True, 4.0),
 }
-"""How scales are learned, what is quantized how, whether the edges have 8 bits, and the bar of what may be lost against
-the float model."""
+"""How scales are learned, what is quantized how, whether the edges have 8 bits, and the bar of the points that may be
+lost against the float model."""
 
 
 def ready(images: Array) -> Array:
@@ -96,7 +96,8 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         return accuracy(scores_of, arguments.batch, data["x_test"], data["y_test"])
 
     exact = judged(lambda given: next(iter(program({port.name: given}).values())))
-    yield BenchRow("accuracy", exact, None, "", subject="float")
+    of = arguments.model.stem
+    yield BenchRow("top-1, float program", 100 * exact, None, "%", subject=of)
     names: Sequence[str] = () if arguments.only_step else arguments.only or list(_SETTINGS)
     for name in names:
         scales, settings, has_edges, bar = _SETTINGS[name]
@@ -109,13 +110,13 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         )  # fmt: skip
         programs = TrainingPrograms(found.trained, {port.name: shape}, threads=arguments.threads)
         before = judged(partial(_scores, programs, port.name, found.trained.parameters))
-        yield BenchRow("accuracy lost without training", exact - before, None, "", subject=name)
+        yield BenchRow(f"points lost without training, {name}", 100 * (exact - before), None, "points", subject=of)
         after = judged(partial(_scores, programs, port.name, found.parameters))
-        yield BenchRow("accuracy lost after training", exact - after, bar, "", subject=name)
+        yield BenchRow(f"points lost after training, {name}", 100 * (exact - after), bar, "points", subject=of)
         some = ready(data["x_test"][: arguments.batch])
         (wanted,) = qmlir.interpret(found.module, {port.name: some}).values()
         differ = float((wanted != _scores(programs, port.name, found.parameters, some)).sum())
-        yield BenchRow("scores that differ from the frozen module", differ, 0.0, "", subject=name)
+        yield BenchRow(f"scores that differ from the frozen module, {name}", differ, 0.0, "", subject=of)
     if not arguments.no_step:
         recipe = recipe_of(model, False)
         trained = qmlir.trainable(model, [{port.name: images[:64]}], weights="i4", recipe=recipe)
@@ -221,9 +222,9 @@ def main() -> None:
     parser.add_argument("--scale-rate", type=float, default=4e-3)
     parser.add_argument("--distill", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
-    print_rows(list(_rows(arguments)), as_json=arguments.json)
+    print_rows(list(_rows(arguments)), arguments)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from onnx import load_model_from_string, numpy_helper
 
-from benchmarks.rows import BenchRow, print_rows
+from benchmarks.rows import BenchRow, add_output, print_rows
 from benchmarks.training import accuracy, ready, varied
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.optimizers import cosine_share
@@ -312,17 +312,20 @@ def _rows(arguments: argparse.Namespace) -> Iterator[BenchRow]:
         return accuracy(arrays(torch, scores), arguments.batch, archive["x_test"], archive["y_test"])
 
     exact = judged(teacher)
-    yield BenchRow("accuracy", exact, None, "", subject="float")
+    of = arguments.model.stem
+    yield BenchRow("top-1, float in torch", 100 * exact, None, "%", subject=of)
     for name in arguments.only or list(SETTINGS):
         for peer in arguments.peer or list(PEERS):
-            subject = f"{peer}, {name}"
+            what = f"{name}, {peer}"
             student = PEERS[peer](torch, arguments.model, name, first)
             student.mode(False)
-            yield BenchRow("accuracy lost without training", exact - judged(student.scores), None, "", subject=subject)
+            lost = 100 * (exact - judged(student.scores))
+            yield BenchRow(f"points lost without training, {what}", lost, None, "points", subject=of)
             rate = arguments.rate or (NARROW_RATE if SETTINGS[name][0] <= NARROW else RATE)
             for epoch, found in enumerate(train(torch, student, teacher, data, rate, arguments), 1):
-                print(f"{subject}, epoch {epoch}: {found:.4f} on held-out images", file=sys.stderr, flush=True)
-            yield BenchRow("accuracy lost after training", exact - judged(student.scores), None, "", subject=subject)
+                print(f"{what}, epoch {epoch}: {found:.4f} on held-out images", file=sys.stderr, flush=True)
+            lost = 100 * (exact - judged(student.scores))
+            yield BenchRow(f"points lost after training, {what}", lost, None, "points", subject=of)
 
 
 def main() -> None:
@@ -339,9 +342,9 @@ def main() -> None:
     parser.add_argument("--warmup", type=float, default=0.02)
     parser.add_argument("--distill", type=float, default=0.5)
     parser.add_argument("--temperature", type=float, default=2.0)
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     arguments = parser.parse_args()
-    print_rows(list(_rows(arguments)), as_json=arguments.json)
+    print_rows(list(_rows(arguments)), arguments)
 
 
 if __name__ == "__main__":

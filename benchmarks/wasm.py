@@ -29,7 +29,7 @@ from benchmarks.compared import (
     differing_elements,
     outputs_in,
 )
-from benchmarks.rows import BenchRow, print_rows, ratio_row, readable, row_of
+from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
 from qmlir.targets.peers.quantizers import FORMS, modern
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_models(parser)
     parser.add_argument("--time", action="store_true", help=f"measure {', '.join(TIMED)}, too")
     parser.add_argument("--peer", type=Path, metavar="DIR", help=f"a folder where npm has installed {PEER}")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_output(parser)
     given = parser.parse_args(arguments)
     if absent := missing():
         print(f"not run, missing: {absent}", file=sys.stderr)
@@ -249,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for row in made:
                 print(f"{row.title}: {row.figure:g} {row.unit}", file=sys.stderr, flush=True)
             rows += made
-    print_rows(rows, as_json=given.json)
+    print_rows(rows, given)
     return int(any(row.figure for row in rows if row.what == "other bits"))
 
 

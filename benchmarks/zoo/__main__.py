@@ -1,6 +1,7 @@
 """Takes models of the zoo through the product, each in a process of its own: `python -m benchmarks.zoo NAME…`.
 
-What was done is kept in a folder and not done again without `--again`; the page is made of what is there.
+What was done is kept in a folder and not done again without `--again`; `--results` writes the figures of all that is
+there, from which `python -m docs.generator.results` renders `docs/models.md`.
 """
 
 import argparse
@@ -8,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.rows import add_results, write_results
+from benchmarks.zoo.figures import notes, zoo_rows
 from benchmarks.zoo.made import zoo
-from benchmarks.zoo.page import write_page
 from benchmarks.zoo.running import Result, run_model, time_model
 
 _ROUNDS, _SECONDS = 5, 0.3
@@ -18,7 +20,7 @@ _LIMIT = 3600
 
 
 def _in_process(arguments: list[str], folder: Path, name: str) -> None:
-    """One model in a process of its own: a crash or a hang is a line of the page, too."""
+    """One model in a process of its own: a crash or a hang is a result, too."""
     try:
         done = subprocess.run([sys.executable, "-m", "benchmarks.zoo", *arguments, "--alone", name], timeout=_LIMIT)
         fault = f"the process ended with {done.returncode}" if done.returncode else ""
@@ -35,14 +37,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.zoo", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a model of the folder; all by default")
     parser.add_argument("--folder", type=Path, default=Path("build/zoo"), help="where `benchmarks.zoo.make` put them")
-    parser.add_argument("--results", type=Path, help="where results are kept; `results` beside the folder by default")
+    parser.add_argument("--kept", type=Path, metavar="DIR", help="where results are kept (default: FOLDER-results)")
     parser.add_argument("--again", action="store_true", help="also run what has a result")
     parser.add_argument("--times", action="store_true", help="take times instead, of what came through")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of all results there")
+    add_results(parser)
     parser.add_argument("--cluster", metavar="ADDRESS", help="a scheduler of Dask, whose workers calibrate and judge")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    results = arguments.results or arguments.folder.parent / f"{arguments.folder.name}-results"
+    results = arguments.kept or arguments.folder.parent / f"{arguments.folder.name}-results"
     models = zoo(arguments.folder)
     if unknown := [name for name in arguments.names if name not in models]:
         parser.error(f"no model {', '.join(unknown)} in {arguments.folder}; there are {', '.join(models) or 'none'}")
@@ -57,13 +59,15 @@ def main() -> int:
             run_model(models[name], folder, arguments.cluster)
         elif known is None or arguments.again:
             more = [] if arguments.cluster is None else ["--cluster", arguments.cluster]
-            _in_process(["--folder", str(arguments.folder), "--results", str(results), *more], folder, name)
+            _in_process(["--folder", str(arguments.folder), "--kept", str(results), *more], folder, name)
         found = Result.load(folder)
         if found is not None and not arguments.alone:
             print(f"{name}: {f'{found.stage}: {found.cause}' if found.stage else 'came through'}")
-    if arguments.page and not arguments.alone:
-        taken = {name: found for name in models if (found := Result.load(results / name)) is not None}
-        write_page(arguments.page, list(taken.values()), [name for name in models if name not in taken])
+    if arguments.results and not arguments.alone:
+        taken = [found for name in models if (found := Result.load(results / name)) is not None]
+        print("\n".join(notes(taken)))
+        arguments.threads = 1
+        write_results(zoo_rows(taken), arguments)
     return 0
 
 

@@ -81,7 +81,7 @@ def test_growth_is_told_by_its_exponent_and_its_worst_steps() -> None:
     assert exponent([1, 10, 100], [3, 300, 30_000]) == pytest.approx(2)
     costs = {1: 4.0, 2: 2.0, 4: 1.0, 8: 1.5, 16: 1.2}
     sizes = {size: (size, Times.of([cost * size])) for size, cost in costs.items()}
-    power, step, beyond = growth_rows(sizes)
+    power, step, beyond = growth_rows("matmul", sizes)
     assert power.figure < 1
     assert (step.what, step.figure) == ("worst step, 4 to 8: time per multiply-add", 1.5)
     assert beyond.what == "4 fills the machine; worst beyond, 8: time per multiply-add"

@@ -1,12 +1,28 @@
 """What the benchmarks share: medians that no noisy round decides, ratios by round, rates, and three formats."""
 
+import argparse
 import json
+import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.rows import FORMATS, BenchRow, Section, ratio_row, readable, row_of, with_rate
+from benchmarks.rows import (
+    FORMATS,
+    BenchRow,
+    Section,
+    add_output,
+    command_line,
+    print_rows,
+    ratio_row,
+    readable,
+    row_of,
+    with_rate,
+    write_results,
+)  # fmt: skip
+from docs.generator.results import Fact, read_measurement
 from qmlir.workflows.timing import Times, interleaved
 
 HEAD = {"processor": "P", "versions": {"numpy": "2"}}
@@ -75,3 +91,27 @@ def test_tables_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         "| mlp | 2 ms [1 – 9], 25% | 0.5 [0.4 – 0.7], bar 0.6: met |",
         "| lstm |  | 0.7, bar 0.6: MISSED |",
     ]
+
+
+def test_results_hold_rows_and_their_caption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bars are left out, and so are figures that stand for failures."""
+    parser = argparse.ArgumentParser()
+    add_output(parser)
+    file = tmp_path / "mlp.json"
+    arguments = parser.parse_args(["--results", str(file), "--note", "idle"])
+    print_rows([*ROWS, BenchRow("not run", math.nan)], arguments)
+    assert "not run" in capsys.readouterr().out
+    found = read_measurement(file)
+    assert (found.name, found.caption.note, found.caption.threads) == ("mlp", "idle", None)
+    assert found.caption.versions["python"]
+    assert found.facts == [
+        Fact("mlp", "ours", 2.0, "ms", 1.0, 9.0), Fact("mlp", "ours over theirs", 0.5, "x", 0.4, 0.7),
+        Fact("lstm", "ours over theirs", 0.7, "x"),
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="but got lstm: ours over theirs more than once"):
+        write_results([*ROWS, ROWS[-1]], arguments)
+
+
+def test_the_command_of_a_caption_names_neither_the_file_nor_folders() -> None:
+    words = ["/bin/python", "-m", "benchmarks.x", "/m/a.onnx", "--results", "r.json", "--note=b c", "--samples", "2"]
+    assert command_line(words) == "python -m benchmarks.x a.onnx --samples 2"

@@ -13,9 +13,9 @@ from onnx import helper, numpy_helper
 
 import qmlir
 from benchmarks.zoo import running
+from benchmarks.zoo.figures import misses, notes, zoo_rows
 from benchmarks.zoo.made import Made, zoo
 from benchmarks.zoo.metrics import METRICS, decibels, score
-from benchmarks.zoo.page import misses, write_page
 from benchmarks.zoo.running import FLOAT, OPENVINO, OURS, STATIC, Result, run_model, time_model
 from qmlir.environment import default_environment
 from qmlir.interpreter.jobs.job import Here, Job
@@ -100,11 +100,15 @@ def test_a_failure_is_a_row(tmp_path: Path) -> None:
     result = run_model(zoo(tmp_path / "zoo")["odd"], tmp_path / "results")
     assert result.stage == "import"
     good = Result("good", "elsewhere", "class", scores={FLOAT: 0.9, OURS: 0.89}, noise={OURS: 20.0}, exported=np.inf)
-    write_page(tmp_path / "models.md", [good, result])
-    page = (tmp_path / "models.md").read_text()
-    assert "1 of 2 models come through; 1 of these lose more" in page
-    assert "| `odd` | SQNR | – | – | no: import |" in page
-    assert "NoSuchOperator" in page
+    rows = {row.title: row.figure for row in zoo_rows([good, result])}
+    counted = ("models", "models that come through", "models that lose more than they may")
+    assert [rows[f"zoo: {what}"] for what in counted] == [2, 1, 1]
+    assert (rows["good: top-1, float"], rows["good: top-1, qmlir"]) == (90, 89)
+    assert not [title for title in rows if title.startswith("odd")]
+    said = list(notes([good, result]))
+    assert said[0] == "good: loses more than it may"
+    assert said[1].startswith("odd: import: ")
+    assert "NoSuchOperator" in said[1]
 
 
 def test_what_is_lost_is_held_against_the_float_model_or_the_peer() -> None:
