@@ -73,41 +73,42 @@ def share(part: int, whole: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Coverage(Readable):
-    """Everything that a module computes on numbers, in order. Numbers of multiply-adds are for one sample."""
+    """The operations of a module that compute on numbers, quantized or not. Multiply-adds are for one sample."""
 
     rows: tuple[Computed, ...]
+    """The operations in order, with their types, cost, and the reason if they are in float."""
 
     masked: int = 0
-    """How many softmaxes have a mask. What only computes masks is in no row: it decides, and computes on no numbers."""
+    """Number of softmaxes with a mask. Operations that only compute a mask are in no row."""
 
     @property
     def multiply_adds(self) -> int:
-        """All multiply-adds of contractions."""
+        """Multiply-adds of all contractions."""
         return sum(row.multiply_adds for row in self.rows)
 
     @property
     def integer_multiply_adds(self) -> int:
-        """Those that are done in integers."""
+        """Multiply-adds that are computed in integers."""
         return sum(row.multiply_adds for row in self.rows if row.is_quantized)
 
     @property
     def integer_share(self) -> float:
-        """The fraction of multiply-adds that are computed in integers, `0 <= share <= 1`; 1 without multiply-adds."""
+        """Fraction of multiply-adds that are computed in integers, in [0, 1]; 1 if there are none."""
         return share(self.integer_multiply_adds, self.multiply_adds)
 
     @property
     def integer_cost_share(self) -> float:
-        """The fraction of the estimated time that is spent on quantized values, `0 <= share <= 1`."""
+        """Fraction of the estimated time that is spent on quantized values, in [0, 1]."""
         return share(sum(row.cost for row in self.rows if row.is_quantized), self.cost)
 
     @property
     def cost(self) -> int:
-        """The estimated time of everything, in units of a multiply-add of 8 bits."""
+        """Estimated time of all operations, in units of an 8-bit multiply-add."""
         return sum(row.cost for row in self.rows)
 
     @property
     def multiply_adds_by_elements(self) -> dict[str, int]:
-        """Multiply-adds by the element types that are multiplied, `i8 x i8`, the most first."""
+        """Multiply-adds by the element types of the operands, such as `i8 x i8`, most first."""
         counts: Counter[str] = Counter()
         for row in self.rows:
             counts[row.elements] += row.multiply_adds
@@ -115,22 +116,29 @@ class Coverage(Readable):
 
     @property
     def operations(self) -> int:
-        """How many operations compute on numbers."""
+        """Number of operations that compute on numbers."""
         return sum(row.count for row in self.rows)
 
     @property
     def quantized_operations(self) -> int:
-        """How many of them compute on quantized values."""
+        """Number of operations that compute on quantized values."""
         return sum(row.count for row in self.rows if row.is_quantized)
 
     @property
     def left_in_float(self) -> tuple[Computed, ...]:
-        """What is left in float, that of the longest estimated time first."""
+        """The operations in float, longest estimated time first."""
         rows = (row for row in self.rows if not row.is_quantized)
         return tuple(sorted(rows, key=lambda row: -row.cost))
 
     def text(self, lines: int = 10) -> str:
-        """A few lines of text: the shares, then at most so many `lines` of what is left in float."""
+        """Format the coverage.
+
+        Args:
+            lines: Maximum number of operations in float to list.
+
+        Returns:
+            The fractions, then the operations in float with the reasons.
+        """
         products = ", ".join(
             f"{100 * share(number, self.multiply_adds):.1f}% {elements}"
             for elements, number in self.multiply_adds_by_elements.items()

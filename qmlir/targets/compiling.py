@@ -39,19 +39,39 @@ def compile(
     max_sizes: "Lengths | None" = None,
     codegen: str = "numba",
 ) -> "Program | HybridProgram":
-    """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
+    """Compile a model to a program for the CPU, or for several devices.
 
-    `device` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
-    it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts, or
-    islands, which the interpreter runs: then the program is one of several targets.
-    Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
-    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
-    `max_sizes={"sequence": 256}`, the largest of each open size by its name, or a list of capacities, a program for the
-    CPU takes any size up to that without compiling again. `codegen` says what makes the machine code of the CPU's
-    parts: `numba`, or `llvm`, which is faster to compile, and needs no numba where the program runs.
+    The program returns what `interpret` returns, bit for bit; only contractions of floats may be rounded differently.
+    Compiled code is kept in the cache (`QMLIR_CACHE_DIR`), so that compiling the same model again is quick. Without
+    `max_sizes`, a model with dynamic dimensions is compiled at the first call with each combination of sizes.
 
-    Raises `DiagnosticError` for an unknown target, instruction set or emitter, for one that this processor
-    lacks, and for what has no compiled form.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        device: Targets, preferred first, such as `"npu,cpu"`: the model is partitioned among them unless it already is,
+            and the CPU runs the rest. Empty uses the parts of the model, or the CPU alone.
+        threads: Maximum number of threads of the program, at least 1.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        function: Name of the function to compile.
+        progress: Terminal that shows the kernel being compiled.
+        tuned: Use the schedules that `tune` found on this machine. `False` uses the built-in ones.
+        max_sizes: Maximum size of each dynamic dimension by its name, or a list of sizes to compile for. The program
+            then accepts any size up to the maximum without compiling again, by padding.
+        codegen: Generator of the CPU's machine code: `"numba"`, or `"llvm"`, which compiles faster and runs without
+            numba.
+
+    Returns:
+        A `Program`; for several targets, or a model with operators that only the interpreter or ONNX Runtime runs, a
+        `HybridProgram`.
+
+    Raises:
+        DiagnosticError: A target, instruction set or `codegen` is unknown, this CPU lacks the instruction set,
+            `threads` is less than 1, an operation cannot be compiled, or `max_sizes` does not fit the model.
+
+    Example:
+        >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
+        >>> program(np.ones((1, 4), np.float32))["output0"]
+        array([[0., 3.]], dtype=float32)
     """
     if _may_need_interpreter(module):
         module = targets.with_islands_apart(module)
@@ -70,9 +90,22 @@ def compile(
 
 
 def load_program(folder: str | PathLike[str]) -> "Program | HybridProgram":
-    """The program that `Program.save` wrote, or that of several targets: call it as before.
+    """Load a program that `Program.save` or `HybridProgram.save` wrote.
 
-    Raises `DiagnosticError` where there is none.
+    Args:
+        folder: The folder of the program.
+
+    Returns:
+        The program. It is called like the saved one; a program for several targets is a `HybridProgram`.
+
+    Raises:
+        DiagnosticError: The folder does not contain a program, or a file in it is damaged.
+
+    Example:
+        >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
+        >>> program.save("program")
+        >>> qmlir.load_program("program")(np.ones((1, 4), np.float32))["output0"]
+        array([[0., 3.]], dtype=float32)
     """
     path = path_of(folder).resolve()
     card = checked_program(path)

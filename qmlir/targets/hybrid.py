@@ -203,10 +203,10 @@ def without_calls(module: ModuleOp) -> ModuleOp:
 
 
 class HybridProgram(Runs):
-    """A compiled model of several targets: call it with arrays by name, or in order; it gives its outputs by name.
+    """A compiled model for several targets, made by `compile`. Call it with the inputs to get the outputs.
 
-    Where sizes of the inputs are open, the parts are made for each combination when it is first seen. It can be copied
-    and pickled: what is written is the module.
+    It can be copied and pickled; a pickle contains the module. Parts for new sizes of dynamic dimensions are made at
+    their first call.
     """
 
     def __init__(self, module: ModuleOp, function: str, running: Running, make: Make):
@@ -229,36 +229,41 @@ class HybridProgram(Runs):
 
     @property
     def inputs(self) -> tuple[runtime.ArrayPort, ...]:
-        """What it takes, in order, as programs for one target say it."""
+        """The inputs in order, with names, NumPy types and shapes."""
         return tuple(self._ports)
 
     @property
     def outputs(self) -> tuple[runtime.ArrayPort, ...]:
-        """What it gives, in order."""
+        """The outputs in order, with names, NumPy types and shapes."""
         return tuple(open_port(self._function, port) for port in outputs_of(self._function))
 
     @property
     def steps(self) -> tuple[PartCall, ...]:
-        """The parts in the order in which they run. Raises `DiagnosticError` where sizes are open."""
+        """The parts in the order in which they run. Raises `DiagnosticError` if dimensions are dynamic."""
         return self._fixed().steps
 
     @property
     def isa(self) -> str:
-        """The instruction set that the host's parts are made for."""
+        """The instruction set of the parts for the CPU."""
         return self._running.isa
 
     @property
     def threads(self) -> int:
-        """How many threads the host's parts run on at most."""
+        """The maximum number of threads of the parts for the CPU."""
         return self._running.threads
 
     @property
     def signature(self) -> FuncOp:
-        """The function of the module that it computes: its inputs and outputs."""
+        """The function of the module that the program computes, with its inputs and outputs."""
         return self._function
 
     def text(self) -> str:
-        """What it was made for, what it takes and gives, and its parts, as far as sizes are known."""
+        """Describe the program.
+
+        Returns:
+            The instruction set and threads of the CPU's parts, the inputs and outputs, and, for static shapes, the
+            parts.
+        """
         head = f"program for several targets, {self.isa} and {counted(self.threads, 'thread')} on the host\n"
         steps = () if self._only is None else self._only.steps
         parts = "".join(f"part {step.name}: {step.target}\n" for step in steps)
@@ -292,9 +297,19 @@ class HybridProgram(Runs):
         outputs: Mapping[str, Array] | None = None,
         **named: Any,
     ) -> dict[str, Array]:
-        """The outputs by name; those that `outputs` has arrays for are written there.
+        """Run the program.
 
-        Raises `InputError`, one line, for what does not fit.
+        Args:
+            inputs: Arrays by the names of the inputs, in their order, or the only array. NumPy types and shapes must
+                match; layout and byte order do not matter. If samples are independent, any batch size is accepted.
+            outputs: Arrays by the names of outputs, which receive these outputs. They must have the type and shape of
+                the output.
+
+        Returns:
+            The outputs by name. Of a quantized output they are the stored integers.
+
+        Raises:
+            InputError: An argument is missing or does not fit, or is a keyword argument.
         """
         self.refuse(named)
         given = runtime.by_name(self._ports, inputs)
@@ -322,7 +337,14 @@ class HybridProgram(Runs):
         return found
 
     def emitted(self) -> dict[str, str | bytes]:
-        """What the targets emit of the parts of devices, by file name: `main_npu_0.txt`."""
+        """Return the code that targets emit for their parts.
+
+        Returns:
+            The contents of each file by name, such as `main_npu_0.txt`. Parts for the CPU are not included.
+
+        Raises:
+            DiagnosticError: The program has dynamic dimensions.
+        """
         chain, found = self._fixed(), dict[str, str | bytes]()
         for step in chain.steps:
             target = find_target(step.target)
@@ -331,11 +353,18 @@ class HybridProgram(Runs):
         return found
 
     def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
-        """Write the program into a folder: the module, what targets emit, and a package for each part of the CPU.
+        """Write the program: the module, the code that targets emit, and a package for each part of the CPU.
 
-        `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Files that
-        qmlir wrote into `folder` are replaced, others are kept; `force` replaces files that are in the way. Raises
-        `DiagnosticError` if the shapes are not fixed, if a file is in the way, and if the folder cannot be written.
+        `load_program` loads it, in an environment that has qmlir and the packages of the targets. Files that qmlir
+        wrote into the folder before are replaced, others are kept.
+
+        Args:
+            folder: The folder to write.
+            about: JSON values to store in the manifest of the program, such as the origin of the model.
+            force: Replace files that qmlir did not write.
+
+        Raises:
+            DiagnosticError: The program has dynamic dimensions, a file is in the way, or the folder cannot be written.
         """
         with access(force=force):
             note_sources(self)
@@ -345,12 +374,25 @@ class HybridProgram(Runs):
         emit(Diagnostic(Severity.WARNING, f"{message}: qmlir.load_program('{folder}') opens it"))
 
     def needs(self) -> tuple[str, ...]:
-        """The packages that a saved program needs where it runs, in addition to those of the targets of its parts."""
+        """Return the packages that the saved program needs, in addition to those of its targets.
+
+        Returns:
+            The names of the packages.
+        """
         has_islands = any(isinstance(op, OnnxIslandOp) for op in self._module.walk())
         return ("qmlir", "ONNX Runtime") if has_islands else ("qmlir",)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
-        """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
+        """Write the files of `save` into a new folder, without its checks.
+
+        Args:
+            folder: The folder to create.
+            about: JSON values to store in the manifest.
+
+        Raises:
+            DiagnosticError: The program has dynamic dimensions, or the name of a part cannot name a file.
+            OSError: The folder exists or cannot be written.
+        """
         chain, files = self._fixed(), self.emitted()
         for name in (*files, *(step.name for step in chain.steps)):
             if not is_file_name(name) or name in _FILES:

@@ -218,19 +218,37 @@ def compare(
     samples: int | None = None,
     progress: IO[str] | None = None,
 ) -> Comparison:
-    """How far the values of `candidate` are from those of `reference`, on the samples in `data`, layer by layer.
+    """Measure the error of every value of one model against another, on samples.
 
-    A side is a module, which the interpreter runs, or what `quantize` gave; a program of `qmlir.compile` or a saved
-    one, which has outputs only; or a path: a `.onnx` file, a `.mlir` module, a folder that `qmlir quantize` wrote (its
-    quantized module), a saved program. A prefix names the runtime, `compiled:` or `onnxruntime:` (all are in
-    `RUNTIMES`).
+    A side is a module, the result of `quantize`, a program (outputs only), or a path: a `.onnx` file, a `.mlir` file, a
+    folder written by `qmlir quantize` (its quantized model) or a saved program. A prefix of a path names its runtime:
+    `interpreter:`, `compiled:`, `onnxruntime:`, `onnxruntime-optimized:`, or a level, `integer:` or `loops:`.
 
-    Without a candidate what is quantized, or the folder of it, is compared with its float model, and with the `level`
-    `integer` or `loops` a module with itself taken down, which takes small shapes. `parts` compares the parts of
-    composites (`fc1/matmul`) where it would compare the composites. `shapes` fixes sizes that ONNX models leave open,
-    `samples` is the number of samples, `data` is what `qmlir.profile` takes. A terminal as `progress` gets a bar.
+    Args:
+        reference: The side whose values count as correct.
+        candidate: The other side. `None` compares a quantized model with its float model, or a module with itself at
+            `level`.
+        data: Samples, in a form that `profile` accepts. Required.
+        level: Level to lower `reference` to, instead of a candidate: `"integer"` or `"loops"`, for small shapes, or
+            `"quantized"` for a folder.
+        parts: Compare the parts of composites (`fc1/matmul`) instead of the composites (`fc1`).
+        shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions.
+        samples: Number of samples to use, from the first one. `None` uses all.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
 
-    Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
+    Returns:
+        The error of each value that both sides have, in the order of the reference. Printing it shows a table.
+
+    Raises:
+        DiagnosticError: A side cannot be opened or run, both sides have no value in common, or the data does not fit.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> found = qmlir.compare(quantized, data=data)
+        >>> found.outputs[0].key, found.outputs[0].sqnr_db > 30
+        ('logits', True)
     """
     if data is None:
         raise text_error("compare requires samples; call compare(quantized, data=…) or compare(model, quantized, data)")

@@ -14,16 +14,34 @@ from qmlir.workflows.loading import takes_model
 def gradient(
     module: ModuleOp, wrt: Sequence[str] = (), loss: str = "", *, function: str = "main", recompute: bool = False
 ) -> ModuleOp:
-    """A module with `@forward` and `@backward` in the place of `function`; `module` stays as it is.
+    """Differentiate a model: return a module with the functions `forward` and `backward`.
 
-    `wrt` names the inputs to differentiate by, all of floats where it names none. `@forward` returns the results, and
-    values that are kept for `@backward`. That takes inputs and results of `@forward` by their names, those that it
-    reads, and the gradient of a result `y` as `gradient_y`, and returns that of an input `x` as `gradient_x`. With
-    `loss`, a result of one element, it takes no gradient: that of the loss is 1. With `recompute` less is kept: it
-    computes arithmetic on elements once more.
+    `forward` computes the outputs, and returns also the values that `backward` needs. `backward` takes values of
+    `forward` by name, and the gradient of each output `y` as `gradient_y`. It returns the gradient of each input `x` as
+    `gradient_x`. With `loss` it takes no gradient: that of the loss is 1.
 
-    Passes that packages put at points of the pipeline `gradient` run. Raises `DiagnosticError` for a name that is no
-    input of floats or no result, and, naming it with its place in the model, for an operation that has no rule.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts. It is not changed.
+        wrt: Names of the inputs to differentiate by. Empty uses all inputs of floats.
+        loss: Name of an output with one element, whose gradient is computed. Empty differentiates all outputs of
+            floats.
+        function: Name of the function to differentiate.
+        recompute: Recompute elementwise operations in `backward`, so that `forward` keeps fewer values.
+
+    Returns:
+        A copy of the model with both functions instead of `function`.
+
+    Raises:
+        DiagnosticError: A name is not an input or output of floats, or an operation has no gradient rule.
+
+    Example:
+        >>> module = qmlir.gradient("docs/examples/fully_connected.mlir")
+        >>> x = np.ones((1, 4), np.float32)
+        >>> values = qmlir.interpret(module, {"input0": x}, function="forward")
+        >>> values["gradient_output0"] = np.ones((1, 2), np.float32)
+        >>> qmlir.interpret(module, values, function="backward")["gradient_input0"]
+        array([[ 0. ,  3. , -1.5,  2. ]], dtype=float32)
     """
     passes = GRADIENT.passes(wrt=tuple(wrt), loss=loss, function=function, recompute=recompute)
     found = run_pipeline(module.clone(), passes)

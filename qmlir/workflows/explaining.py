@@ -35,14 +35,29 @@ def explain(
     threads: int = 1,
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Explanation:
-    """The decisions about `node` in what `quantize` gave, or in the folder that `qmlir quantize` or `save` wrote; a
-    path to the `.q.mlir` in it is accepted, too.
+    """Explain why a node of a quantized model has its types, or stays in float.
 
-    `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
-    Kernels are those for `isa`, `threads`, and the `shapes` of inputs whose sizes are open.
+    Args:
+        model: The result of `quantize`, a folder written by `qmlir quantize` or `Quantized.save`, or the `.q.mlir` in
+            it.
+        node: Name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        threads: Number of threads that kernels are chosen for, at least 1.
+        shapes: Shapes of inputs by name, to show the kernels of a model with dynamic dimensions.
 
-    Raises `DiagnosticError` for what is not such a folder, and, with near names, for a name that the model does not
-    have.
+    Returns:
+        The decisions about the node, the passes that changed it, and its kernels. Printing it shows them.
+
+    Raises:
+        DiagnosticError: `model` does not record the decisions, or has no such node; the message suggests similar names.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> explanation = qmlir.explain(quantized, "fc1")
+        >>> [decision.key for decision in explanation.decisions]
+        ['fc1/matmul', 'fc1/bias_add']
     """
     if isinstance(model, Quantized):
         return explain_node(

@@ -53,16 +53,39 @@ def export_onnx(
     force: bool = False,
     **settings: Unpack[ExportSettings],
 ) -> "ModelProto":
-    """The ONNX model of a module of one function, at a level above integers; written to `path` where one is given.
+    """Export a module as an ONNX model, for ONNX Runtime, OpenVINO and others.
 
-    `settings` are those of `ExportSettings`: `format`, `opset`, `exact`, `functions`, `signed`. `external_data` puts
-    large tensors into a file next to the model; above 2 GB they are put there anyway. `force` replaces a file there
-    that is not the one of the model at `path`.
+    Information that ONNX cannot express is stored in its metadata, so that `load` of the model returns the same module.
+    The model is checked by ONNX's checker and, up to 1 GiB, by ONNX Runtime if that is installed.
 
-    What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
-    `DiagnosticError`, naming the operation, for what cannot be written, and for a `path` that is one of the files that
-    the module was made of. Every model is checked before it is returned or written: by ONNX's checker and, up to 1 GiB,
-    by ONNX Runtime, if that is installed.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts. It must have one function, and be float or quantized, not lowered to integers.
+        path: The file to write. `None` only returns the model.
+        external_data: Store large tensors in a file next to the model. `None` does so above 2 GB.
+        force: Replace a data file that does not belong to the model at `path`.
+        format: Form of quantized operations: `"qdq"` (default), `"qoperator"` or `"integer"`.
+        opset: Version of the ONNX operators, at least 21. `None` is the oldest one from 21 on that suffices.
+        exact: `True` gives the same integers in every session of ONNX Runtime; `"qdq"` then uses integer arithmetic
+            where floats could round differently. `None` gives the same integers in sessions with optimizations. `False`
+            places everything possible between casts.
+        functions: Export composites of several nodes as local functions.
+        signed: Keep signed 8-bit integers signed. By default, those that are multiplied are stored unsigned, plus 128.
+
+    Returns:
+        The ONNX model.
+
+    Raises:
+        DiagnosticError: An operation cannot be expressed in ONNX, the model is invalid, or `path` cannot be written or
+            is an input of the module.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> exported = qmlir.export_onnx(quantized, "quantized.onnx")
+        >>> sorted({node.op_type for node in exported.graph.node})
+        ['DequantizeLinear', 'Gemm', 'QuantizeLinear', 'Relu']
     """
     with access(force=force):
         if path is not None:

@@ -70,7 +70,7 @@ Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str,
 
 
 class FinetuneLoss(StrEnum):
-    """What training makes small."""
+    """The loss that training minimizes."""
 
     MSE = "mse"
     """The squared error of the results against those of the float model, over their variance."""
@@ -135,51 +135,79 @@ class FinetuneOptions:
 
 @dataclass(frozen=True)
 class HeldOutFigures:
-    """What a model does on the samples that are held out."""
+    """The figures of a model on the held-out samples."""
 
     loss: float
+    """The value of the loss."""
+
     figure: float
-    """By the metric of the run."""
+    """The value of the metric, `Finetuned.metric`."""
 
     @staticmethod
     def of(data: JsonValue) -> "HeldOutFigures":
-        """The figures in a checkpoint; those of a training that failed are not finite. Raises `DiagnosticError`."""
+        """Read the figures in a checkpoint; they may be infinite or NaN.
+
+        Args:
+            data: The JSON value.
+
+        Returns:
+            The figures.
+
+        Raises:
+            DiagnosticError: The value has another form.
+        """
         return HeldOutFigures(data["loss"].number(allow_nonfinite=True), data["figure"].number(allow_nonfinite=True))
 
 
 @dataclass(frozen=True, repr=False)
 class Finetuned(HoldsModule, Readable):
-    """What fine-tuning found."""
+    """A fine-tuned model. Every function that takes a model accepts it."""
 
     module: ModuleOp
-    """The quantized module, of the best epoch."""
+    """The quantized module of the best epoch."""
 
     trained: Trainable
-    """What was trained; its parameters are those that training began with."""
+    """The model that was trained; its parameters are those that training began with."""
 
     parameters: Mapping[str, Array]
+    """The parameters of the best epoch, by name."""
+
     options: FinetuneOptions
+    """The options of training."""
+
     metric: str
-    """`top-1` with labels, `agreement` with the class of the float model under `kl`, `SQNR dB` under `mse`."""
+    """`top-1` with labels, `agreement` with the float model's classes for `kl`, `SQNR dB` for `mse`."""
 
     samples: int
+    """Number of training samples."""
+
     held_out: int
+    """Number of held-out samples."""
+
     float_figure: float | None
-    """The metric of the float model, where that is not the measure itself."""
+    """The metric of the float model; `None` without labels."""
 
     before: HeldOutFigures
-    """Of the model as it is quantized without training."""
+    """The figures of the quantized model without training."""
 
     after: HeldOutFigures
+    """The figures of the result."""
+
     epochs: tuple[HeldOutFigures, ...]
+    """The figures after each epoch."""
+
     best: int
-    """The epoch of the result, from 1; 0 where none was better than no training."""
+    """Number of the best epoch, from 1; 0 if none was better than no training."""
 
     problem: str = ""
-    """Why training stopped early; empty where it did not."""
+    """Why training stopped early; empty if it did not."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines: plain values."""
+        """Convert the result to plain values, without modules and parameters.
+
+        Returns:
+            A dict that can be written as JSON.
+        """
         kept = ("metric", "samples", "held_out", "float_figure", "best", "problem")
         figures = {name: asdict(getattr(self, name)) for name in ("before", "after")}
         epochs = [asdict(each) for each in self.epochs]
@@ -191,7 +219,11 @@ class Finetuned(HoldsModule, Readable):
         }
 
     def text(self) -> str:
-        """For a reader: what was gained beside doing nothing."""
+        """Format the result.
+
+        Returns:
+            The metric without and with training, on the held-out samples.
+        """
         of_float = "" if self.float_figure is None else f", {self._shown(self.float_figure)} in float"
         ends = [f"{self._shown(each.figure)} (loss {each.loss:.4g})" for each in (self.before, self.after)]
         which = f"epoch {self.best} of {len(self.epochs)}" if self.best else "no epoch was better than no training"
@@ -547,28 +579,66 @@ def finetune(
     freeze_oscillating: bool = FinetuneOptions.freeze_oscillating,
     **settings: Unpack[QuantizeSettings],
 ) -> Finetuned:
-    """The quantized module that `quantize` would make by `settings`, with weights, biases and scales trained on `data`.
+    """Fine-tune a float model as the integer program that it becomes, and return the best quantized model.
 
-    Without `labels` the results of the float model are learned: by their squared error over their variance (`mse`), or
-    with `loss="kl"` as scores of classes, by their softmax at a `temperature`. `output` names the one with the scores,
-    if there are several. `labels`, as for `search`, or `True` where the data gives pairs `(x, y)`, are classes: the
-    loss is their cross entropy and, as the share `distill`, `kl`. `scales` and `train` are those of `trainable`;
-    `profile` gives the ranges to begin with in place of the data.
+    Weights, biases and scales are trained. Without `labels`, the float model is the teacher. The epoch that is best on
+    held-out samples is returned, or the model without training if no epoch is better. All samples are kept in memory. A
+    loss or gradient that is not finite ends training with a warning.
 
-    A share `validation_split` of the samples does not train: the epoch that is best on them is the result, or the model
-    without training where none is better, and `patience` epochs without a better one end the run. `optimizer` (`adam`,
-    or `sgd` with momentum) moves weights and biases at `learning_rate`, Adam always scales at `scale_rate`; both rates
-    rise in the share `warmup` of the steps and fall with a cosine. The default `learning_rate` is 1e-3, or 2e-3 where
-    weights have at most 4 bits. The scales of those begin where their squared error is smallest. All samples are kept
-    in memory. Without labels the share `mixup` of the samples of a batch, half of them by default, is mixed with
-    another sample, if all inputs are floats: what the float model says between samples tells where classes border on
-    each other. `augment(inputs, random)` varies the inputs of a batch. `freeze_oscillating` leaves weights of at most 4
-    bits at a code that go to and fro between two (Nagel et al., 2022). After each epoch the file `checkpoint` is
-    written whole: a run of the same model, data and settings goes on from there, and ends with the same bits as one
-    without a break. A file that cannot be written is a warning. A loss that is no number ends the run with a warning,
-    and the best epoch is kept.
+    Args:
+        module: The float model: a module, or a path or ONNX model that `load` accepts.
+        data: Samples, in a form that `qmlir.profile` accepts; with `labels=True`, pairs `(inputs, labels)`.
+        labels: Class of each sample: integers, a file, or `NAME=FILE` for an array of an `.npz` file. `True` takes them
+            from pairs in `data`, `None` learns from the float model.
+        loss: `"mse"`: squared error against the float model's outputs, over their variance. `"kl"`: divergence from its
+            softmax. `"labels"`: cross entropy against labels, and a fraction of `"kl"`. Empty is `"labels"` with
+            labels, otherwise `"mse"`.
+        output: Name of the output with the logits. `None` is the only output. Not used by `"mse"`.
+        scales: How scales are learned: see `trainable`.
+        train: Patterns of the parameters to train: see `trainable`.
+        profile: Statistics to initialize ranges from, instead of the first 512 training samples: the result of
+            `qmlir.profile` with `passes=None`.
+        optimizer: `"adam"`, or `"sgd"` with momentum, for weights and biases. Scales always use Adam.
+        augment: Function `(inputs, generator)` that returns changed inputs of a batch, by a NumPy random generator.
+        checkpoint: File that is written after each epoch. If it exists, training continues from it, with the same bits
+            as an uninterrupted run.
+        preprocess: Function that converts an item of `data` to the model's input, or its name:
+            `package.module:function` or `file.py:function`.
+        threads: Number of threads of compiled programs, at least 1.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+        on_epoch: Function that is called with the number of each finished epoch, from 1, and its held-out figures.
+        epochs: Maximum number of epochs, at least 1.
+        batch_size: Samples per training step, at least 1. A static batch size of the model takes precedence.
+        mixup: Fraction of the samples of a batch that are mixed with another sample, in [0, 1]. `None` is 0.5 if the
+            float model alone teaches and all inputs are floats, otherwise 0.
+        learning_rate: Learning rate of weights and biases, greater than 0. `None` is 1e-3, or 2e-3 if some weights have
+            at most 4 bits.
+        scale_rate: Learning rate of scales, greater than 0.
+        warmup: Fraction of the steps in which learning rates rise, in [0, 1]. Then they fall with a cosine.
+        validation_split: Fraction of the samples held out of training, in (0, 1).
+        patience: Number of epochs without improvement that ends training, at least 1. `None` trains all epochs.
+        temperature: Temperature of the softmax in `"kl"`, greater than 0.
+        distill: Fraction of `"kl"` in the loss `"labels"`, in [0, 1].
+        seed: Seed of all random choices, at least 0.
+        freeze_oscillating: Freeze weights of at most 4 bits that oscillate between two quantized values (Nagel et al.,
+            2022).
 
-    Raises `DiagnosticError` for data, labels or settings that do not fit, and for what cannot be trained.
+    Returns:
+        The quantized model of the best epoch, with the figures of all epochs.
+
+    Raises:
+        DiagnosticError: Data, labels or settings do not fit, a number is out of range, the model is quantized already
+            or cannot be trained, or the checkpoint belongs to another run.
+        TypeError: An argument is not a setting. The message suggests a similar name.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> tuned = qmlir.finetune(model, data, epochs=2, batch_size=16, weights="i4")
+        >>> tuned.metric, len(tuned.epochs)
+        ('SQNR dB', 2)
+        >>> program = qmlir.compile(tuned)
     """
     path = None if checkpoint is None else path_of(checkpoint)
     if path is not None:

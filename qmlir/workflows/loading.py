@@ -111,24 +111,38 @@ def load(
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
-    """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, a file with the text of a module, or a
-    folder of `qmlir quantize`, of which it is the quantized one.
+    """Read a model, and return its verified module.
 
-    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known.
-    `cut_inputs` and `cut_outputs` cut an ONNX model: only what computes the tensors `cut_outputs` of the tensors
-    `cut_inputs` is read. They may be any tensors of the graph; those of the model are the default. Nodes that nothing
-    imports become islands that ONNX Runtime runs, or ONNX's reference implementation, with a warning; without
-    `fallback` they are an error.
+    An ONNX model in QDQ form computes on floats between its casts. Its operations become operations on integers, which
+    round once where the floats round at each operation. A result therefore differs by at most one quantization step,
+    where a sum is near a tie. A float bias becomes integers if these are within half a quantization step of the result;
+    otherwise its operation stays in float.
 
-    An ONNX model in QDQ form computes in float between its casts. Its operations become ones on integers (the pipeline
-    `import`), which round once where the floats round at each step: the result of an operation differs by one step of
-    its type at most where a sum of floats is near a tie. ONNX Runtime does the same before it runs such a model. A
-    float bias becomes integers of the scale of the sums where these are within half a step of the result; otherwise the
-    operation stays in float. `keep_casts` leaves all of them in float.
+    Args:
+        source: A `.onnx` file, an ONNX `ModelProto`, the result of `torch.onnx.export`, a `.mlir` file, or a folder
+            written by `qmlir quantize` or `Quantized.save`, whose quantized module is read.
+        shapes: Shapes of inputs by name, for an ONNX model with dynamic dimensions. `None` keeps these dynamic.
+        keep_casts: Leave all operations between the casts of a QDQ model in float.
+        cut_inputs: Tensors of an ONNX model that become the inputs of the module. `None` stands for the inputs of the
+            model.
+        cut_outputs: Tensors of an ONNX model that become the outputs of the module; only nodes that they need are read.
+            `None` stands for the outputs of the model.
+        fallback: Run unsupported ONNX operators in ONNX Runtime, or in ONNX's reference implementation, with a warning.
+            `False` makes them an error.
+        strip_training: Read a model in training mode as it computes at inference (the pass `strip-training`). Otherwise
+            it keeps dropout and the statistics of each batch, with a warning.
 
-    A model in training mode is read as it is, with a warning: it drops elements at random, and normalizes by the
-    statistics of each batch. `strip_training` reads it as it is at inference (the pass `strip-training`). Raises
-    `DiagnosticError` where the model cannot be read or holds what cannot be imported.
+    Returns:
+        The module, with a function `main`.
+
+    Raises:
+        DiagnosticError: The file cannot be read, is not a model, or contains an operator that cannot be imported; or
+            `cut_inputs` or `cut_outputs` are set for a model that is not ONNX.
+
+    Example:
+        >>> module = qmlir.load("docs/examples/digits_cnn.onnx", shapes={"input": [1, 1, 8, 8]})
+        >>> print(qmlir.interpret(module, np.zeros((1, 1, 8, 8), np.float32))["logits"].shape)
+        (1, 10)
     """
     with access() as run:
         module = _loaded(source, shapes, keep_casts, cut_inputs, cut_outputs, fallback, strip_training)

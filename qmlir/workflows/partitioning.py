@@ -18,13 +18,20 @@ from qmlir.workflows.loading import HoldsModule, takes_model
 
 @dataclass(frozen=True, repr=False)
 class Partitioned(HoldsModule, Readable):
-    """A module whose parts are functions of targets, and the report of each function that was divided."""
+    """A model divided among targets. Every function that takes a model accepts it."""
 
     module: ModuleOp
+    """The module; each part is a private function with the attribute `target.part`."""
+
     reports: tuple[PartitionReport, ...]
+    """The report of each function that was divided."""
 
     def text(self) -> str:
-        """The reports, functions in order."""
+        """Format the reports.
+
+        Returns:
+            The reports of the functions in order.
+        """
         return "\n".join(each.text() for each in self.reports)
 
 
@@ -37,14 +44,31 @@ def partition(
     intensity: float = Preferences.intensity,
     min_ops: int = Preferences.min_ops,
 ) -> Partitioned:
-    """A clone of a quantized module, each operation given to the first of `device` that computes it: `"npu,cpu"`.
+    """Assign the operations of a quantized model to the devices that compute them.
 
-    Without `device` they are those that the module names. The plan is the cheapest that is found: a value that crosses
-    a border costs its bytes plus `transfer_bytes`. With an `intensity` a device gets an operation only for at least
-    that many multiply-adds per byte over its border; parts of fewer than `min_ops` operations stay on the host.
+    The model is not changed. Each operation goes to the first device that supports it, and the CPU computes the rest.
+    Of all such plans the cheapest that is found is taken: a value that crosses a border costs its bytes plus
+    `transfer_bytes`.
 
-    Raises `DiagnosticError` for what is not a target or no such number, and where neither `device` nor the module says
-    a target.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        device: Targets, preferred first: `"npu,cpu"`, or a sequence of names. Empty uses those of the model.
+        transfer_bytes: Fixed cost of a transfer, in bytes, at least 0.
+        intensity: Minimum number of multiply-adds per byte of transfer for which a device gets an operation. 0 gives it
+            all that it supports.
+        min_ops: Minimum number of operations in a part, at least 1; smaller parts go to the next target or the CPU.
+
+    Returns:
+        A copy of the model whose parts are functions, and a report. Printing it shows the report.
+
+    Raises:
+        DiagnosticError: A target is unknown, no target is given or stored in the model, or a number is out of range.
+
+    Example:
+        >>> parts = qmlir.partition("docs/examples/partition.mlir")
+        >>> [(part.name, part.target) for part in parts.reports[0].parts]
+        [('main_dsp_0', 'dsp'), ('main_dsp_1', 'dsp')]
     """
     try:
         preferences = Preferences(transfer_bytes, intensity, min_ops)

@@ -43,33 +43,51 @@ def profile(
     resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
 ) -> Profile:
-    """Recorded statistics of the values of `module` on samples, by key. `module` is not changed.
+    """Record statistics of all values of a model on samples: ranges, sums and histograms.
 
-    `data` is an `.npz` or `.npy` file or arrays by name, with a leading axis of samples; a folder of such files; or
-    anything that gives one item after the other: arrays by name, in order, or one array, of one sample or of a batch.
-    `passes`, named pipelines among them, are run on a copy first, to profile a lowered model. `None` stands for those
-    by which `qmlir.quantize` lowers it, so that it takes the profile.
+    The model is not changed. Samples run in the batch size of the model, and count one by one if that is dynamic.
+    Memory does not grow with the number of samples. Values with quantization parameters, in a partly quantized model,
+    are not recorded. Samples that are constant, mostly repeated, or only one, cause a warning.
 
-    Samples go through the function in the batches of its type, and count one by one where that leaves the batch size
-    open. `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
-    profile, and memory does not grow with the number of samples. Where there are so many samples that it takes less
-    time, compiled code records what the interpreter computes of several samples at once, or runs the model itself, in
-    threads in the place of processes: its float products are rounded otherwise, everything else is the same. Without
-    `compiled` the interpreter always runs and records, sample by sample.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        data: Samples: an `.npz` or `.npy` file, a folder of such files or of images, a dict of arrays or one array with
+            a leading axis of samples, or an iterable of items. An item is a dict of arrays, a sequence of arrays or one
+            array, for one sample or a batch. Loaders of PyTorch and the data readers of ONNX Runtime and NNCF are
+            accepted.
+        passes: Pipeline that runs on a copy of the model first. `""` profiles the model as it is, `None` lowers it as
+            `quantize` does, so that `quantize` accepts the profile.
+        function: Name of the function to run.
+        batch_size: Number of samples per task of `processes` or `cluster`. `None` chooses one. It does not change the
+            profile.
+        processes: Number of processes that run the samples; compiled code uses threads instead. It does not change the
+            profile.
+        constants: Also record the constants.
+        axis: Axis along which ranges are recorded separately, in addition to those of the whole value. `None` records
+            none.
+        observers: Names of observers in installed packages, which record additional statistics.
+        bins: Maximum number of histogram bins of a value, in [2, 65536].
+        momentum: Weight of a new batch in the moving average of ranges, in (0, 1].
+        compiled: Compile the recording if that is faster; float contractions are then rounded differently. `False`
+            always interprets, sample by sample.
+        chosen: Function that receives all runs, and returns an iterable of the runs to record. The others only run to
+            check for errors.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers run the samples.
+        resume: Folder for the results of finished tasks, so that an interrupted run can continue.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
 
-    With a `cluster`, the address of a scheduler of Dask or a client of one, its workers run the samples, which are read
-    here and sent to them; what they record does not depend on how many they are, nor on those that end in the middle.
-    `batch_size` is then the number of samples of a task. `resume` is a folder that keeps the results of tasks, with a
-    cluster or without: a run that was ended goes on with those that are missing.
+    Returns:
+        The statistics of each value, by key.
 
-    `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
-    histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are
-    profiled; the others are run for errors alone. A terminal as `progress` gets a bar.
+    Raises:
+        DiagnosticError: The data is empty or does not fit the inputs, a value is not finite, or a pass fails.
 
-    Warns if the samples are constant, mostly repeated, or only one.
-
-    Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
-    data that is empty or does not fit the inputs, and for values that are not finite.
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> profile = qmlir.profile(model, data, passes=None)
+        >>> quantized = qmlir.quantize(model, profile=profile)
     """
     if passes is None:
         passes = quantize_pipeline({}, module).text("target", "lower")

@@ -34,45 +34,70 @@ MODULE_SUFFIX = ".mlir"
 
 @dataclass(frozen=True, repr=False)
 class Quantized(HoldsModule, Readable):
-    """A quantized module, what it was made of, and how far it is from that. It prints its summary."""
+    """A quantized model, with the float model and everything that was decided.
+
+    Printing it shows the summary. Every function that takes a model accepts it, and uses `module`.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> quantized.validation.outputs[0].name
+        'logits'
+        >>> program = qmlir.compile(quantized)
+    """
 
     module: ModuleOp
+    """The quantized module."""
+
     source: ModuleOp
-    """The float module; the equalized one where a repair has made it of that."""
+    """The float module. If equalization was applied (efforts 2 and 3), it is the equalized one."""
 
     settings: QuantizeSettings
+    """The settings that were used, with the defaults of this version."""
+
     profile: Profile
+    """The statistics that the types were decided from."""
+
     profiled: ModuleOp
-    """The lowered module with what the profile says in its types: the one that was decided about."""
+    """The lowered float module, with the observed ranges in its types."""
 
     rules_used: frozenset[int]
-    """The places of the rules that decided something, among those of `make_recipe`."""
+    """The indices of the recipe's rules that decided something."""
 
     float_reasons: Mapping[str, str]
-    """Why operations were left in float, by key."""
+    """Why each operation was left in float, by its key."""
 
     widened: tuple[WidenedValues, ...]
-    """What has more bits than the others by built-in rules."""
+    """The values that built-in rules gave more bits than the settings."""
 
     validation: Validation | None = None
-    """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""
+    """The comparison with the float model; `None` if it was skipped, or there were no samples."""
 
     repair: Repair | None = None
-    """What the passes of an effort gave; `None` without one."""
+    """The outcome of accuracy recovery; `None` if none ran."""
 
     effort: Effort | None = None
-    """The effort that was asked for, by the caller or by the recipe."""
+    """The effort that the caller or the recipe set."""
 
     remedies: Remedies | None = None
-    """What was tried against lost answers; `None` if nothing was lost, or nothing compared."""
+    """The remedies that were tried; `None` if the quantized model agrees with the float one, or was not compared."""
 
     @cached_property
     def coverage(self) -> Coverage:
-        """What computes on quantized values, and what stays in float, with the reasons."""
+        """The operations that compute on quantized values, and those in float with the reasons."""
         return coverage(self.module, self.float_reasons)
 
     def summary(self, model: str = "", data: str | None = None) -> QuantizationSummary:
-        """What came out, in numbers; `model` and `data` say where the float model and the samples came from."""
+        """Summarize the result: coverage, sizes, and the comparison with the float model.
+
+        Args:
+            model: Name of the float model, for the summary.
+            data: Name of the samples, for the summary.
+
+        Returns:
+            The summary, with the methods `text` and `to_dict`.
+        """
         return QuantizationSummary(
             model,
             data,
@@ -90,13 +115,21 @@ class Quantized(HoldsModule, Readable):
         )
 
     def save(self, path: str | PathLike[str], *, stem: str = "model", force: bool = False) -> None:
-        """Write the module, `name.mlir` (large weights go next to it), an ONNX model, `name.onnx`, or a folder.
+        """Write the quantized model to a file or a folder.
 
-        A folder has all that `qmlir.explain`, `report` and `load` ask for: the module, the float one, the profile, the
-        recipe and the summary. Files in it are named after `stem`. Files that
-        qmlir wrote there are replaced, others are kept; `force` replaces files that are in the way. Raises
-        `DiagnosticError` if a file is in the way or is one that the module was made of, if it cannot be written, and
-        for a stem with a path in it.
+        The ending of `path` selects the form: `.mlir` for the module (with large weights in a file next to it), `.onnx`
+        for an ONNX model, anything else for a folder. A folder also has the float model, the profile, the recipe and
+        the summary, which `explain`, `report` and `load` read. Files that qmlir wrote there before are replaced, others
+        are kept.
+
+        Args:
+            path: The file or folder to write.
+            stem: Name of the model in the files of a folder.
+            force: Replace files that qmlir did not write.
+
+        Raises:
+            DiagnosticError: A file that qmlir did not write is in the way, an input of the module would be overwritten,
+                the path cannot be written, or `stem` is not a file name.
         """
         output = path_of(path)
         if not is_file_name(stem):
@@ -113,10 +146,23 @@ class Quantized(HoldsModule, Readable):
                 self.save_folder(output, stem, self.summary(stem))
 
     def save_folder(self, path: Path, stem: str, summary: QuantizationSummary) -> None:
-        """Write the folder with a summary that says more of where all came from."""
+        """Write the folder of `save` with another summary.
+
+        Args:
+            path: The folder to write.
+            stem: Name of the model in the names of the files.
+            summary: Summary for `summary.json`, with the names of model and data.
+
+        Raises:
+            DiagnosticError: As for `save`.
+        """
         recipe = recipe_text(self.rules_used, self.settings, self.effort)
         save_quantized(path, stem, self.source, self.module, self.profile, recipe, summary.to_dict())
 
     def text(self) -> str:
-        """That of the summary."""
+        """Format the summary.
+
+        Returns:
+            The text that `qmlir quantize` prints.
+        """
         return self.summary().text()

@@ -218,36 +218,54 @@ def quantize(
     effort: Effort | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
-    """Post-training quantization: a quantized module of a float `module`, which is not changed, or of the path of one.
+    """Quantize a float model with calibration samples, without training.
 
-    What comes back prints its summary, and functions that take a model take it; the module itself is its `module`.
+    The float model is not changed. qmlir records the ranges of its values on `data`, decides their types, and converts
+    its operations to integers. Inputs and outputs stay float, except `states`. The summary lists each operation that
+    stays in float, with the reason.
 
-    The module is lowered, profiled on `data`, or on its first `samples`, its types are decided, and its operations are
-    raised. `profile` is a profile of the lowered module, in place of `data` (`qmlir.profile` with `passes=None`).
-    With neither, the statistics that the module carries are used: types with ranges, and `calib.stats` beside values.
-    `observers` of packages record something of their own in `data`, for a calibrator. Inputs and outputs of the module
-    stay float, but for `states`; between them it computes on integers, but for operations that stay in float.
-    `preprocess`, a function or its name, makes the input of each item of the data.
-    `effort` repairs what rounding loses: 1 corrects biases, 2 chooses the codes of weights by the error of
-    their products (GPTQ), too, with 4 bits and fewer also their scales, and 3 learns codes behind activations
-    (AdaRound). From 2 on the whole is tried on the equalized model, too (`nn-equalize`), which is then the `source` of
-    the result. Every fourth sample is held out; of an effort and those below it the repair is kept that helps most
-    there, and none where none helps.
-    A recipe may name an `effort` at its top, which holds where none is given here.
-    With `effort="auto"` the result has the first of the remedies below that brings lost answers back.
-    Without an effort, biases are corrected if the model has depthwise convolutions, and if that helps on samples that
-    the correction has not used; all of them calibrate.
-    `processes`, `cluster` and `resume` are those of `qmlir.profile`: they say who runs the samples that calibrate, and
-    do not change the result. A terminal as `progress` gets a bar, any other stream a line every ten seconds.
+    Then the result is compared with the float model: on `validation`; else on held-out samples if `data` has more than
+    256; else on samples that calibration used. If the outputs no longer agree, qmlir warns and names the first bad
+    layer. It also tries remedies, for about as long as quantization took, and names the first that helps.
 
-    The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
-    than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
-    warning that names the first cause, and a `DiagnosticError` where an output has less than `min_sqnr` decibels or
-    gives less than the share `min_agreement` of the samples the same class. `validate=False` leaves all of that out.
-    After a loss, remedies are tried on these samples, for as long as quantizing took: the first bad operations in
-    float, effort 1, and 16 bits. The message, and `remedies` of the result, name the first that helps.
+    Args:
+        module: The float model: a module, or a path or ONNX model that `load` accepts.
+        data: Calibration samples, in a form that `qmlir.profile` accepts. `None` uses `profile`, or the ranges that the
+            model carries.
+        profile: Statistics to use instead of `data`: the result of `qmlir.profile` with `passes=None`.
+        samples: Number of samples of `data` to use, from the first one. `None` uses all.
+        validation: Samples for the comparison with the float model, in the same forms as `data`.
+        validate: `False` skips the comparison, unless `min_sqnr` or `min_agreement` is set.
+        min_sqnr: Minimum signal-to-noise ratio (SQNR) of each output, in dB.
+        min_agreement: Minimum fraction of samples whose top-1 class is that of the float model, in [0, 1].
+        observers: Names of observers in installed packages, which record additional statistics for their calibrators.
+        preprocess: Function that converts an item of the samples to the model's input, or its name:
+            `package.module:function` or `file.py:function`.
+        processes: Number of processes that run the samples. It does not change the result.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers run the samples. It
+            does not change the result.
+        resume: Folder for the results of finished tasks, so that an interrupted calibration can continue.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+        effort: Level of accuracy recovery: 0 does nothing, 1 corrects biases, 2 also uses GPTQ and cross-layer
+            equalization, 3 also learns the rounding of weights (AdaRound). From 1 on, every fourth sample is held out,
+            and only changes that help there are kept. `"auto"` applies the remedy that restores the agreement with the
+            float model. `None` uses the `effort` of the recipe; without one, only biases of models with depthwise
+            convolutions are corrected.
 
-    Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
+    Returns:
+        The quantized model. Printing it shows the summary.
+
+    Raises:
+        DiagnosticError: `data`, `profile`, the recipe or a setting does not fit the model or each other; the model has
+            no ranges and neither `data` nor `profile` is given; or an output misses `min_sqnr` or `min_agreement`.
+        TypeError: An argument is not a setting. The message suggests a similar name.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data, weights="i4", exclude=["Relu"])
+        >>> quantized.coverage.operations, quantized.coverage.quantized_operations
+        (2, 1)
     """
     given = None if validation is None else preprocessed(validation, preprocess)
     options = ValidationOptions(given, min_sqnr, min_agreement)

@@ -32,13 +32,28 @@ def interpret(
     function: str = "main",
     listeners: Sequence[Listener] = (),
 ) -> dict[str, Array]:
-    """The outputs of a function by name, computed by the reference interpreter.
+    """Run a function of a model in the reference interpreter.
 
-    `inputs` are arrays by name, or in the order of the arguments, or the only one: stored integers for a quantized
-    input, strings of Python for one of text, a list of arrays for a sequence. Each must have the NumPy type and the
-    shape of its argument, but for the number of images, where these are known to be independent. Raises
-    `DiagnosticError` for inputs that do not fit, and for an operation that cannot be computed. An output that is a
-    sequence is a list of arrays too.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        inputs: Arrays by the names of the inputs, in their order, or the only array. NumPy types and shapes must match.
+            A quantized input is given as stored integers, one of text as `str`, a sequence as a list of arrays. If
+            samples are independent, any batch size is accepted.
+        function: Name of the function to run.
+        listeners: Observers of the run, subclasses of `qmlir.interpreter.machine.Listener`, which receive each
+            operation with its operands and results.
+
+    Returns:
+        The outputs by name: arrays, or a list of arrays for a sequence. Of a quantized output they are the stored
+        integers.
+
+    Raises:
+        DiagnosticError: An input is missing or does not fit, or an operation cannot be computed.
+
+    Example:
+        >>> qmlir.interpret("docs/examples/fully_connected.mlir", np.ones((1, 4), np.float32))["output0"]
+        array([[0., 3.]], dtype=float32)
     """
     inputs = [inputs] if hasattr(inputs, "__array__") else inputs
     try:

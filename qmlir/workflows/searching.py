@@ -93,64 +93,88 @@ _WIDTHS = {Width.NARROW: "4-bit weights", Width.WIDE: "16 bits", Width.FLOAT: "f
 
 @dataclass(frozen=True, repr=False)
 class SearchStep(Readable):
-    """One layer that was given another width."""
+    """One layer that a search gave another width."""
 
     layer: str
+    """Name of the layer."""
+
     width: Width
+    """The width: `4`, `16` or `float`."""
+
     accuracy: float
-    """With this layer and all that were kept before."""
+    """The accuracy with this layer and all that were kept before, in [0, 1]."""
 
     is_kept: bool
+    """False if the layer got its width back."""
 
     def text(self) -> str:
-        """The layer, its width, and the accuracy with it."""
+        """Format the step as one line.
+
+        Returns:
+            The layer, its width, and the accuracy with it.
+        """
         verdict = "" if self.is_kept else ", put back"
         return f"{printable(self.layer)}: {_WIDTHS[self.width]}: {_percent(self.accuracy)}{verdict}\n"
 
 
 @dataclass(frozen=True, repr=False)
 class SearchResult(Readable):
-    """What a search found. Accuracies are from 0 to 1, of `metric`."""
+    """The outcome of a search. Accuracies are in [0, 1]."""
 
     mode: SearchMode
+    """The mode: `drop`, `raise` or `budget`."""
+
     metric: str
+    """Name of the accuracy: top-1 with labels, otherwise agreement with the float model."""
+
     samples: int
+    """Number of samples that the accuracy is measured on."""
+
     bound: float | None
-    """`None` for a budget."""
+    """The minimum accuracy; `None` for a budget."""
 
     float_accuracy: float
+    """The accuracy of the float model."""
+
     start_accuracy: float | None
-    """Of the model quantized as the user says; `None` for a budget, which does not ask for it."""
+    """The accuracy of the model quantized by the settings; `None` for a budget."""
 
     ranking: tuple[tuple[str, float], ...]
-    """The layers in the order in which they were tried, with the ratio of signal to noise in decibels; empty where the
-    bound held, or failed, before there was a reason to measure it."""
+    """The layers in the order in which they were tried, with their SQNR in dB; empty if it was not needed."""
 
     steps: tuple[SearchStep, ...]
+    """The layers that were tried."""
+
     accuracy: float
-    """Of what was found."""
+    """The accuracy of the result."""
 
     widths: Mapping[str, Width]
-    """The layers of what was found that have other widths."""
+    """The layers of the result whose width differs from the settings."""
 
     is_reached: bool
+    """True if the result keeps the bound."""
+
     is_finished: bool
-    """Whether there was nothing left to try, or nothing to try for; otherwise `max_steps` ended the search."""
+    """False if `max_steps` ended the search."""
 
     measured: int
-    """How many figures were measured now; the others were known from a search before."""
+    """Number of figures that were measured; others came from `state`."""
 
     quantized: Quantized
-    """The model that was found, and what it was made of."""
+    """The quantized model that was found."""
 
     recipe: str
-    """The text of a recipe that makes it, with the settings that were given."""
+    """The text of a recipe that makes it, together with the settings."""
 
     allotment: Allotment | None = None
-    """What each width loses, and the front of costs and losses, for a budget."""
+    """For a budget, the predicted loss of each width, and the trade-offs between cost and loss."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the modules, for machines."""
+        """Return the fields except the model.
+
+        Returns:
+            The values by name. Steps and the budget remain objects.
+        """
         names = (
             "mode", "metric", "samples", "bound", "float_accuracy", "start_accuracy", "accuracy", "is_reached",
             "is_finished", "measured", "ranking", "steps", "widths", "recipe", "allotment",
@@ -158,7 +182,11 @@ class SearchResult(Readable):
         return {name: getattr(self, name) for name in names}
 
     def text(self) -> str:
-        """The tables of what was tried, and the result."""
+        """Format the search.
+
+        Returns:
+            A table of the steps, and the result.
+        """
         if self.allotment is not None:
             return self._allotted(self.allotment)
         assert self.start_accuracy is not None
@@ -413,29 +441,54 @@ def search(
     on_step: Callable[[SearchStep], object] = lambda step: None,
     **settings: Unpack[QuantizeSettings],
 ) -> SearchResult:
-    """Mixed precision: the widths of layers with which `module`, a float model, keeps an accuracy on `data`.
+    """Search for the bit widths of layers that keep an accuracy, or that fit a budget.
 
-    The accuracy is top-1 where there are `labels`, which may stand in the file of the data, otherwise agreement with
-    the float model, on the scores in `output`, which has to be named where there are several. `min_accuracy` is the
-    accuracy that has to hold; or `max_drop`, how far it may lie below that of the float model. `mode` is `drop`, which
-    gives layers 16 bits or what `widen_to` says (`float`), or `raise`, which gives weights 4 bits.
+    The mode `"drop"` widens the most sensitive layers until the accuracy holds. `"raise"` gives layers 4-bit weights,
+    least sensitive first, while it holds. `"budget"` minimizes the loss that gradients predict within a limit of bytes
+    or time. The accuracy is top-1 with `labels`, otherwise the agreement with the float model. If the bound cannot be
+    reached, the best model found is returned. Models are quantized with `effort=0`.
 
-    The mode `budget` has no bound. `max_bytes` is the most that quantized constants may take, `max_time` the most time,
-    as a multiple of that of the model as it was quantized; one of them or both. The time is estimated (`coverage`), or
-    measured with `measure_time`: what the kernels of compiled programs take for one sample on so many `threads`. Layers
-    get weights of 4 bits, or 16 bits, such that the sum of what gradients predict to be lost is the least that there
-    is.
+    Args:
+        module: The float model: a module, or a path or ONNX model that `load` accepts.
+        data: Samples to measure the accuracy on, in a form that `qmlir.profile` accepts.
+        labels: Class of each sample: integers, a file, or `NAME=FILE` for an array of an `.npz` file. `None` measures
+            agreement.
+        min_accuracy: Minimum accuracy, in [0, 1].
+        max_drop: Maximum drop of the accuracy below the float model, in [0, 1]. Modes `"drop"` and `"raise"` require
+            exactly one of `min_accuracy` and `max_drop`.
+        max_bytes: Maximum bytes of quantized constants, for `"budget"`.
+        max_time: Maximum time, as a multiple of that of the model quantized by the settings, for `"budget"`.
+        measure_time: Measure the time of compiled kernels for `max_time`, instead of estimating it.
+        mode: `"drop"`, `"raise"` or `"budget"`.
+        widen_to: Width that `"drop"` gives a layer: `"16"` bits, or `"float"`.
+        calibration: Samples to calibrate on. `None` uses `data`.
+        profile: Statistics to calibrate from, instead of samples: the result of `qmlir.profile` with `passes=None`.
+        output: Name of the output with the logits. `None` is the only output.
+        max_steps: Maximum number of layers to try; for `"budget"`, of candidates to measure. `None` tries all layers,
+            and measures one candidate.
+        state: File for the measured figures. A search with the same model, data and settings continues from it.
+        engine: `"interpreter"`, `"compiled"`, or `"auto"`, which compiles a model once that saves time.
+        threads: Number of threads of compiled programs, at least 1.
+        processes: Number of processes that calibrate; with `resume`, they also measure.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers calibrate and measure.
+        resume: Folder for the results of finished tasks, so that an interrupted search can continue.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+        on_step: Function that is called with each `SearchStep`.
 
-    The model is calibrated by `profile`, a profile of the lowered model; or on `calibration`, or else on `data`. What
-    is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
-    `max_steps` layers are tried, and `on_step` is called after each; for a budget, at most so many points of the front
-    are measured, the chosen one at least, which is the only one by default. `engine` chooses what runs modules,
-    `threads` are those of compiled ones. With a `cluster`, as in `qmlir.profile`, its workers calibrate and measure
-    accuracies, and `resume` is the folder of what they have done. The others are settings of `qmlir.quantize`. What is
-    measured, and what the result has, is `quantize` with `effort=0`, which repairs nothing.
+    Returns:
+        The quantized model that was found, its recipe, and the steps. Printing it shows them.
 
-    Where the bound cannot be held, the result is the best that was found. Raises `DiagnosticError` for data, labels or
-    settings that do not fit.
+    Raises:
+        DiagnosticError: Data, labels, bounds or settings do not fit the model or each other, or the model targets
+            another device than the CPU.
+        TypeError: An argument is not a setting. The message suggests a similar name.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> found = qmlir.search(model, data, max_drop=0.05, weights="i2")
+        >>> found.is_reached, found.accuracy >= found.float_accuracy - 0.05
+        (True, True)
     """
     way, widest = chosen_member(SearchMode, mode, "mode"), chosen_member(Width, widen_to, "width")
     budget = SearchBudget(max_bytes, max_time)

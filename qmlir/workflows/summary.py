@@ -36,31 +36,53 @@ def weight_bytes(module: ModuleOp) -> int:
 
 @dataclass(frozen=True, repr=False)
 class QuantizationSummary(Readable):
-    """What came out of quantizing a model."""
+    """The summary of a quantized model, as `qmlir quantize` prints it."""
 
     model: str
+    """Name of the float model."""
+
     data: str | None
+    """Name of the samples."""
+
     samples: int
+    """Number of calibration samples; 0 if the model carried its ranges."""
+
     float_weight_bytes: int
+    """Bytes of the constants of the float model."""
+
     quantized_weight_bytes: int
+    """Bytes of the constants of the quantized model."""
+
     coverage: Coverage
+    """The operations that compute on quantized values, and those in float."""
+
     settings: Mapping[str, Any]
+    """The settings that were used."""
+
     validation: Validation | None = None
+    """The comparison with the float model; `None` if it was skipped."""
+
     repair: Repair | None = None
+    """The outcome of accuracy recovery; `None` if none ran."""
+
     tables: tuple[StoredTable, ...] = ()
-    """The embedding tables whose rows have scales of their own."""
+    """The embedding tables whose rows have separate scales."""
 
     widened: tuple[WidenedValues, ...] = ()
-    """What has more bits than the others by built-in rules."""
+    """The values that built-in rules gave more bits."""
 
     anew: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many constants of the model were stored in small floats that no integers are, by format: rounded again."""
+    """Number of constants that were stored in a low-precision float format and rounded again, by format."""
 
     remedies: Remedies | None = None
-    """What was tried against lost answers."""
+    """The remedies that were tried; `None` if none."""
 
     def text(self) -> str:
-        """For a reader: what is wrong first, then the shares, what is left in float, the sizes."""
+        """Format the summary.
+
+        Returns:
+            Problems first, then coverage, operations in float, and sizes.
+        """
         before, after = self.float_weight_bytes, self.quantized_weight_bytes
         times = f" ({before / after:.2f} times smaller)" if 0 < after < before else ""
         verdict = "" if self.validation is None else self.validation.text()
@@ -82,7 +104,11 @@ class QuantizationSummary(Readable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines: plain values."""
+        """Convert the result to plain values.
+
+        Returns:
+            A dict that can be written as JSON.
+        """
         found = self.coverage
         left = found.left_in_float
         return {

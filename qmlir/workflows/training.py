@@ -45,18 +45,16 @@ from qmlir.workflows.profiling import profile as record_profile
 
 @dataclass(frozen=True, repr=False)
 class Trainable(Readable):
-    """A quantized model on floats that hold its integers, whose parameters are inputs.
-
-    `module` takes the inputs of the model and `parameters`, by their names, and gives its outputs, the integers in
-    between being those that the frozen module computes. `qmlir.gradient` differentiates it.
-    """
+    """A model that computes on floats exactly the integers of its quantized form, with the parameters as inputs."""
 
     module: ModuleOp
+    """The module. It takes the inputs of the model and all `parameters` by name. `gradient` differentiates it."""
+
     parameters: Mapping[str, Array]
-    """What training begins with: weights, biases, and scales or thresholds, f32."""
+    """The initial parameters by name, f32: weights, biases, and scales or thresholds."""
 
     learned_scales: frozenset[str]
-    """The parameters that are scales, above 0, or logarithms of thresholds."""
+    """Names of the parameters that are scales, greater than 0, or logarithms of thresholds."""
 
     _quantized: ModuleOp
     _simulate: QuantSimulate
@@ -66,10 +64,18 @@ class Trainable(Readable):
     _run: Callable[..., None]
 
     def freeze(self, parameters: Mapping[str, Array]) -> ModuleOp:
-        """The quantized module of these parameters, as `qmlir.quantize` gives one; others are as they began.
+        """Make the quantized module of trained parameters.
 
-        Raises `DiagnosticError` for a name that is no parameter, for a shape that is not that of the parameter, and
-        for what is not a finite number, or as a scale not above 0.
+        Args:
+            parameters: Trained parameters by name. Others keep their initial value.
+
+        Returns:
+            The quantized module, as `quantize` makes it. It computes exactly what `module` computes with these
+            parameters.
+
+        Raises:
+            DiagnosticError: A name is not a parameter, an array has another shape or is not finite, or a scale is not
+                greater than 0.
         """
         found = {name: self._checked(name, array) for name, array in parameters.items()}
         frozen = self._quantized.clone()
@@ -82,10 +88,13 @@ class Trainable(Readable):
         return frozen
 
     def watched(self) -> "Trainable":
-        """The same with the stored integers of every quantized value as outputs besides, in `module` and when frozen.
+        """Return the same model with the stored integers of every quantized value as additional outputs.
 
-        An output has the name of its value's place in the model. What has a bias has been added to it there: biases
-        themselves are left out.
+        An output is named after the node that computes it; its bias has been added. Frozen modules have these outputs
+        also.
+
+        Returns:
+            The trainable model with these outputs.
         """
         quantized = self._quantized.clone()
         watch(function_of(quantized, ENTRY), self._scales)
@@ -93,19 +102,32 @@ class Trainable(Readable):
 
     @property
     def positive(self) -> frozenset[str]:
-        """The parameters that stay above 0."""
+        """Names of the parameters that must stay greater than 0."""
         method = METHODS[self._scales]
         return self.learned_scales if method is not None and method.is_positive else frozenset()
 
     def weights(self, bits: int = 32) -> list[LearnedWeight]:
-        """The parameters that are weights of at most `bits` bits."""
+        """Find the parameters that are weights.
+
+        Args:
+            bits: Maximum number of bits.
+
+        Returns:
+            The weights of at most that number of bits, with their types and scales.
+        """
         known = weights_of(function_of(self._quantized, ENTRY), self._scales)
         return [each for each in known if each.name in self.parameters and each.element.bits <= bits]
 
     def fitted(self, bits: int) -> dict[str, Array]:
-        """The parameters, with the learned scales of weights of at most `bits` bits that have the least squared error.
+        """Fit the scales of narrow weights by least squared error.
 
-        A scale by the largest weight leaves most of few codes to few weights.
+        Initial scales cover the largest weight, which leaves most weights few quantized values.
+
+        Args:
+            bits: Maximum number of bits of the weights to fit.
+
+        Returns:
+            All parameters, with the fitted scales.
         """
         found = dict(self.parameters)
         sharing: dict[str, list[LearnedWeight]] = {}
@@ -135,7 +157,11 @@ class Trainable(Readable):
         return np.asarray(array, np.float32)
 
     def text(self) -> str:
-        """What is trained, in numbers."""
+        """Count the parameters.
+
+        Returns:
+            The number of parameters, of scales among them, and of elements.
+        """
         count = sum(array.size for array in self.parameters.values())
         return f"{len(self.parameters)} parameters, {len(self.learned_scales)} of them scales; {count} elements\n"
 
@@ -173,16 +199,38 @@ def trainable(
     preprocess: Preprocess | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Trainable:
-    """A model to train as the integer program that `quantize` would make of it by `settings`.
+    """Make a model whose parameters can be trained as the integer program that `quantize` would make.
 
-    `data`, or `profile`, a profile of the lowered model, gives the ranges that training begins with. A model that is
-    quantized, such as one in QDQ form, takes neither, and no settings: training goes on at its own scales, and at
-    weights and biases as they were rounded. `scales` says how scales are learned: `lsq` learns them themselves, `tqt`
-    thresholds whose scales are powers of two (schemes `symmetric_pow2` or `asymmetric_pow2`), `fixed` learns none.
-    `train` are patterns of names of parameters (`*` for any text): everything else stays as it is.
+    A quantized model, such as one in QDQ form, continues training with its types: it takes no `data`, `profile` or
+    settings.
 
-    Raises `DiagnosticError` for data or a profile that do not fit, for a pattern that no parameter has, and, naming it
-    with its place in the model, for an operation on integers that has no form on floats.
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        data: Samples to initialize ranges from, in a form that `qmlir.profile` accepts. A float model requires `data`
+            or `profile`.
+        profile: Statistics to initialize ranges from: the result of `qmlir.profile` with `passes=None`.
+        scales: How scales are learned: `"lsq"` learns them directly, `"tqt"` learns thresholds of power-of-two scales
+            (schemes `symmetric_pow2` and `asymmetric_pow2`), `"fixed"` keeps them.
+        train: Patterns of the names of parameters to train, such as `"fc*"`. Others are constants. Empty trains all.
+        preprocess: Function that converts an item of `data` to the model's input, or its name:
+            `package.module:function` or `file.py:function`.
+
+    Returns:
+        The trainable model, and its initial parameters.
+
+    Raises:
+        DiagnosticError: Data, profile or settings do not fit the model or each other, a pattern matches no parameter,
+            or an operation cannot be trained.
+        TypeError: An argument is not a setting. The message suggests a similar name.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> trained = qmlir.trainable(model, data, weights="i4")
+        >>> parameters = dict(trained.parameters)
+        >>> parameters["bias"] = parameters["bias"] + 0.5
+        >>> quantized = trained.freeze(parameters)
     """
     if settings.get("accumulator_bits"):
         raise text_error("accumulator_bits has no effect on training: only rounding keeps sums within 16 bits")

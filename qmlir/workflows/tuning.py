@@ -173,26 +173,34 @@ def _short(schedule: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class FoundKernel(Readable):
-    """A contraction of a model, and what is known of its schedules."""
+    """A contraction of a model, and its fastest schedule."""
 
     name: str
-    """What it computes, such as `conv3x3 1x56x56x64`."""
+    """The operation and its shape, such as `conv3x3 1x56x56x64`."""
 
     nodes: tuple[str, ...]
-    """The nodes of the model that it is for; those with the same sizes and types share it."""
+    """The nodes of the model that the kernel runs; nodes of equal sizes and types share it."""
 
     multiply_adds: int
+    """Multiply-adds of one call."""
+
     tuned: TunedKernel
+    """The schedules that were compared, with their times."""
+
     is_new: bool
-    """Whether it was timed now; otherwise that was known."""
+    """False if the result was stored before."""
 
     @property
     def gain(self) -> str:
-        """How much less time the schedule that was found takes, `-12%`; empty where there is none."""
+        """The time saved by the schedule that was found, such as `-12%`; empty if the built-in one is fastest."""
         return f"{-100 * self.tuned.gain:.0f}%" if self.tuned.schedule is not None else ""
 
     def text(self) -> str:
-        """What was found for it."""
+        """Format the result as one line.
+
+        Returns:
+            The kernel, and its fastest schedule.
+        """
         tuned = self.tuned
         if tuned.schedule is None:
             return f"{printable(self.name)}: {_short(tuned.default)} stays, of {tuned.tried}\n"
@@ -200,7 +208,12 @@ class FoundKernel(Readable):
         return f"{printable(self.name)}: {found}, {self.gain}\n"
 
     def row(self) -> tuple[str, ...]:
-        """The row of a table: what it is, how often, by the table and as found."""
+        """Return the cells of its row in the table of `TuneResult.text`.
+
+        Returns:
+            The cells: kernel, number of nodes, built-in schedule and its time, the schedule that was found, its time
+            and gain.
+        """
         tuned = self.tuned
         known = (self.name, str(len(self.nodes)), _short(tuned.default), f"{_MICRO * tuned.default_seconds:.1f}")
         if tuned.schedule is None:
@@ -213,21 +226,29 @@ _HEAD = ("kernel", "times", "table", "us", "found", "us", "gain")
 
 @dataclass(frozen=True, repr=False)
 class TuneResult(Readable):
-    """What a search found."""
+    """The outcome of tuning."""
 
     path: str
-    """The file that it is kept in."""
+    """The file that stores the results."""
 
     isa: str
+    """The instruction set."""
+
     threads: int
+    """Number of threads."""
+
     kernels: tuple[FoundKernel, ...]
-    """The most multiply-adds first."""
+    """The kernels, most work first."""
 
     remaining: int
-    """How many kernels were left over when the time was over; a search that is started again begins with them."""
+    """Number of kernels that were not searched in time; another run begins with them."""
 
     def text(self) -> str:
-        """The table of kernels, and what they gain together."""
+        """Format the result.
+
+        Returns:
+            A table of the kernels, and the time that their schedules save together.
+        """
         if not self.kernels and not self.remaining:
             return "nothing to search: the model has no matrix product or convolution without a schedule\n"
         table = aligned([_HEAD, *(each.row() for each in self.kernels)], {"times", "us", "gain"})
@@ -489,14 +510,36 @@ def tune(
     on_kernel: Callable[[FoundKernel], object] = lambda found: None,
     on_trouble: OnTrouble = lambda text: None,
 ) -> TuneResult:
-    """Search faster schedules of the contractions of `module`, which has static shapes, on this machine.
+    """Search for faster schedules of a model's contractions on this machine.
 
-    Kernels with the most work come first. At most `kernels` of them are searched, and no search starts after `seconds`.
-    Known results are not timed again unless `remeasure` is set. With a `cluster`, as in `qmlir.profile`, its workers
-    time kernels, a worker one at a time: their processors are of the kind that this machine has, no two of them should
-    share one, and a few kernels that were sent to them within `seconds` are searched after it. `on_kernel` is called
-    with each kernel, and `on_trouble` with the reason why a stored result cannot be used. Raises `DiagnosticError` for
-    what cannot be compiled here, and where results cannot be stored.
+    Kernels with the most work come first. Results are stored next to the cache after each kernel, and `compile` uses
+    them.
+
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts. Shapes must be static.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        threads: Number of threads to time kernels with, at least 1.
+        function: Name of the function to tune.
+        kernels: Maximum number of kernels. `None` searches all.
+        seconds: Time after which no search of a kernel starts. `None` sets no limit.
+        remeasure: Time kernels again whose result is stored.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers time the kernels, each
+            one at a time. They must have the kind of CPU that this machine has.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+        on_kernel: Function that is called with each `FoundKernel`.
+        on_trouble: Function that is called with the reason why a stored result cannot be used.
+
+    Returns:
+        The kernels with the times of their schedules. Printing it shows a table.
+
+    Raises:
+        DiagnosticError: The model has dynamic dimensions or cannot be compiled here, or the results cannot be stored.
+
+    Example:
+        >>> result = qmlir.tune("docs/examples/partition.mlir", seconds=0)
+        >>> len(result.kernels), result.remaining
+        (0, 3)
     """
     if kernels is not None and kernels < 1:
         raise text_error(f"kernels must be at least 1, but got {kernels}")

@@ -218,33 +218,35 @@ class References:
 
 @dataclass(frozen=True)
 class OutputValidation:
-    """How far an output of the quantized module, or a part that is joined to one, is from the float one's."""
+    """The error of an output of the quantized model, or of a part that is joined to one."""
 
     name: str
+    """Name of the output."""
+
     sqnr_db: float | None
-    """That of the median sample, about what all samples have in common; `None` for an output of integers."""
+    """SQNR of the median sample in dB, without the part that all samples share; `None` for an output of integers."""
 
     cosine: float | None
-    """The cosine of the angle between both, likewise of the median sample."""
+    """Cosine similarity of the median sample; `None` for an output of integers."""
 
     agreement: float | None
-    """The share of rows with the same largest element, or of equal integers; `None` for an output of neither."""
+    """Fraction of rows with the same largest element, or of equal integers; `None` for neither."""
 
     pooled_db: float | None = None
-    """The SQNR of all samples together."""
+    """SQNR of all samples together, in dB."""
 
     worst_db: float | None = None
-    """The SQNR of the worst sample."""
+    """SQNR of the worst sample, in dB."""
 
     about_zero_db: float | None = None
-    """The SQNR of the median sample, with what all samples have in common as a part of the signal."""
+    """SQNR of the median sample in dB, with the part that all samples share."""
 
     is_part: bool = False
-    """Whether it is a part that the model joins to an output."""
+    """True for a part that the model joins to an output."""
 
     @property
     def text(self) -> str:
-        """One line for a reader: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
+        """One line: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
         parts: list[str] = []
         if self.sqnr_db is not None:
             parts += [f"{self.sqnr_db:.1f} dB (pooled {self.pooled_db:.1f}, worst {self.worst_db:.1f})"]
@@ -253,7 +255,7 @@ class OutputValidation:
 
     @property
     def agreement_text(self) -> list[str]:
-        """`["same class 100.0%"]`; an empty list if the output has no classes."""
+        """`["same class 100.0%"]`; empty if the output has no classes."""
         what = "equal" if self.sqnr_db is None else "same class"
         return [] if self.agreement is None else [f"{what} {100 * self.agreement:.1f}%"]
 
@@ -283,26 +285,32 @@ class Cause:
 
 @dataclass(frozen=True, repr=False)
 class Validation(Readable):
-    """The outcome of comparing a quantized module with its float model."""
+    """The comparison of a quantized model with its float model."""
 
     samples: int
+    """Number of samples."""
+
     source: str
-    """What the samples are: held out of the calibration, that calibration used, or given."""
+    """Where the samples come from: held out, used for calibration, or given."""
 
     outputs: tuple[OutputValidation, ...] = ()
+    """The error of each output."""
+
     faults: tuple[str, ...] = ()
-    """How answers are lost, by output; empty for a sound model."""
+    """A message for each output that no longer agrees; empty if all agree."""
 
     changes: tuple[str, ...] = ()
-    """The outputs of which some rows change their class though the answers are not lost, with the share of them."""
+    """Outputs that agree, but of which some rows change their class, with the fraction of rows."""
 
     cause: Cause | None = None
+    """The first bad value inside the model; `None` if all outputs agree, or none was found."""
+
     problem: str = ""
-    """Why nothing could be compared; empty where something was."""
+    """Why the models could not be compared; empty if they were."""
 
     @property
     def fault(self) -> str:
-        """Everything that is wrong, in one line; empty for a sound model."""
+        """All problems in one line; empty if the quantized model agrees with the float one."""
         if self.problem:
             return f"could not compare the quantized model with the float one: {self.problem}"
         if not self.faults:
@@ -312,25 +320,29 @@ class Validation(Readable):
 
     @property
     def loss(self) -> str:
-        """The faults, or else the classes that change; empty if nothing is lost."""
+        """The faults, or else the changes of classes, in one line; empty if there are none."""
         return "; ".join(self.faults or self.changes)
 
     @property
     def lowest_db(self) -> float:
-        """The SQNR of the worst output, in decibels: the lower one about 0 and of what differs between samples."""
+        """SQNR of the worst output, in dB; infinite if no output has one."""
         ratios = [each for row in self.outputs for each in (row.sqnr_db, row.about_zero_db) if each is not None]
         return min(ratios, default=math.inf)
 
     @property
     def brief(self) -> str:
-        """The figures of the worst output: `logits 33.6 dB, same class 100.0%`."""
+        """The figures of the worst output, such as `logits 33.6 dB, same class 100.0%`."""
         rows = [row for row in self.outputs if row.sqnr_db is not None] or list(self.outputs)
         worst = min(rows, key=lambda row: math.inf if row.sqnr_db is None else row.sqnr_db)
         figures = [] if worst.sqnr_db is None else [f"{worst.sqnr_db:.1f} dB"]
         return f"{printable(worst.name)} {', '.join([*figures, *worst.agreement_text])}"
 
     def text(self) -> str:
-        """For a reader: what is wrong, and how far each output is off."""
+        """Format the comparison.
+
+        Returns:
+            Problems first, then the error of each output.
+        """
         if self.problem:
             return f"not compared with the float model: {self.problem}\n"
         head = f"against the float model, {counted(self.samples, 'sample')} {self.source}:"
@@ -343,7 +355,11 @@ class Validation(Readable):
         return "".join(f"{line}\n" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines: plain values; an infinite ratio, of equal values, is null."""
+        """Convert the comparison to plain values; an infinite SQNR becomes `None`.
+
+        Returns:
+            A dict that can be written as JSON.
+        """
         found = asdict(self)
         for row in (*found["outputs"], *([found["cause"]] if found["cause"] else ())):
             for name, value in row.items():

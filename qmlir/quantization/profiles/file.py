@@ -45,34 +45,59 @@ def _tool() -> str:
 
 @dataclass(frozen=True, repr=False)
 class Profile(Readable):
-    """The recorded statistics of each value of a model, by its key."""
+    """The recorded statistics of each value of a model. It contains no scales; `quantize` chooses them.
+
+    Example:
+        >>> profile = qmlir.profile("docs/examples/digits.onnxtxt", np.eye(4, dtype=np.float32))
+        >>> profile.samples, profile.values["image"].maximum
+        (4, 1.0)
+    """
 
     model: ModelDigest
+    """Digests of the structure and of the weights of the profiled model."""
+
     samples: int
-    """0 where nobody says it: the model came with its statistics."""
+    """Number of samples; 0 if unknown, because the model came with its statistics."""
 
     values: Mapping[str, Statistics]
+    """Statistics by the key of the value: the name of an input, or the provenance of an operation."""
+
     passes: str = ""
-    """The pipeline that the model went through before it ran, for the reader."""
+    """The pipeline that ran on the model before it was profiled."""
 
     tool: str = field(default_factory=_tool)
-    """Who made the profile."""
+    """Name and version of the tool that recorded the profile."""
 
     extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """The samples that rule the range of a value: the first with its smallest number, and the first with its largest;
-    of a model with a batch size of its own the first sample of that batch. They are counted from 0 among all that were
-    given, of which some may be held out: numbers may be larger than `samples`. It may not be known."""
+    """The samples with the smallest and the largest element of a value, counted from 0 among all samples that were
+    given. Of a model with a static batch size it is the first sample of the batch. May lack values."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile, whole or not at all. Raises `DiagnosticError`, also if `path` is a file that it was made
-        of."""
+        """Write the profile to a JSON file, atomically.
+
+        Args:
+            path: The file to write.
+
+        Raises:
+            DiagnosticError: The file cannot be written, or is an input of the profile.
+        """
         with access():
             note_sources(self)
             write_file(path_of(path), self.to_text())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Profile":
-        """Read and check a profile. Raises `DiagnosticError`, one line, where the file cannot be read or is none."""
+        """Read and check the file of a profile.
+
+        Args:
+            path: The file to read.
+
+        Returns:
+            The profile.
+
+        Raises:
+            DiagnosticError: The file cannot be read, or is not a valid profile.
+        """
         try:
             with access() as run:
                 found = Profile.from_text(read_source(path_of(path)))
@@ -82,7 +107,11 @@ class Profile(Readable):
             raise text_error(f"cannot read profile '{path}': {error}") from error
 
     def text(self) -> str:
-        """A row for each value, in the order in which they were recorded."""
+        """Format a table of the values in the order of the model.
+
+        Returns:
+            A row for each value, with its minimum, maximum, mean and standard deviation.
+        """
         rows = [(key, *_figures(each)) for key, each in self.values.items()]
         of = f" of {counted(self.samples, 'sample')}" if self.samples else ""
         head = f"{counted(len(rows), 'value')}{of}\n"
@@ -90,7 +119,11 @@ class Profile(Readable):
         return head + "".join(f"{line}\n" for line in table)
 
     def to_text(self) -> str:
-        """The text of the file."""
+        """Serialize the profile as JSON.
+
+        Returns:
+            The content of the file that `save` writes. Equal profiles have equal text.
+        """
         return "".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -116,7 +149,17 @@ class Profile(Readable):
 
     @staticmethod
     def from_text(text: str) -> "Profile":
-        """What `to_text` gave. Raises `ProfileError`."""
+        """Parse the text that `to_text` returned.
+
+        Args:
+            text: The JSON text.
+
+        Returns:
+            The profile.
+
+        Raises:
+            ProfileError: The text is not a valid profile. It is a `ValueError` of `qmlir.quantization.profiles.file`.
+        """
         found = _parsed(text)
         if not isinstance(found, dict) or "format" not in found:
             raise ProfileError(f'missing "format": "{FORMAT}"')

@@ -222,12 +222,16 @@ class Runs(Readable):
 
 
 class Program(Runs):
-    """A compiled model: call it with arrays by name, or in order; it gives its outputs by name.
+    """A compiled model, made by `compile`. Call it with the inputs to get the outputs.
 
-    It may be called from several threads at once, copied and pickled: what is written is the module. Where sizes of the
-    inputs are open, or shapes depend on the values of some, a module is compiled for each combination when it is first
-    seen. The `MOST_SPECIALIZATIONS` that were used last stay in memory, the others in the disk cache. With `lengths`,
-    all modules are compiled at once, and serve every size up to the largest.
+    Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. Code
+    for new sizes of dynamic dimensions is compiled at their first call; that of the last 128 combinations stays in
+    memory, all of it in the cache.
+
+    Example:
+        >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
+        >>> program({"input0": np.ones((2, 4), np.float32)})["output0"].shape
+        (2, 2)
     """
 
     def __init__(
@@ -261,31 +265,35 @@ class Program(Runs):
 
     @property
     def isa(self) -> str:
-        """The instruction set that it was made for."""
+        """The instruction set of the code, such as `avx2`."""
         return self._settings.isa
 
     @property
     def threads(self) -> int:
-        """How many threads it runs on at most."""
+        """The maximum number of threads."""
         return self._settings.threads
 
     @property
     def emitter(self) -> str:
-        """What made its machine code, one of `EMITTERS`."""
+        """The generator of the machine code: `numba` or `llvm`."""
         return self._settings.emitter
 
     @property
     def signature(self) -> FuncOp:
-        """The function of the module that it computes: its inputs and outputs."""
+        """The function of the module that the program computes, with its inputs and outputs."""
         return function_of(self._module, self._function)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is one piece of code, for sizes that were known when it was made."""
+        """True if all sizes were known when the program was compiled."""
         return self._only is not None
 
     def text(self) -> str:
-        """What it was made for, what it takes and what it gives."""
+        """Describe the program.
+
+        Returns:
+            The instruction set, the number of threads, and the names and types of inputs and outputs.
+        """
         return f"program for {self.isa}, {counted(self.threads, 'thread')}\n{signature_text(self.signature)}"
 
     def _is_closed(self) -> bool:
@@ -372,10 +380,19 @@ class Program(Runs):
         outputs: Mapping[str, Array] | None = None,
         **named: Any,
     ) -> dict[str, Array]:
-        """The outputs by name; those that `outputs` has arrays for are written there.
+        """Run the program.
 
-        Inputs must have the NumPy type and the shape of the model's; their layout and byte order do not matter. Raises
-        `InputError`, one line, for what does not fit, NaN in a float input of a quantized model included.
+        Args:
+            inputs: Arrays by the names of the inputs, in their order, or the only array. NumPy types and shapes must
+                match; layout and byte order do not matter. If samples are independent, any batch size is accepted.
+            outputs: Arrays by the names of outputs, which receive these outputs. They must have the type and shape of
+                the output.
+
+        Returns:
+            The outputs by name. Of a quantized output they are the stored integers.
+
+        Raises:
+            InputError: An argument is missing or does not fit, is a keyword argument, or contains NaN and is quantized.
         """
         self.refuse(named)
         if self._any_length is not None:
@@ -397,20 +414,32 @@ class Program(Runs):
         return made.call, {name: value for name, value in values.items() if name not in self._parameters}
 
     def compile_for(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> None:
-        """Make the code for inputs of these sizes now; without this call, the first call with them makes it.
+        """Compile the code for inputs of these sizes now, instead of at the first call.
 
-        Raises `DiagnosticError` for what has no compiled form at these sizes, and `InputError` as a call does.
+        Args:
+            inputs: As for a call. Only sizes matter, and values that determine shapes.
+
+        Raises:
+            DiagnosticError: An operation cannot be compiled for these sizes.
+            InputError: An input does not fit.
         """
         self._chosen(inputs)
 
     def time_kernels(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), rounds: int = ROUNDS
     ) -> tuple[KernelTime, ...]:
-        """The time of every call of a kernel in a run on `inputs`, in order, the shortest of some `rounds`.
+        """Time each kernel of a run, called one by one from Python.
 
-        Of inputs that are run in pieces, it is the first one that is timed.
+        Args:
+            inputs: As for a call. Of a batch that runs in chunks, the first chunk is timed.
+            rounds: Number of runs. The minimum of each kernel is returned.
 
-        Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
+        Returns:
+            The name, the nodes of the model, and the seconds of each kernel call, in order.
+
+        Raises:
+            DiagnosticError: The program was compiled with `codegen="llvm"`.
+            InputError: An input does not fit.
         """
         if self.emitter != NUMBA:
             raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
@@ -420,14 +449,19 @@ class Program(Runs):
         return time_steps(call, call.first(known), rounds)
 
     def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
-        """Write the program as a Python package of its own: NumPy and numba run it, or NumPy and llvmlite one of the
-        emitter `llvm`; qmlir is not needed.
+        """Write the program as a Python package that runs without qmlir.
 
-        Its card has `about`, values of JSON: where the model comes from, say.
+        The package needs NumPy and numba, or NumPy and llvmlite for `codegen="llvm"`. `load_program` loads it, and it
+        can be imported. Files that qmlir wrote into the folder before are replaced, others are kept.
 
-        `qmlir.load_program(folder)`, or importing the package, gives it back. Files that qmlir wrote into `folder`
-        are replaced, others are kept; `force` replaces files that are in the way. Raises `DiagnosticError` if the
-        shapes are not fixed, if a file is in the way, and if the folder cannot be written.
+        Args:
+            folder: The folder to write.
+            about: JSON values to store in the manifest of the program, such as the origin of the model.
+            force: Replace files that qmlir did not write.
+
+        Raises:
+            DiagnosticError: The program has dynamic dimensions without maximum sizes, a file is in the way, or the
+                folder cannot be written.
         """
         with access(force=force):
             note_sources(self)
@@ -449,7 +483,16 @@ class Program(Runs):
         )
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
-        """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
+        """Write the files of `save` into a new folder, without its checks.
+
+        Args:
+            folder: The folder to create.
+            about: JSON values to store in the manifest.
+
+        Raises:
+            DiagnosticError: The program has dynamic dimensions without maximum sizes.
+            OSError: The folder exists or cannot be written.
+        """
         ignored = shutil.ignore_patterns("__pycache__", cache.MANIFEST)
         if self._only is not None:
             shutil.copytree(self._only.folder, folder, ignore=ignored)

@@ -76,16 +76,37 @@ def emit(
     features: str = "",
     about: Mapping[str, Any] | None = None,
 ) -> Emitted:
-    """What `module` computes as files that run without Python, in a form of `FORMS`; functions begin with `name`.
+    """Emit a model as files that run without Python.
 
-    It computes what the interpreter computes, bit for bit but for matrix products and convolutions of floats, whose
-    order is another one. `isa` is an instruction set (default: that of the form, which every processor has, or the best
-    one of the machine). Machine code is for a `triple` of LLVM (default: this computer's, or WebAssembly's), a `cpu`
-    (`host` is this one; default: any of the triple's) and `features` beside its own. C is for every machine; a `cpu`
-    of it says whose instructions its loops are made for (`cortex-m3` has none for floats), and the text still compiles
-    for all. The card of the program has `about`, values of JSON. Raises `DiagnosticError` for an unknown form,
-    instruction set, triple, processor or feature, for a machine of a form that is for all of them, for a name that C
-    has not, for open sizes, and for what has no such form.
+    The files compute what `interpret` computes, bit for bit, except for contractions of floats, whose order of
+    additions differs.
+
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        format: Output format: `"c"` for C99 in one file, `"object"`, `"static"`, `"shared"`, or `"wasm"` for an npm
+            package of WebAssembly.
+        name: Prefix of the files and of the functions in them; a C identifier.
+        isa: Instruction set that the loops are written for. Empty uses that of the format or of the machine.
+        function: Name of the function to emit.
+        triple: LLVM target triple, for the formats in machine code. Empty is that of this computer, or of WebAssembly.
+        cpu: CPU to generate code for: a name of LLVM, or `host`. Empty is any CPU of the triple. For `"c"` it is the
+            CPU whose instructions the loops suit, such as `cortex-m3`.
+        features: LLVM features to enable in addition to those of the CPU.
+        about: JSON values to store in the manifest, such as the origin of the model.
+
+    Returns:
+        The files, with a header (except for `"wasm"`) and a manifest.
+
+    Raises:
+        DiagnosticError: A format, instruction set, triple, CPU or feature is unknown or does not fit the format, `name`
+            is not a C identifier, the model has dynamic dimensions, or an operation cannot be emitted in this format.
+
+    Example:
+        >>> emitted = qmlir.emit("docs/examples/fully_connected.mlir", name="layer")
+        >>> sorted(emitted.files)
+        ['layer.c', 'layer.h', 'layer.json']
+        >>> emitted.save("layer")
     """
     row = form_named(format)
     checked_name(name)

@@ -69,23 +69,35 @@ class Stay:
 
 @dataclass(frozen=True, repr=False)
 class PartitionReport(Readable):
-    """How a function was divided."""
+    """How one function was divided among targets."""
 
     function: str
+    """Name of the function."""
+
     targets: tuple[str, ...]
+    """The targets, preferred first."""
+
     parts: tuple[PartReport, ...]
+    """The parts, with their targets, work, and the values that cross their borders."""
+
     stays: tuple[Stay, ...]
+    """The operations that the preferred target does not get, with the reasons."""
+
     crossings: int
-    """How many values go over borders in a run."""
+    """Number of values that cross a border in a run."""
 
     bytes: int
-    """Their bytes, elements packed as their types allow; for one sample where sizes are open."""
+    """Bytes of these values, packed; for one sample if dimensions are dynamic."""
 
     multiply_adds: int
-    """Those of all operations; the parts say how many of them devices do."""
+    """Multiply-adds of all operations, in parts or not."""
 
     def text(self) -> str:
-        """The parts with what goes over their borders, and what is elsewhere, with the reasons."""
+        """Format the report.
+
+        Returns:
+            A table of the parts, and one of the operations elsewhere with the reasons.
+        """
         return "".join(f"{printable(line)}\n" for line in _lines(self))
 
 

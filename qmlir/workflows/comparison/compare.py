@@ -24,22 +24,28 @@ from qmlir.workflows.comparison.subjects import Subject
 
 @dataclass(frozen=True, repr=False)
 class ValueComparison(Readable):
-    """How far one value of the candidate is from the reference, over all samples."""
+    """The error of one value of the candidate against the reference, over all samples."""
 
     key: str
-    """The reference's key: provenance, as in profiles; the port's name for an input."""
+    """The key of the value in the reference: its provenance, or the name of an input."""
 
     operation: str
-    """What gives it in the reference, `nn.conv`."""
+    """The operation that computes it in the reference, such as `nn.conv`."""
 
     reference_type: str
+    """The element type in the reference, such as `f32`."""
+
     type: str
-    """The element types in the reference and in the candidate, `f32` and `i8`."""
+    """The element type in the candidate, such as `i8`."""
 
     elements: int
+    """Number of elements compared, in all samples."""
+
     samples: int
+    """Number of samples."""
+
     sqnr_db: float
-    """`10 log10(sum reference² / sum difference²)`; infinite where all are equal."""
+    """`10 log10(sum reference² / sum difference²)`; infinite if all elements are equal."""
 
     max_error: float
     """The largest absolute difference."""
@@ -48,25 +54,42 @@ class ValueComparison(Readable):
     """The mean of the absolute differences."""
 
     mean_squared_error: float
+    """The mean of the squared differences."""
+
     largest: float
     """The largest absolute value of the reference."""
 
     is_limited: bool = False
-    """Whether the value saturates on purpose, because only a relu or a clip takes it that cuts the same off."""
+    """True if the value saturates because the next operation, a relu or a clip, limits it anyway."""
 
     def text(self) -> str:
-        """Its row of the table, with the heads of the columns."""
+        """Format the value as one line.
+
+        Returns:
+            Its figures with their names.
+        """
         cells = zip(HEAD[1:], (*self.row()[1:], self.note()), strict=True)
         told = (f"{name} {cell}".strip() for name, cell in cells if cell)
         return f"{printable(self.key)}: {', '.join(told)}\n"
 
     def row(self) -> tuple[str, ...]:
-        """The cells of a table whose head is `HEAD`, but for the last one, which is a note."""
+        """Return the cells of its row in the table of `Comparison.text`, without the note.
+
+        Returns:
+            The cells.
+        """
         figures = (f"{each:.4g}" for each in (self.max_error, self.mean_error, self.largest))
         return self.key, self.operation, f"{self.reference_type} {self.type}", f"{self.sqnr_db:.1f}", *figures
 
     def note(self, bound_db: float | None = None) -> str:
-        """What the reader should know of the value, by the bound if there is one."""
+        """Return the note at the end of its row.
+
+        Args:
+            bound_db: Bound of the SQNR in dB; `None` for no bound.
+
+        Returns:
+            The note: the value saturates, or is below the bound. Empty otherwise.
+        """
         if self.is_limited:
             return "saturates: limited by what follows"
         return "" if bound_db is None or self.sqnr_db >= bound_db else "below the bound"
@@ -74,10 +97,10 @@ class ValueComparison(Readable):
 
 @dataclass(frozen=True, repr=False)
 class OutputComparison(ValueComparison):
-    """How far an output of the candidate is from that of the reference; the key is its name."""
+    """The error of an output of the candidate against the reference."""
 
     top1_agreement: float | None = None
-    """The fraction of samples with the same top-1 class; `None` where the output is not [N, C] of floats."""
+    """Fraction of samples with the same top-1 class; `None` if the output is not [N, C] of floats."""
 
 
 HEAD = ("value", "operation", "types", "SQNR dB", "max error", "mean error", "largest", "")
@@ -89,43 +112,92 @@ _NAMED = 3
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Readable):
-    """The values of a candidate against those of a reference."""
+    """The errors of a candidate's values against those of a reference."""
 
     reference: str
+    """Name of the reference."""
+
     candidate: str
+    """Name of the candidate."""
+
     values: tuple[ValueComparison, ...]
-    """Inputs that are quantized and all values inside that both have, in the order of the reference."""
+    """The values inside the model that both sides have, and quantized inputs, in the order of the reference."""
 
     outputs: tuple[OutputComparison, ...] = ()
+    """The outputs of both sides."""
+
     samples: int = 0
+    """Number of samples."""
+
     unmatched: tuple[str, ...] = ()
-    """The keys of the reference that the candidate has no values of the same shape for."""
+    """Keys of the reference for which the candidate has no value of the same shape."""
 
     def first_below(self, bound_db: float) -> ValueComparison | None:
-        """The first value, outputs last, whose signal-to-noise ratio is below `bound_db`.
+        """Find the first value, outputs last, whose SQNR is below a bound.
 
-        A value that saturates on purpose is passed over: what follows cuts the same off, and is compared itself.
+        Values that saturate because the next operation limits them anyway are skipped.
+
+        Args:
+            bound_db: The bound, in dB.
+
+        Returns:
+            The value, or `None` if there is none.
         """
         return next((each for each in self.below(bound_db)), None)
 
     def below(self, bound_db: float) -> Iterator[ValueComparison]:
-        """All values and outputs below `bound_db` but those that saturate on purpose, in order."""
+        """Find all values and outputs whose SQNR is below a bound.
+
+        Values that saturate because the next operation limits them anyway are skipped.
+
+        Args:
+            bound_db: The bound, in dB.
+
+        Returns:
+            The values, then the outputs, in order.
+        """
         # Not `< bound`: a ratio that is not a number is below, too.
         return (each for each in (*self.values, *self.outputs) if not each.is_limited and not each.sqnr_db >= bound_db)
 
     def worst(self, count: int) -> tuple[ValueComparison, ...]:
-        """The `count` values with the smallest ratios, the smallest first, without those that saturate on purpose."""
+        """Find the values with the lowest SQNR.
+
+        Values that saturate because the next operation limits them anyway are skipped.
+
+        Args:
+            count: Maximum number of values.
+
+        Returns:
+            The values, lowest SQNR first.
+        """
         told = (each for each in self.values if not each.is_limited)
         return tuple(sorted(told, key=lambda each: each.sqnr_db)[:count])
 
     def text(self, bound_db: float | None = None, values: Sequence[ValueComparison] | None = None) -> str:
-        """A row for each of `values`, all by default, then the outputs, and the first one below the bound."""
+        """Format the comparison as a table.
+
+        Args:
+            bound_db: Bound of the SQNR in dB: values below it are marked, and the first one is named. `None` marks
+                none.
+            values: The values to show. `None` shows all.
+
+        Returns:
+            A row for each value, then the outputs.
+        """
         shown = self.values if values is None else values
         table = aligned([HEAD, *((*each.row(), each.note(bound_db)) for each in shown)], NUMBERS) if shown else []
         return self.framed("\n".join(table), bound_db)
 
     def framed(self, table: str, bound_db: float | None = None) -> str:
-        """The text with a table that is written elsewhere."""
+        """Format the comparison around a table that the caller provides.
+
+        Args:
+            table: The rows to show instead of those of `text`.
+            bound_db: As for `text`.
+
+        Returns:
+            The heading, the table, and the outputs.
+        """
         head = f"{self.candidate} against {self.reference}, {counted(self.samples, 'sample')}\n"
         around = printable(head, LINES), printable("".join(f"{each}\n" for each in self._results(bound_db)), LINES)
         return f"\n{table}\n\n".join(around) if table else "".join(around)

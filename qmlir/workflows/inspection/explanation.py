@@ -25,37 +25,47 @@ class Standing:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Readable):
-    """The decisions about a node, and what became of it."""
+    """The decisions about a node, the passes that changed it, and its kernels."""
 
     node: str
+    """The name that was asked for."""
+
     keys: tuple[str, ...]
-    """The provenance that the name means."""
+    """The provenance keys that the name stands for."""
 
     op_types: tuple[str, ...]
-    """The node's operators in the model."""
+    """The operators of the node in the model, such as `Conv`."""
 
     operations: tuple[Standing, ...]
-    """What stands for the node in the quantized module."""
+    """The operations of the quantized module that implement the node."""
 
     decisions: tuple[OperationDecision, ...]
-    """What was decided, for each operation of the lowered model that stands for the node, or takes it."""
+    """The decisions, for each operation of the lowered model that implements the node or consumes its value."""
 
     quantize_changes: tuple[Change, ...]
     """The passes of the quantize pipeline that changed the node, in order."""
 
     compile_changes: tuple[Change, ...]
-    """Those of the compile pipeline, down to kernels."""
+    """The passes of the compile pipeline that change the node, down to kernels."""
 
     isa: str
+    """The instruction set of the kernels."""
+
     kernels: tuple[NodeKernel, ...]
+    """The kernels that run the node."""
+
     not_compiled: str = ""
-    """Why the kernels are unknown: open sizes, or an operation that has no compiled form."""
+    """Why the kernels are unknown: dynamic dimensions, or an operation that cannot be compiled. Empty otherwise."""
 
     is_reproduced: bool = True
-    """Whether the module that was given has the operations and types that the pipeline gives now."""
+    """False if the module differs from what the float model, profile and recipe give; it was changed since."""
 
     def text(self) -> str:
-        """What the node is, why each of its types is what it is, what became of it."""
+        """Format the explanation.
+
+        Returns:
+            The node, the reason for each of its types, and what became of it.
+        """
         return "".join(f"{printable(line)}\n" for line in _lines(self))
 
 

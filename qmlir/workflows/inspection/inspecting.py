@@ -204,9 +204,25 @@ def _ports(function: FuncOp | None) -> tuple[tuple[ValueInfo, ...], tuple[ValueI
 
 
 def inspect(module: ModuleOp) -> Inspection:
-    """A description of `module`, of any level, float or quantized: layer by layer and as a whole. It is not changed.
+    """Describe a model layer by layer: operations, types, shapes, multiply-adds and bytes.
 
-    Multiply-adds are those of contractions, as `MultipliesAndAdds` counts them: a ResNet-50 has 4.09e9 at 224x224.
+    It accepts float and quantized models at every level. The model is not changed. Multiply-adds are those of
+    contractions: a ResNet-50 has 4.09e9 at 224x224. Dynamic dimensions count as 1.
+
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+
+    Returns:
+        The layers, and the sums over the model. Printing it shows a table.
+
+    Raises:
+        DiagnosticError: The model cannot be loaded.
+
+    Example:
+        >>> found = qmlir.inspect("docs/examples/digits.onnxtxt")
+        >>> found.layers[0].operation, found.multiply_adds, found.weight_bytes
+        ('nn.fully_connected', 8, 40)
     """
     reader = _Reader(module)
     operations = list(reader.operations())

@@ -12,93 +12,117 @@ from qmlir.workflows.inspection.values import ValueInfo
 
 @dataclass(frozen=True, repr=False)
 class LayerSummary(Readable):
-    """The operations of one kind and type that stand for one place of the model. Numbers are for all of them."""
+    """One row of an inspection: the operations of one kind and type at one place of the model."""
 
     key: str
-    """The provenance, `layer1/matmul`; the name of the operation where it has none."""
+    """The provenance, such as `layer1/matmul`; the name of the operation if it has none."""
 
     operation: str
-    """`nn.conv`; the kernel that is called, `@conv3x3s1_56x56x64_i8`."""
+    """The operation, such as `nn.conv`, or the kernel that is called, such as `@conv3x3s1_56x56x64_i8`."""
 
     op_type: str
-    """The operator in the model, `Conv`; of several nodes `Conv+Relu`."""
+    """The operator in the model, such as `Conv`; `Conv+Relu` for several nodes."""
 
     operands: tuple[ValueInfo, ...]
+    """The operands, with names, shapes and types."""
+
     results: tuple[ValueInfo, ...]
+    """The results, with names, shapes and types."""
+
     multiply_adds: int | None
-    """For one sample; `None` where the operation does not tell any more, as in loops."""
+    """Multiply-adds for one sample; `None` if unknown, as for loops."""
 
     is_integer: bool
-    """Whether it computes on integers or quantized values."""
+    """True if the operations compute on integers or quantized values."""
 
     parameters: int = 0
-    """How many numbers of weights and biases it takes."""
+    """Number of elements of weights and biases."""
 
     parameter_bytes: int = 0
+    """Bytes of weights and biases as they are stored."""
+
     activation_bytes: int = 0
-    """The bytes of its results."""
+    """Bytes of the results."""
 
     count: int = 1
-    """How many operations there are."""
+    """Number of operations."""
 
     composite: str = ""
-    """The composite that it is a part of, `nn.fully_connected`, empty where it is none."""
+    """The composite that the operations are a part of, such as `nn.fully_connected`; empty if none."""
 
     is_whole: bool = False
-    """Whether it is a composite, which has parts, in one piece."""
+    """True for a composite that is not decomposed."""
 
     @property
     def bytes(self) -> int:
-        """Weights, and results."""
+        """Bytes of weights and results together."""
         return self.parameter_bytes + self.activation_bytes
 
     def text(self) -> str:
-        """Its row of the table, with the heads of the columns."""
+        """Format the row as one line.
+
+        Returns:
+            The figures with their names.
+        """
         told = (f"{name} {cell}".strip() for name, cell in zip(_HEAD[1:], _row(self)[1:], strict=True) if cell)
         return f"{printable(self.key)}: {', '.join(map(printable, told))}\n"
 
 
 @dataclass(frozen=True, repr=False)
 class Inspection(Readable):
-    """What a module is. Sizes that are not known count as 1: numbers are for one sample."""
+    """A description of a model. Dynamic dimensions count as 1, so that numbers are for one sample."""
 
     layers: tuple[LayerSummary, ...]
+    """The layers in order."""
+
     inputs: tuple[ValueInfo, ...]
+    """The inputs, with names, shapes and types."""
+
     outputs: tuple[ValueInfo, ...]
+    """The outputs, with names, shapes and types."""
+
     multiply_adds: int | None
-    """`None` where some layer does not tell."""
+    """Multiply-adds of all layers; `None` if those of a layer are unknown."""
 
     integer_multiply_adds: int | None
-    """Those that are done in integers."""
+    """Multiply-adds that are computed in integers; `None` if unknown."""
 
     parameters: int
+    """Number of elements of all weights."""
+
     weight_bytes: int
-    """The bytes of all weights as they are stored."""
+    """Bytes of all weights as they are stored."""
 
     float_weight_bytes: int | None
-    """The same weights as floats, `None` below the quantized level, where the types are plain integers."""
+    """Bytes of the same weights as floats; `None` below the quantized level, where types are plain integers."""
 
     largest_activation: ValueInfo | None
+    """The input or result with the most bytes; `None` if there is none."""
 
     @property
     def integer_share(self) -> float | None:
-        """The fraction of multiply-adds that are computed in integers, `0 <= share <= 1`; 1 without multiply-adds."""
+        """Fraction of multiply-adds that are computed in integers, in [0, 1]; 1 if there are none, `None` if
+        unknown."""
         if self.multiply_adds is None or self.integer_multiply_adds is None:
             return None
         return share(self.integer_multiply_adds, self.multiply_adds)
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The kinds of composites that are in one piece, in order."""
+        """The kinds of composites that are not decomposed, in order."""
         return tuple(dict.fromkeys(layer.operation for layer in self.layers if layer.is_whole))
 
     @property
     def decomposed(self) -> tuple[str, ...]:
-        """The kinds of composites that are there as parts, in order."""
+        """The kinds of composites that are decomposed, in order."""
         return tuple(dict.fromkeys(layer.composite for layer in self.layers if layer.composite))
 
     def text(self) -> str:
-        """What it is as a whole, then a row for each layer, in their order."""
+        """Format the description.
+
+        Returns:
+            A few lines about the model, then a table of the layers.
+        """
         lines = [*map(printable, _head(self))]
         if self.layers:
             lines += ["", *aligned([_HEAD, *map(_row, self.layers)], _RIGHT)]

@@ -103,18 +103,39 @@ def report(
     title: str = "",
     progress: IO[str] | None = None,
 ) -> Report:
-    """Write what quantization did to a model as one page of HTML, and give what it says.
+    """Write an HTML report of the effects of quantization on a model.
 
-    The page is written to `output`. Without it, it is `report.html`, which replaces reports only.
+    The page shows the graph colored by error, histograms, scales and findings for each layer.
 
-    `model` is a folder that `qmlir quantize` wrote; a quantized module, or a path to one, with the float model that it
-    was made of as `reference`; or a float model, which is quantized by `data` as `qmlir.quantize` does. `data` is what
-    `qmlir.profile` takes. The interpreter runs `samples` samples for errors and histograms. With `labels`, a
-    class for each sample, which may stand in the file of the data, there is accuracy for all data, otherwise the
-    agreement of both models. Both are compiled, for `threads` and `isa`, and timed, unless `time` is off. A terminal as
-    `progress` gets bars.
+    Args:
+        model: A folder written by `qmlir quantize`, the result of `quantize`, a quantized model with its float model as
+            `reference`, or a float model, which is quantized first.
+        data: Samples, in a form that `profile` accepts.
+        output: The file to write. `None` writes `report.html`, and replaces only a report there.
+        reference: The float model of a quantized `model`.
+        labels: Class of each sample: integers, a file, or `NAME=FILE` for an array of an `.npz` file. With them, the
+            page shows the accuracy; otherwise the agreement of both models.
+        shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions.
+        samples: Number of samples for errors and histograms. Accuracy uses all of `data`.
+        time: Compile and time both models. `False` leaves the times out.
+        threads: Number of threads of compiled programs, at least 1.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        title: Title of the page. Empty uses the name of the model.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
 
-    Raises `DiagnosticError` for a model, data or labels that do not fit.
+    Returns:
+        The content of the page as data. Printing it shows the number of findings of each kind.
+
+    Raises:
+        DiagnosticError: A model, the data or the labels do not fit, or the file cannot be written.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> found = qmlir.report(quantized, data, "report.html", time=False)
+        >>> [(figure.name, figure.unit) for figure in found.figures]
+        [('agreement', '%'), ('output error', 'dB'), ('weights', 'bytes')]
     """
     target = path_of(OUTPUT if output is None else output)
     if target.is_dir():

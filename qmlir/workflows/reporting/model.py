@@ -171,33 +171,54 @@ class Figure:
 
 @dataclass(frozen=True, repr=False)
 class Report(Readable):
-    """A whole report."""
+    """The content of a report page as data."""
 
     title: str
+    """Title of the page."""
+
     tool: str
+    """Name and version of the tool that made the report."""
+
     samples: int
-    """How many samples errors, ranges and histograms are of."""
+    """Number of samples for errors, ranges and histograms."""
 
     nodes: tuple[ReportNode, ...]
+    """The operations, inputs and outputs of the quantized model."""
+
     edges: tuple[Edge, ...]
+    """The values between nodes."""
+
     width: float
+    """Width of the drawing of the graph."""
+
     height: float
+    """Height of the drawing of the graph."""
+
     figures: tuple[Figure, ...] = ()
+    """The figures of the whole model, such as sizes, accuracy and time."""
+
     findings: tuple[Finding, ...] = ()
+    """The findings that may cost accuracy, with advice."""
+
     notes: tuple[str, ...] = ()
-    """What the reader should know of how this was measured."""
+    """Remarks about how the figures were measured."""
 
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What took how long while the report was made."""
+    """Seconds of each step of making the report."""
 
     opens_on: int | None = None
-    """The number of the node that the page opens on, `None` for the first one."""
+    """Number of the node that the page opens on; `None` for the first one."""
 
     opens_because: str = ""
-    """What the page says of that node."""
+    """Why the page opens on that node."""
 
     def text(self) -> str:
-        """What it is of, how many findings of each kind it has, and which layers repairs helped most."""
+        """Summarize the report.
+
+        Returns:
+            The number of nodes and samples, the number of findings of each kind, and the layers that accuracy recovery
+            helped most.
+        """
         kinds = Counter(each.kind for each in self.findings)
         listed = "".join(f"  {count} {kind}\n" for kind, count in kinds.items())
         of = f"{counted(len(self.nodes), 'node')}, {counted(self.samples, 'sample')}"

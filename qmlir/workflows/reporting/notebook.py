@@ -69,14 +69,30 @@ FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.buil
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext qmlir` calls with IPython's shell."""
+    """Show modules in notebooks as tables; `%load_ext qmlir` calls it.
+
+    Without the extension, xDSL prints the whole text of a module. Results of qmlir need no extension.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> %load_ext qmlir  # doctest: +SKIP
+    """
     formatter: HtmlFormatter = shell.display_formatter.formatters["text/html"]
     for module, name, function in FORMATS:
         formatter.for_type_by_name(module, name, function)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """What `%unload_ext qmlir` calls."""
+    """Undo `load_ipython_extension`; `%unload_ext qmlir` calls it.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> %unload_ext qmlir  # doctest: +SKIP
+    """
     formatter: Any = shell.display_formatter.formatters["text/html"]
     for module, name, _ in FORMATS:
         formatter.pop(f"{module}.{name}", None)

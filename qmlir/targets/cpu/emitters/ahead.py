@@ -89,7 +89,7 @@ def form_named(name: str) -> AheadForm:
 
 
 class Emitted(Readable):
-    """The files of a program, by name, and its card, which is one of them."""
+    """The files of an emitted program, one of which is its manifest."""
 
     def __init__(self, card: ProgramCard, files: Mapping[str, Contents]) -> None:
         self.card = card
@@ -97,30 +97,48 @@ class Emitted(Readable):
 
     @property
     def form(self) -> str:
-        """What it was written as, one of `FORMS`."""
+        """The output format, such as `c`."""
         return self.card.form
 
     @property
     def name(self) -> str:
-        """What files and functions begin with."""
+        """The prefix of the files and functions."""
         return self.card.name
 
     def text(self) -> str:
-        """The files and their sizes."""
+        """List the files.
+
+        Returns:
+            The name and the size of each file.
+        """
         rows = (f"  {name}: {bytes_text(len(contents))}" for name, contents in self.files.items())
         return "\n".join([f"{self.name} as {self.form}", *rows])
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, as far as it comes. Raises `OSError` where the disk does not take them."""
+        """Write the files into a folder without the checks of `save`.
+
+        Args:
+            folder: The folder to write; created if missing.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         for name, contents in self.files.items():
             (folder / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
 
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the files into a folder, all of them or none.
+        """Write all files into a folder, or none of them.
 
-        Files of these names that qmlir wrote there are replaced, others are kept, so that a folder may have several
-        programs. `force` replaces files that are in the way. Raises `DiagnosticError`.
+        Files of these names that qmlir wrote there before are replaced, others are kept: a folder can hold several
+        programs.
+
+        Args:
+            folder: The folder to write.
+            force: Replace files of these names that qmlir did not write.
+
+        Raises:
+            DiagnosticError: A file is in the way, or the folder cannot be written.
         """
         with access(force=force):
             note_sources(self)
@@ -129,7 +147,7 @@ class Emitted(Readable):
 
     @property
     def first(self) -> Sequence[str]:
-        """The names of the files without which nothing reads the others: the card, and what C includes."""
+        """The names of the files that others depend on: the manifest and the header."""
         return [name for name in self.files if name.endswith((".json", ".h"))]
 
 

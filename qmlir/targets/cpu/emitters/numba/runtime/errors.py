@@ -27,7 +27,16 @@ class _Line(ValueError):
 
 @_one
 class InputError(_Line):
-    """An argument that does not fit a program."""
+    """An argument does not fit a program. It is a `ValueError` with a message of one line.
+
+    Example:
+        >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
+        >>> try:
+        ...     program(np.ones((1, 3), np.float32))
+        ... except qmlir.InputError as error:
+        ...     print(error)
+        input 'input0' must have shape 1x4, but got 1x3
+    """
 
 
 @_one
