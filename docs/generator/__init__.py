@@ -1,13 +1,13 @@
 """The reference pages of the documentation, generated from the code: `python -m docs.generator docs/reference`.
 
 Dialects and operations from their definitions, passes, pipelines and extension points from theirs, commands from
-their parsers, and the matrix of operations from the tables that import, infer, interpret, quantize and lower. A test
-holds the pages equal.
+their parsers, the Python API from its docstrings, and the matrix of operations from the tables that import, infer,
+interpret, quantize and lower. A test holds the pages equal.
 """
 
 from pathlib import Path
 
-from docs.generator import commands, dialects, extension, operations, passes, pdl, targets
+from docs.generator import commands, dialects, extension, operations, passes, pdl, python, targets
 
 
 def pages(tests: Path) -> dict[str, str]:
@@ -22,6 +22,7 @@ def pages(tests: Path) -> dict[str, str]:
         "pdl.md": pdl.page(),
         "targets.md": targets.page(),
         "commands.md": commands.page(),
+        "python.md": python.page(),
         "extension.md": extension.page(),
         "operations.md": operations.page(tests),
     }

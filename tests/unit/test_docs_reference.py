@@ -1,7 +1,12 @@
 """The reference pages are what the code says, and the matrix of operations explains each of its holes."""
 
+import dataclasses
+import doctest
 import inspect
+import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qmlir
@@ -9,6 +14,7 @@ import qmlir.ir.interfaces
 from docs.generator import pages
 from docs.generator.importers import operators_by_operation
 from docs.generator.operations import COLUMNS, ends_in_an_error, faults, matrix
+from docs.generator.python import RESULTS, Docstring, Member, every_member
 from docs.generator.reasons import REASONS
 from qmlir import registry
 from qmlir.pipelines import PIPELINES
@@ -103,3 +109,78 @@ def test_a_lowering_that_only_refuses_is_none() -> None:
 
     assert ends_in_an_error(refuses)
     assert not ends_in_an_error(lambda op: op)
+
+
+PYTHON = {each.name: each for each in every_member()}
+CALLABLES = [name for name, each in PYTHON.items() if each.is_callable]
+OTHERS = {
+    "Any", "Array", "Iterator", "KernelTime", "LearnedWeight", "ModelProto", "ModuleOp", "None",
+}  # fmt: skip
+"""Types of results that the page does not describe."""
+
+EXAMPLES = [name for name, each in PYTHON.items() if each.docstring.example]
+
+
+def test_the_python_page_has_every_name_and_every_class_that_functions_return() -> None:
+    assert {name.removeprefix("qmlir.") for name in PYTHON if name.startswith("qmlir.")} == set(qmlir.__all__)
+    classes = {each.subject.__name__ for each in PYTHON.values() if inspect.isclass(each.subject)}
+    returned = {word for name in CALLABLES for word in re.findall(r"[A-Z]\w+", PYTHON[name].result)} - OTHERS
+    assert len(returned) > 10
+    assert returned <= classes
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_every_name_is_documented(name: str) -> None:
+    summary = PYTHON[name].docstring.text.partition("\n\n")[0]
+    assert len(summary.split()) >= 3, f"{name}: write a sentence"
+    assert summary.endswith((".", "`"))
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_every_argument_and_result_is_documented(name: str) -> None:
+    member = PYTHON[name]
+    found = member.docstring
+    assert list(found.entries("Args")) == list(member.parameters)
+    assert bool(found.returns) == (member.result != "None")
+    assert not name.startswith("qmlir.") or found.example
+
+
+def test_missing_sections_are_found() -> None:
+    def function(first: int, second: int = 0) -> int:
+        """Add.
+
+        Args:
+            first: One number,
+                on two lines.
+
+        Raises:
+            ValueError: Never: not at all.
+        """
+        return first + second
+
+    found = Member("function", function)
+    assert found.docstring == Docstring.of(function)
+    assert found.docstring.entries("Args") == {"first": "One number, on two lines."}
+    assert found.docstring.entries("Raises") == {"ValueError": "Never: not at all."}
+    assert (found.docstring.returns, found.docstring.example) == ("", "")
+    assert found.parameters == {"first": "int", "second": "int"}
+    assert (found.result, found.signature) == ("int", "function(first, second=0)")
+
+
+def test_fields_are_read_from_the_source() -> None:
+    for each in RESULTS:
+        if dataclasses.is_dataclass(each):
+            public = [name for name in vars(each).get("__annotations__", ()) if not name.startswith("_")]
+            assert [name for name in public if f"{each.__name__}.{name}" not in PYTHON] == []
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    monkeypatch.chdir(tmp_path)
+    names = {"np": np, "qmlir": qmlir}
+    test = doctest.DocTestParser().get_doctest(PYTHON[name].docstring.example, names, name, None, 0)
+    said: list[str] = []
+    done = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert test.examples
+    assert done.failed == 0, "".join(said)
