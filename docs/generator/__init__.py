@@ -21,7 +21,7 @@ def pages(tests: Path) -> dict[str, str]:
         "passes.md": passes.page(),
         "pdl.md": pdl.page(),
         "targets.md": targets.page(),
-        "commands.md": commands.page(),
+        **commands.pages(),
         "python.md": python.page(),
         "extension.md": extension.page(),
         "operations.md": operations.page(tests),

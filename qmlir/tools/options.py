@@ -24,7 +24,11 @@ def build_argument_parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="qmlir-opt",
         usage="qmlir-opt [options] [input]",
-        description="Reads an MLIR module, runs passes on it, and writes it.",
+        description="Read an MLIR module, run passes on it, and write it.",
+        epilog="examples:\n"
+        "  qmlir-opt model.mlir -p 'quantize{profile=profile.json},compile{isa=avx2}'\n"
+        "  qmlir-opt model.mlir -p nn-decompose --print-ir-after-change -o out.mlir",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
     )

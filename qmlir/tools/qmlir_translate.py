@@ -38,7 +38,13 @@ from qmlir.workflows.loading import STRIP
 def build_argument_parser() -> argparse.ArgumentParser:
     """The command line of `qmlir-translate`."""
     parser = argparse.ArgumentParser(
-        prog="qmlir-translate", description="Translates models into modules.", allow_abbrev=False
+        prog="qmlir-translate",
+        description="Translate models into modules, and modules into models or code.",
+        epilog="examples:\n"
+        "  qmlir-translate --import-onnx model.onnx -o model.mlir\n"
+        "  qmlir-translate --export-onnx quantized.mlir --format qoperator -o quantized.onnx",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("input", nargs="?", default="-", help="input file, or - for standard input (default)")

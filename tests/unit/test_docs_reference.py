@@ -12,6 +12,7 @@ import pytest
 import qmlir
 import qmlir.ir.interfaces
 from docs.generator import pages
+from docs.generator.commands import examples_of, page_of, parsers
 from docs.generator.importers import operators_by_operation
 from docs.generator.operations import COLUMNS, ends_in_an_error, faults, matrix
 from docs.generator.python import RESULTS, Docstring, Member, every_member
@@ -20,7 +21,7 @@ from qmlir import registry
 from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import FIELDS
 from qmlir.registry.package import GROUPS
-from qmlir.tools import qmlir_cli
+from qmlir.tools.streams import actions_of, metavar_of
 from tests.support.documents import ROOT
 
 TESTS = ROOT / "tests"
@@ -46,13 +47,27 @@ def test_every_operation_has_a_section_with_an_example(dialect: str, generated: 
         assert f"{operation.name}" in section.partition("```text\n")[2]
 
 
-def test_every_pass_pipeline_and_command_has_a_section(generated: dict[str, str]) -> None:
+def test_every_pass_and_pipeline_has_a_section(generated: dict[str, str]) -> None:
     for name in registry.PASSES:
         assert f"\n### `{name}`\n" in generated["passes.md"]
     for name in PIPELINES:
         assert f"\n### The pipeline `{name}`\n" in generated["passes.md"]
-    for row in qmlir_cli.ROWS:
-        assert f"\n### `qmlir {row.name}`\n" in generated["commands.md"]
+
+
+def test_every_command_has_a_page_with_examples(generated: dict[str, str]) -> None:
+    """Each argument is in a table of the page, or on the page of shared options, to which the page links."""
+    shared = generated["commands/shared-options.md"]
+    assert shared.count("| `--limit NAME=N` |") == shared.count("| `--shape ") == 1
+    for parser in parsers():
+        page = generated[f"commands/{page_of(parser)}"]
+        assert f"\n# `{parser.prog}`\n" in page
+        assert len(examples_of(parser)) == 2
+        assert all(example.startswith(parser.prog) and example in page for example in examples_of(parser))
+        for action in actions_of(parser):
+            name = action.option_strings[0] if action.option_strings else metavar_of(action)
+            rows = [line for line in page.splitlines() if f"`{name} " in line or f"`{name}`" in line]
+            assert name == "-h" or rows, f"{parser.prog} {name}"
+            assert name == "-h" or rows[0].startswith("|") or f"| `{name}" in shared
 
 
 def _stage_and_pass(point: str) -> tuple[str, ...]:
