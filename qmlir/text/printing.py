@@ -1,5 +1,6 @@
 """Printing: aliases for long types and large attributes, exact numbers, weights inline, elided or beside the text."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -50,6 +51,13 @@ UPSTREAM_PRETTY = frozenset({"arith", "builtin", "func", "quant"})
 """Dialects whose operations xDSL and we print as upstream's `mlir-opt` reads them."""
 
 
+_ESCAPED_BYTE = re.compile(rb'[^ -~]|["\\]')
+
+
+def _escape(byte: bytes) -> bytes:
+    return rb"\\" if byte == b"\\" else b"\\%02X" % ord(byte)
+
+
 class ModulePrinter(Printer):
     """xDSL's printer with aliases, exact floats and weights kept out of the text."""
 
@@ -92,6 +100,11 @@ class ModulePrinter(Printer):
         if self.print_debuginfo:
             self.print_string(" ")
             self.print_attribute(op.location)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        # xDSL writes each byte by itself, which takes most of the time of printing long names.
+        text = _ESCAPED_BYTE.sub(lambda found: _escape(found[0]), bytestring).decode("ascii")
+        self.print_string(f'"{text}"')
 
     def print_float(self, value: float, type: AnyFloat) -> None:
         self.print_string(float_text(value, type))

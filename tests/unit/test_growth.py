@@ -267,7 +267,7 @@ def _stages(made: onnx.ModelProto | str) -> Iterator[tuple[str, Stage]]:
         yield "parse", lambda: parse_module(default_environment().new_context(), text)
         passes = ("canonicalize", "cse", "dce", "fix-shapes,nn-decompose,convert-nn-to-kernel")
     yield "verify", lambda: verify(module)
-    yield "print", lambda: str(module)
+    yield "print", lambda: module_text(module, PrintOptions())
     yield "print generic", lambda: module_text(module, PrintOptions(generic=True))
     for each in passes:
         clone = module.clone()

@@ -1,5 +1,6 @@
 """Parsing never ends otherwise than with a module or a one-line error; weights are checked."""
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from xdsl.dialects.builtin import (
     f32,
 )
 from xdsl.ir import Attribute
+from xdsl.printer import Printer
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.environment import default_environment
@@ -29,7 +31,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import load_module, parse_attribute, parse_module
-from qmlir.text.printing import PrintOptions, Weights, module_text, op_excerpt, save_module
+from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, module_text, op_excerpt, save_module
 from qmlir.text.splitting import split_source
 
 ENVIRONMENT = default_environment()
@@ -249,3 +251,12 @@ def test_an_attribute_alone() -> None:
     ctx = ENVIRONMENT.new_context()
     assert parse_attribute(ctx, ' "text" // comment', "metadata") == StringAttr("text")
     assert parse_attribute(ctx, "f32", "metadata") == f32
+
+
+@pytest.mark.parametrize("data", [b"", *(bytes([byte]) for byte in range(256)), bytes(range(256))])
+def test_bytes_print_as_those_of_xdsl(data: bytes) -> None:
+    streams = [StringIO(), StringIO()]
+    for printer, stream in zip((Printer(), ModulePrinter(PrintOptions())), streams, strict=True):
+        printer.stream = stream
+        printer.print_bytes_literal(data)
+    assert streams[0].getvalue() == streams[1].getvalue()

@@ -38,7 +38,7 @@ def _said(module: ModuleOp, data: Any, **settings: Any) -> list[str]:
 def test_rules_for_a_table_whose_rows_have_eight_bits(storage: str, is_idle: bool) -> None:
     """Fewer bits are a type of its own, as many are those of the rows, more are not used."""
     said = _said(_embedding(), IDS, recipe=[{"embedding": True, "storage": storage}])
-    assert ["rows go into 8 bits" in each for each in said] == [True] * is_idle
+    assert ["are read as 8-bit values" in each for each in said] == [True] * is_idle
     assert _said(_embedding(), IDS, weights=storage) == []
 
 

@@ -248,8 +248,8 @@ def test_what_is_replaced(made: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-arena", "1"], "error: working memory is "),
-        (["--max-code", "1"], "error: machine code is "),
+        (["--max-arena", "1"], "error: scratch memory must be at most 1 bytes (--max-arena), but got "),
+        (["--max-code", "1"], "error: machine code must be at most 1 bytes (--max-code), but got "),
     ],
 )
 def test_sizes_of_several_targets(tmp_path: Path, options: list[str], message: str) -> None:

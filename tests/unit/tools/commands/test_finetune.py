@@ -61,10 +61,7 @@ def test_labels_beside_the_data_and_a_checkpoint(folder: Path) -> None:
     assert output.read_bytes() == first
     code, out, err = run(folder, *words, "--seed", "1")
     assert (code, out) == (1, "")
-    assert err.endswith(
-        "belongs to another model, other data or other settings; pass another file\
-"
-    )
+    assert err.endswith("belongs to another model, other data or other settings; pass another file\n")
 
 
 @pytest.mark.parametrize(
