@@ -253,7 +253,7 @@ def test_scales_of_wider_weights_and_those_not_learned_stay(model: ModuleOp) -> 
 @pytest.mark.parametrize(("bits", "rate"), [(8, 1e-3), (4, 2e-3)])
 def test_the_rate_is_that_of_the_bits(model: ModuleOp, bits: int, rate: float) -> None:
     assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1).options.learning_rate == rate
-    assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1, learning_rate=0.01).options.rate == 0.01
+    assert qmlir.finetune(model, DATA, weights=f"i{bits}", epochs=1, learning_rate=0.01).options.learning_rate == 0.01
 
 
 def test_patience_ends_it(model: ModuleOp) -> None:
