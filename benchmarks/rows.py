@@ -157,8 +157,10 @@ def write_results(rows: Iterable[BenchRow], arguments: argparse.Namespace) -> No
 
 
 def _result(row: BenchRow) -> Mapping[str, object]:
-    spread = {} if row.low is None or row.high is None else {"low": row.low, "high": row.high}
-    return {"subject": row.subject, "what": row.what, "figure": row.figure, "unit": row.unit, **spread}
+    """A row as a file of `docs/results` has it, with six digits of each figure."""
+    figures = {"figure": row.figure, "low": row.low, "high": row.high}
+    rounded = {name: float(f"{figure:.6g}") for name, figure in figures.items() if figure is not None}
+    return {"subject": row.subject, "what": row.what, "figure": rounded.pop("figure"), "unit": row.unit, **rounded}
 
 
 def print_rows(rows: Sequence[BenchRow], arguments: argparse.Namespace) -> None:

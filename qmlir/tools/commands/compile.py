@@ -137,7 +137,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.max_size).items()}
     if not lengths:
         if still_open := with_one_sample(function, {}):
-            remedy = f"fix them with {shapes_text(still_open)}, or use --max-size NAME=MAX for any size"
+            shapes = f"{shapes_text(still_open)} (the program also runs batches)"
+            remedy = f"fix them with {shapes}, or use --max-size NAME=MAX for any size"
             raise op_error(function, f"has dynamic dimensions; {remedy}")
         module = specialize(module, function=arguments.function)
     program: Any = compile(

@@ -28,6 +28,8 @@ def test_turns_are_numbers(
 def test_options_that_do_not_go_together(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     found = _refused(monkeypatch, capsys, "--processor-time", "--threads", "1", "2")
     assert found.endswith("it is for --threads 1")
+    found = _refused(monkeypatch, capsys, "--results", "latency.json", "--threads", "1", "2")
+    assert found.endswith("--results has one caption, and takes one number of --threads")
     found = _refused(monkeypatch, capsys, "--limit", "avx2", "--only", "layers")
     assert found.endswith("the peers of the others cannot be limited")
 
