@@ -195,7 +195,7 @@ def _state(kill: Kill, result: Path, known: dict[str, str]) -> str:
         found = kill.loaded(result)
     except DiagnosticError as error:
         said = str(error)
-        if "\n" in said or not any(each in said for each in ("run that command again", "compile the model again")):
+        if "\n" in said or not any(each in said for each in ("interrupted; run it again", "compile the model again")):
             raise AssertionError(f"it does not say what to do: {said}") from error
         return "rejected"
     return next(name for name, each in known.items() if each == found)
