@@ -42,6 +42,9 @@ _TIE = 0.1
 its row. A classifier of 1000 classes with 92% of the classes of the float model, and an embedding of 16 dB, lose
 nothing else."""
 
+_ORDERED = 10.0
+"""The decibels of a row about its own mean below which noise has put all of its elements in another order."""
+
 _FAINT = 0.03
 """A row hardly varies if it has less than this share of the power of a usual one, a sixth of its size. All rows of a
 detector's offsets have the same error: of those that hardly vary, the largest one moves."""
@@ -168,9 +171,10 @@ def misplaced(reference: Array, found: Array, noisy: float) -> int:
     """The rows whose largest element has moved along the last axis, by an error that hides how their elements differ.
 
     Such a row has less than `noisy` dB about its own mean. Above that, elements that change places are as good as
-    equal, and so they are if they differ little (`_TIE`; `CLOSE` for events). Fills are left out, and of several rows
-    of a sample those that hardly vary beside the others, as those of the classes that a detector does not find. Of
-    large arrays some of the rows are looked at.
+    equal. So they are if they differ little (`_TIE`) in a row of `_ORDERED` dB: below that, noise decides on all of
+    them. Events are equal if they differ by less than `CLOSE`. Fills are left out, and of several rows of a sample
+    those that hardly vary next to the others, as those of the classes that a detector does not find. Of large arrays
+    some of the rows are looked at.
     """
     classes = reference.shape[-1]
     rows, others = (each.reshape(-1, classes) for each in (reference, found))
@@ -186,13 +190,18 @@ def misplaced(reference: Array, found: Array, noisy: float) -> int:
     means = live.sum(axis=1) / np.maximum(number, 1)
     signal = np.where(is_live, (live - means[:, None]) ** 2, 0.0).sum(axis=1)
     noise = (np.where(is_live[len(usual) :], other - live[len(usual) :], 0.0) ** 2).sum(axis=1)
+
+    def is_above(decibels: float) -> Array:
+        return signal[len(usual) :] >= noise * 10 ** (decibels / 10)
+
     first, second = (rows[looked, place[looked]].astype(np.float64) for place in places)
     with np.errstate(invalid="ignore"):  # of two infinities
-        least = np.maximum(_TIE * (first - means[len(usual) :]), CLOSE if are_events([usual]) else 0.0)
-        counted = (number[len(usual) :] > 1) & ~(first - second < least)
+        is_tie = (first - second < _TIE * (first - means[len(usual) :])) & is_above(_ORDERED)
+        is_tie |= first - second < (CLOSE if are_events([usual]) else 0.0)
+        counted = (number[len(usual) :] > 1) & ~is_tie
     if reference.ndim > 2:
         counted &= signal[len(usual) :] >= _FAINT * signal[: len(usual)].mean()
-    counted &= ~(signal[len(usual) :] >= noise * 10 ** (noisy / 10))
+    counted &= ~is_above(noisy)
     return round(float(counted.mean()) * moved.size)
 
 
