@@ -3,7 +3,7 @@
 Each file of `docs/results` holds one measurement: a caption (CPU, threads, versions, date, command) and rows. A row is
 a fact, named `SUBJECT: WHAT`, and no two rows of all files have the same name. A page shows facts in two places:
 
-- a table of `TABLES` with its captions, between `<!-- results TABLE -->` and `<!-- /results -->`
+- a table of `tables` with its captions, between `<!-- results TABLE -->` and `<!-- /results -->`
 - a figure in a sentence, between `<!-- figure FACT -->` and `<!-- /figure -->`
 """
 
