@@ -17,23 +17,27 @@ from typing import Any, get_args, is_typeddict
 
 import qmlir
 from docs.generator.markdown import GENERATED, block, code, documentation
-from qmlir.quantization.report import Coverage
+from qmlir.passes.quantized.repairs import LayerGain
+from qmlir.quantization.report import Computed, Coverage, WidenedValues
 from qmlir.quantization.settings import setting_rows
 from qmlir.targets.cpu.emitters.ahead import Emitted
+from qmlir.targets.cpu.timing import KernelTime
 from qmlir.targets.hybrid import HybridProgram
-from qmlir.targets.partitioning.report import PartitionReport
+from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport, Stay
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
 from qmlir.workflows.finetuning import Finetuned, HeldOutFigures
 from qmlir.workflows.inspection.explanation import Explanation
 from qmlir.workflows.inspection.layers import Inspection, LayerSummary
 from qmlir.workflows.partitioning import Partitioned
 from qmlir.workflows.quantized import Quantized
-from qmlir.workflows.reporting.model import Report
+from qmlir.workflows.remedies import Remedies, Tried
+from qmlir.workflows.repairing import Repair
+from qmlir.workflows.reporting.model import Figure, Finding, Report, ReportNode
 from qmlir.workflows.searching import SearchResult, SearchStep
 from qmlir.workflows.summary import QuantizationSummary
 from qmlir.workflows.training import Trainable
 from qmlir.workflows.tuning import FoundKernel, TuneResult
-from qmlir.workflows.validating import OutputValidation, Validation
+from qmlir.workflows.validating import Cause, OutputValidation, Validation
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Load, run and describe": ("load", "interpret", "inspect"),
@@ -47,9 +51,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
 """The names of `qmlir` in the order of the page."""
 
 RESULTS: Sequence[type] = (
-    Quantized, QuantizationSummary, Coverage, Validation, OutputValidation, SearchResult, SearchStep, Comparison,
-    ValueComparison, OutputComparison, Explanation, Inspection, LayerSummary, Report, HybridProgram, Emitted,
-    Partitioned, PartitionReport, TuneResult, FoundKernel, Finetuned, HeldOutFigures, Trainable,
+    Quantized, QuantizationSummary, Coverage, Computed, WidenedValues, Validation, OutputValidation, Cause, Repair,
+    LayerGain, Remedies, Tried, SearchResult, SearchStep, Comparison, ValueComparison, OutputComparison, Explanation,
+    Inspection, LayerSummary, Report, ReportNode, Finding, Figure, HybridProgram, KernelTime, Emitted, Partitioned,
+    PartitionReport, PartReport, Stay, Crossing, TuneResult, FoundKernel, Finetuned, HeldOutFigures, Trainable,
 )  # fmt: skip
 """The classes that functions of `qmlir` return, and those of their fields, in the order of the page."""
 

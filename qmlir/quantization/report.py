@@ -41,29 +41,31 @@ a chain of five functions of 24,576 elements; what is not measured is between. I
 
 @dataclass(frozen=True)
 class Computed:
-    """The operations of one kind that stand for one place of the model: the steps of an unrolled layer are one row."""
+    """The operations of one kind at one place of the model: one row of a coverage."""
 
     key: str
-    """The provenance, `lstm1/forget_gate/matmul`; the name of the operation where it has none."""
+    """The provenance, such as `lstm1/forget_gate/matmul`; the name of the operation if it has none."""
 
     name: str
-    """What computes it, `nn.matmul`."""
+    """The operation, such as `nn.matmul`."""
 
     elements: str
-    """The element types of the data operands, `i8 x i8` or `f32 x f32`."""
+    """The element types of the data operands, such as `i8 x i8` or `f32 x f32`."""
 
     is_quantized: bool
+    """True if it computes on quantized values."""
 
     multiply_adds: int = 0
+    """Multiply-adds for one sample."""
 
     count: int = 1
-    """How many operations there are."""
+    """Number of operations, such as the steps of an unrolled layer."""
 
     reason: str = ""
-    """Why it is left in float, empty for what is not."""
+    """Why it is in float; empty if it is not."""
 
     cost: int = 0
-    """The estimated time, in units of a multiply-add of 8 bits."""
+    """Estimated time, in units of an 8-bit multiply-add."""
 
 
 def share(part: int, whole: int) -> float:
@@ -181,16 +183,23 @@ def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class WidenedValues:
-    """How many values have more bits than the others by a built-in rule."""
+    """The values that one built-in rule gave more bits."""
 
     cause: str
-    """What the rule is for: `residual streams`."""
+    """The subject of the rule, such as `residual streams`."""
 
     bits: int
+    """Number of bits."""
+
     values: int
+    """Number of values with these bits."""
 
     def text(self) -> str:
-        """For a reader."""
+        """Format the rule as one line of the summary.
+
+        Returns:
+            The bits, the rule, and the number of values.
+        """
         return f"{self.bits} bits: {self.cause} ({counted(self.values, 'value')})"
 
 

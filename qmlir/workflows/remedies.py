@@ -82,36 +82,41 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True)
 class Tried:
-    """A remedy, and the comparison with the float model under it."""
+    """A remedy that was tried, and the comparison with the float model under it."""
 
     remedy: Remedy
+    """The remedy; its `option` is the text to type, such as `--exclude Scaler`."""
+
     validation: Validation
+    """The comparison with the float model."""
 
     @property
     def cures(self) -> bool:
-        """Whether nothing is lost any more."""
+        """True if the quantized model agrees with the float one again."""
         return not self.validation.loss
 
     @property
     def text(self) -> str:
-        """The remedy and its figures: `--exclude Scaler gives y 23.6 dB`."""
+        """The remedy and its figures, such as `--exclude Scaler gives y 23.6 dB`."""
         return f"{self.remedy.option} gives {self.validation.brief}"
 
 
 @dataclass(frozen=True)
 class Remedies:
-    """The attempts to mend a loss."""
+    """The remedies that were tried because the quantized model did not agree with the float one."""
 
     lost: Validation
-    """The comparison that showed it."""
+    """The comparison that showed the degradation."""
 
     tried: tuple[Tried, ...] = ()
+    """The remedies in the order in which they were tried."""
+
     is_applied: bool = False
-    """Whether the result has the best remedy."""
+    """True if the result has the best remedy (`effort="auto"`)."""
 
     @property
     def best(self) -> Tried | None:
-        """The remedy that cures, or the one that gains most; `None` if none gains 3 dB."""
+        """The remedy that restores the agreement, or else gains most; `None` if none gains 3 dB."""
         cures = next((each for each in self.tried if each.cures), None)
         if cures is not None or not self.tried:
             return cures
@@ -120,7 +125,7 @@ class Remedies:
 
     @property
     def help(self) -> str:
-        """The end of a message: the option to type, or all failed attempts; empty if nothing was tried."""
+        """The end of a message: the option to type, or the remedies that failed; empty if none was tried."""
         best = self.best
         if best is not None:
             partly = "" if best.cures else ", which is better but not enough"
@@ -130,7 +135,11 @@ class Remedies:
         return f"; help: run 'qmlir compare' to see each layer; tried in vain: {'; '.join(t.text for t in self.tried)}"
 
     def text(self) -> str:
-        """Lines for a reader."""
+        """Format the remedies.
+
+        Returns:
+            The best remedy with its figures, or those that failed.
+        """
         best = self.best
         if best is None:
             return "".join(f"tried in vain: {each.text}\n" for each in self.tried)
@@ -138,7 +147,11 @@ class Remedies:
         return f"{verb}: {best.text} (without: {self.lost.brief})\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines: plain values."""
+        """Convert the remedies to plain values.
+
+        Returns:
+            A dict that can be written as JSON.
+        """
         best = self.best
         return {
             "applied": self.is_applied,

@@ -70,42 +70,48 @@ _IN_STEP = 1 << 30
 
 @dataclass(frozen=True, repr=False)
 class Repair(Readable):
-    """What the passes of an effort gave."""
+    """The outcome of accuracy recovery (`effort`), evaluated on samples that it has not used."""
 
     passes: str
+    """The passes that gave the best result."""
+
     samples: int
-    """Those that it was judged on."""
+    """Number of samples that it was evaluated on."""
 
     source: str
-    """What these are."""
+    """Where these samples come from."""
 
     before_db: float
-    """The SQNR of the outputs without it, by the mean of their noise, each relative to its signal (`noise_ratios`)."""
+    """SQNR of the outputs without it, in dB, by the mean of their relative noise."""
 
     after_db: float
-    """The same with it."""
+    """SQNR of the outputs with it, in dB."""
 
     layers: tuple[LayerGain, ...] = ()
-    """What it did to each layer; none where it is left out."""
+    """Its effect on each layer; empty if it was not kept."""
 
     others: tuple[tuple[str, float], ...] = ()
-    """The passes of lesser or larger efforts that were tried and left out, each with the SQNR that they gave."""
+    """The passes of other efforts that were tried and not kept, each with the SQNR that they gave."""
 
     required: str = ""
-    """The pass among them that runs without samples, too, where the repair is left out."""
+    """The pass among them that needs no samples, and stays even if the others are not kept."""
 
     @property
     def is_equalized(self) -> bool:
-        """Whether the module was made of the equalized float model."""
+        """True if the module was made of the equalized float model."""
         return self.is_kept and self.passes.startswith(EQUALIZE)
 
     @property
     def is_kept(self) -> bool:
-        """Whether the module has it: only what gains does."""
+        """True if the module has it, because it raised the SQNR."""
         return self.after_db > self.before_db
 
     def text(self) -> str:
-        """For a reader: what was done, and what it gave."""
+        """Format the outcome.
+
+        Returns:
+            The passes, the SQNR without and with them, and the layers that gained most.
+        """
         figures = f"{self.before_db:.1f} dB without, {self.after_db:.1f} dB with"
         lost = "which would lose" if self.after_db < self.before_db else "no gain"
         verdict = "repaired" if self.is_kept else f"not repaired, {lost}"
@@ -117,7 +123,11 @@ class Repair(Readable):
         return f"{head}{others}{gains_text(self.layers)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines: plain values; an infinite ratio, of equal values, is null."""
+        """Convert the result to plain values; an infinite or unknown SQNR becomes `None`.
+
+        Returns:
+            A dict that can be written as JSON.
+        """
         found = asdict(self)
         layers = [
             {

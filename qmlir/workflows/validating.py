@@ -262,23 +262,27 @@ class OutputValidation:
 
 @dataclass(frozen=True)
 class Cause:
-    """Where the answers are lost: the first value that is bad."""
+    """The first bad value inside a degraded model; the values after it inherit its error."""
 
     key: str
+    """Its provenance, or the name of an input."""
+
     operation: str
-    """What gives it, `nn.matmul`."""
+    """The operation that computes it, such as `nn.matmul`."""
 
     op_type: str
-    """The operator in the user's model, `MatMul`; empty where unknown."""
+    """The operator in the model, such as `MatMul`; empty if unknown."""
 
     sqnr_db: float
+    """Its SQNR in dB."""
+
     nodes: tuple[str, ...] = ()
-    """The nodes of the user's model that compute it: one, and for an activation those back to the contraction before
-    it, which quantized code computes together. Empty for an input."""
+    """The nodes of the model that compute it: for an activation, those back to the contraction before it. Empty for an
+    input."""
 
     @property
     def text(self) -> str:
-        """For a reader: its place, and how bad it is."""
+        """The value and its SQNR, such as `fc1 (Gemm, nn.fully_connected), 9.4 dB`."""
         kind = f"{self.op_type}, {self.operation}" if self.op_type else self.operation
         return f"{printable(self.key)} ({printable(kind)}), {self.sqnr_db:.1f} dB"
 

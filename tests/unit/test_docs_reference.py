@@ -128,9 +128,7 @@ def test_a_lowering_that_only_refuses_is_none() -> None:
 
 PYTHON = {each.name: each for each in every_member()}
 CALLABLES = [name for name, each in PYTHON.items() if each.is_callable]
-OTHERS = {
-    "Any", "Array", "Iterator", "KernelTime", "LearnedWeight", "ModelProto", "ModuleOp", "None",
-}  # fmt: skip
+OTHERS = {"Any", "Array", "DictionaryAttr", "Iterator", "LearnedWeight", "ModelProto", "ModuleOp", "None"}
 """Types of results that the page does not describe."""
 
 EXAMPLES = [name for name, each in PYTHON.items() if each.docstring.example]

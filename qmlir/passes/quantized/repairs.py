@@ -41,33 +41,36 @@ _Seen = TypeVar("_Seen")
 
 @dataclass(frozen=True)
 class LayerGain:
-    """What a repair did to a layer."""
+    """The effect of one pass of accuracy recovery on a layer."""
 
     repair: str
-    """The name of the pass."""
+    """Name of the pass."""
 
     nodes: tuple[str, ...]
-    """Those of the user's model that the layer stands for."""
+    """The nodes of the model that the layer stands for."""
 
     before_db: float | None = None
-    """The error of the layer before the pass, by the samples of the repair: decibels below what its weights add to the
-    sums, or behind the activation, as the pass measures it. `None` where the pass has no such error."""
+    """SQNR of the layer before the pass in dB, as the pass measures it; `None` if it measures none."""
 
     after_db: float | None = None
-    """The same after it; infinite where no error is left."""
+    """SQNR of the layer after the pass in dB; infinite if no error is left."""
 
     @property
     def layer(self) -> str:
-        """The name of the layer."""
+        """The nodes, joined by `+`."""
         return "+".join(self.nodes)
 
     @property
     def gain_db(self) -> float | None:
-        """The ratio of both errors."""
+        """The gain in dB; `None` if the pass measures none."""
         return None if self.before_db is None or self.after_db is None else self.after_db - self.before_db
 
     def as_attribute(self) -> DictionaryAttr:
-        """Its entry in `quant.repaired`."""
+        """Encode the gain as an entry of the attribute `quant.repaired`.
+
+        Returns:
+            The attribute.
+        """
         figures = {"before_db": self.before_db, "after_db": self.after_db}
         told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
         return DictionaryAttr({"pass": StringAttr(self.repair), **told})

@@ -107,10 +107,10 @@ class Profile(Readable):
             raise text_error(f"cannot read profile '{path}': {error}") from error
 
     def text(self) -> str:
-        """Format a table of the values in the order of the model.
+        """Format a table of the values.
 
         Returns:
-            A row for each value, with its minimum, maximum, mean and standard deviation.
+            A row for each value in the order of `values`, with its minimum, maximum, mean and standard deviation.
         """
         rows = [(key, *_figures(each)) for key, each in self.values.items()]
         of = f" of {counted(self.samples, 'sample')}" if self.samples else ""

@@ -23,16 +23,16 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class KernelTime:
-    """One call of a kernel in a run of the program."""
+    """The time of one kernel call in a run of a program."""
 
     name: str
-    """The kernel, which several calls may share."""
+    """Name of the kernel; several calls may share it."""
 
     nodes: tuple[str, ...]
-    """The nodes of the model that the call is for, `fc1` or `fc1/bias_add`; empty where it is for none of them."""
+    """The nodes of the model that the call computes, such as `fc1` or `fc1/bias_add`; may be empty."""
 
     seconds: float
-    """The shortest of all rounds."""
+    """The shortest time of all rounds, in seconds."""
 
 
 def _view(array: Array, start: int, count: int, dtype: str) -> Array:

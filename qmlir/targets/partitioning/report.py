@@ -22,49 +22,73 @@ from qmlir.text.tables import aligned, bytes_text, counted, number
 
 @dataclass(frozen=True)
 class Crossing:
-    """A value that goes over a border: its name in the model, its type, and its bytes."""
+    """A value that crosses the border of a part."""
 
     name: str
+    """Its name in the model."""
+
     type: str
+    """Its shape and element type, such as `1x4x4x4xi8`."""
+
     bytes: int
+    """Its size in bytes, packed."""
 
     @staticmethod
     def of(port: Port) -> "Crossing":
-        """The crossing of an argument or a result of a part."""
+        """Describe an argument or a result of a part.
+
+        Args:
+            port: The argument or result.
+
+        Returns:
+            The crossing.
+        """
         return Crossing(port.name, _type_text(port.type), type_bytes(port.type))
 
 
 @dataclass(frozen=True)
 class PartReport:
-    """A part: its function and target, how much it computes, and what it takes and gives."""
+    """A part: its target, its work, and the values that it takes and returns."""
 
     name: str
+    """Name of its function."""
+
     target: str
+    """The target that computes it."""
+
     operations: int
+    """Number of operations."""
+
     multiply_adds: int
-    """Sizes that are not known count as 1."""
+    """Multiply-adds; dynamic dimensions count as 1."""
 
     arguments: tuple[Crossing, ...]
+    """The values that it takes."""
+
     results: tuple[Crossing, ...]
+    """The values that it returns."""
 
     @property
     def crossings(self) -> tuple[Crossing, ...]:
-        """All of them."""
+        """The values that it takes and returns."""
         return (*self.arguments, *self.results)
 
 
 @dataclass(frozen=True)
 class Stay:
-    """An operation that the preferred target has not, and why."""
+    """An operation that the preferred target does not get, with the reason."""
 
     node: str
-    """The key of the node, or the name of the operation where it has none."""
+    """The key of the node; the name of the operation if it has none."""
 
     operation: str
+    """The operation, such as `nn.conv`."""
+
     target: str
-    """The one that has it; `cpu` is the host."""
+    """The target that computes it instead; `cpu` is the host."""
 
     reason: str
+    """Why the preferred target does not get it."""
 
 
 @dataclass(frozen=True, repr=False)

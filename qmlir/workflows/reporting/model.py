@@ -70,58 +70,80 @@ class KernelUse:
 
 @dataclass(frozen=True, repr=False)
 class ReportNode(Readable):
-    """One operation of the quantized model, an input or an output."""
+    """One operation, input or output of the quantized model in a report."""
 
     number: int
+    """Number of the node, which edges, kernels and findings refer to."""
+
     name: str
-    """The provenance: the model's node, and the part of it."""
+    """The provenance: the node of the model, and the part of it."""
 
     operation: str
-    """`nn.conv`; `input`, `output`."""
+    """The operation, such as `nn.conv`; `input` or `output`."""
 
     op_type: str
-    """The operator in the user's model, `Conv`; empty where unknown."""
+    """The operator in the model, such as `Conv`; empty if unknown."""
 
     shape: str
+    """The shape of the result, such as `1x16x8x8`."""
+
     type: str
-    """The element type of the result, `i8`."""
+    """The element type of the result, such as `i8`."""
 
     is_quantized: bool
+    """True if it computes on quantized values."""
+
     place: Point = (0.0, 0.0)
-    """The centre of the node in the drawing."""
+    """The center of the node in the drawing."""
 
     reason: str = ""
-    """Why it is left in float."""
+    """Why it is in float; empty if it is not."""
 
     mask: str = ""
-    """What its mask does; empty without one."""
+    """The effect of its mask; empty without one."""
 
     quantized: ParameterInfo | None = None
+    """The scale and zero point of the result; `None` if it is in float."""
+
     error: ErrorFigures | None = None
+    """The error against the float model; `None` if it was not compared."""
+
     is_limited: bool = False
-    """Whether what follows cuts the same off as the type does, so that clipping costs nothing."""
+    """True if the next operation limits the value as the type does, so that clipping costs nothing."""
 
     range: tuple[float, float] | None = None
     """The observed range of the float values."""
 
     clipped: float | None = None
-    """The fraction of float values outside of the range of the quantized type, `0 <= clipped <= 1`."""
+    """Fraction of the float values outside the range of the quantized type, in [0, 1]."""
 
     histogram: HistogramPair | None = None
+    """Histograms of the float and the quantized values."""
+
     weights: ChannelWeights | None = None
+    """The weights by output channel, for a contraction."""
+
     repairs: tuple[LayerGain, ...] = ()
-    """What repairs did to it when the model was quantized, in their order."""
+    """The effect of accuracy recovery on the layer, in the order of the passes."""
 
     multiply_adds: int = 0
+    """Multiply-adds for one sample."""
+
     bytes: int = 0
-    """Of weights and other constants, as they are stored."""
+    """Bytes of weights and other constants, as they are stored."""
 
     kernels: tuple[KernelUse, ...] = ()
+    """The kernel calls that compute the node."""
+
     seconds: float | None = None
-    """Of the kernels that are counted for this node: those of which it is the main part."""
+    """Seconds of the kernels whose main part the node is; `None` if they were not timed."""
 
     def text(self) -> str:
-        """What it is, and how far off it is."""
+        """Format the node as one line.
+
+        Returns:
+            Its name, operation, type and SQNR.
+        """
         ratio = None if self.error is None else self.error.sqnr_db
         off = "" if ratio is None else f", {ratio:.1f} dB"
         return f"{printable(self.name)}: {printable(self.operation)}, {self.shape} {self.type}{off}\n"
@@ -145,28 +167,41 @@ class WarningLevel(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that may cost accuracy, in plain words."""
+    """A finding of a report that may cost accuracy."""
 
     kind: str
-    """What it is, in a word or two: `outlier`, `dead channel`."""
+    """The kind in a word or two, such as `outlier` or `dead channel`."""
 
     severity: WarningLevel
+    """The severity: `serious` or `notice`."""
+
     text: str
+    """The explanation, with advice."""
+
     nodes: tuple[int, ...]
+    """The numbers of the nodes that it concerns."""
+
     recipe: str = ""
-    """Rules of a recipe that would address it; empty where no rule can, which the text then says."""
+    """Recipe rules that would address it; empty if no rule can."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of the quantized model, that of the float model beside."""
+    """One figure of the quantized model, next to that of the float model."""
 
     name: str
+    """Name of the figure, such as `weights`."""
+
     unit: str
+    """Unit, such as `bytes`."""
+
     quantized: float
+    """The figure of the quantized model."""
+
     reference: float | None = None
-    """That of the float model, where there is one."""
+    """The figure of the float model; `None` if there is none."""
     note: str = ""
+    """How it was measured; may be empty."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -71,7 +71,7 @@ FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.buil
 def load_ipython_extension(shell: Any) -> None:
     """Show modules in notebooks as tables; `%load_ext qmlir` calls it.
 
-    Without the extension, xDSL prints the whole text of a module. Results of qmlir need no extension.
+    Without the extension, a notebook shows the `repr` of an xDSL operation. Results of qmlir need no extension.
 
     Args:
         shell: The shell of IPython.
