@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from docs.generator import pages
+from docs.generator.markdown import GENERATED
 from qmlir.text.writing import write_file
 from qmlir.tools.command import Streams, console, main_of
 
@@ -20,8 +21,9 @@ def _argument_parser() -> argparse.ArgumentParser:
 
 
 def _differences(folder: Path, generated: dict[str, str]) -> list[str]:
-    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.md")}
-    wrong = [name for name, text in generated.items() if name not in there or there[name].read_text("utf-8") != text]
+    there = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.md")}
+    there = {name: text for name, text in there.items() if name in generated or text.startswith(GENERATED)}
+    wrong = [name for name, text in generated.items() if there.get(name) != text]
     return sorted({*wrong, *(there.keys() - generated.keys())})
 
 

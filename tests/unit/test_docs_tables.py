@@ -122,4 +122,5 @@ def test_settings_of_other_tools_stand_on_the_page_of_migration() -> None:
 
 def test_budgets_are_those_that_there_are() -> None:
     rows = "\n".join(f"| `{name}` | {each.default} | {each.what} |" for name, each in BUDGETS.items())
-    assert rows == _between("budgets", ROOT / "docs" / "text-format.md").partition("|\n|---|---|---|\n")[2]
+    table = _between("budgets", ROOT / "docs" / "reference" / "text-format.md")
+    assert rows == table.partition("|\n|---|---|---|\n")[2]

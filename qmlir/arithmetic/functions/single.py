@@ -2,7 +2,8 @@
 
 Polynomials are near-minimax: least squares on 400 Chebyshev nodes, reweighted (Lawson) until the error is level, each
 coefficient rounded to f32 and the others fitted again. The splitting of `ln 2` into a short and a small part is Cody
-and Waite's ("Software Manual for the Elementary Functions", 1980). Largest errors: docs/arithmetic.md.
+and Waite's ("Software Manual for the Elementary Functions", 1980). Largest errors:
+docs/reference/float-arithmetic.md.
 """
 
 import numpy as np

@@ -86,7 +86,7 @@ _STRICTER = re.compile(
 
 
 def _is_on_purpose(source: str, ours: Verdict, theirs: Verdict) -> bool:
-    """Whether upstream lets pass what we refuse: see `docs/text-format.md`."""
+    """Whether upstream lets pass what we refuse: see `docs/reference/text-format.md`."""
     if ours[0] or not theirs[0] or (found := _STRICTER.search(ours[1])) is None:
         return False
     return not found[0].startswith("scale") or any(f":{wide}" in source for wide in WIDER_THAN_F64)

@@ -76,7 +76,7 @@ def check(module: ModuleOp, form: str, tmp_path: Path) -> None:
 
 
 BLOCKS_OF_BITS = re.compile(r"uniform<[iu]1(<[^>]*>)?:f\d+:\{")
-"""Upstream drops their zero points when it prints them (`docs/text-format.md`)."""
+"""Upstream drops their zero points when it prints them (`docs/reference/text-format.md`)."""
 
 
 @pytest.mark.parametrize("form", FORMS)

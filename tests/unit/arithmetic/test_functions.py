@@ -54,10 +54,10 @@ FOUND: dict[str, Callable[..., Any]] = {
 
 BOUNDS = {
     name: float(bound)
-    for names, _, bound in rows_of(table_at("functions", ROOT / "docs" / "arithmetic.md"))
+    for names, _, bound in rows_of(table_at("functions", ROOT / "docs" / "reference" / "float-arithmetic.md"))
     for name in re.findall(r"`(\w+)`", names)
 }
-"""The largest error that docs/arithmetic.md states for each function."""
+"""The largest error that docs/reference/float-arithmetic.md states for each function."""
 
 GENERATOR = np.random.default_rng(5)
 

@@ -14,6 +14,7 @@ def test_causes_are_told_apart_and_end_like_messages() -> None:
         for text in (cause.text, cause.action):
             assert text == text.strip(" .;"), cause
             assert ";" not in text, cause  # it would look like the start of the action
+        assert cause.explanation.endswith("."), cause
     assert FloatCause.NAN.reason() == f"{FloatCause.NAN.text}; help: {FloatCause.NAN.action}"
     assert FloatCause.NO_OPERAND_RANGE.reason(value="%x").startswith("operand %x has no calibrated range; help: ")
     assert FloatCause.TOO_MANY_OPERANDS.reason(most=2, count=3).endswith("supported, but it has 3")

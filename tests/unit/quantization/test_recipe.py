@@ -20,7 +20,7 @@ from qmlir.quantization.options import decide_and_insert
 from qmlir.quantization.recipe import Recipe, make_rule, read_rules
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "recipe-reference.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reference" / "recipe.md"
 
 
 def recipe(*tables: dict[str, Any]) -> Recipe:
@@ -206,5 +206,5 @@ def test_the_document_names_every_key_and_value() -> None:
 
 def test_the_document_shows_its_recipe() -> None:
     shown = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    example = DOCUMENT.parent / "examples" / "quantization.toml"
+    example = DOCUMENT.parents[1] / "examples" / "quantization.toml"
     assert tomllib.loads(example.read_text(encoding="utf-8")) in map(tomllib.loads, shown)
