@@ -1,7 +1,7 @@
 """qmlir: a multi-dialect quantizing compiler for neural networks.
 
-Functions take a model and give a module, a program or an ONNX model. Each name is imported when it is first used, so
-that importing the package stays quick.
+`docs/reference/python.md` describes every name. A name is imported at its first use, so that importing the package is
+quick.
 """
 
 from importlib.metadata import version
