@@ -70,7 +70,7 @@ demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with 
 tour: $(STAMP) ## take one convolution through all levels, step by step
 	$(BIN)/python -m docs.walkthrough.tour
 
-docs: $(STAMP) ## write measured figures into pages, draw the pictures, and build the site of the documentation into build/docs
+docs: $(STAMP) ## write measured figures into pages, draw the pictures, and build the site into build/docs
 	@$(BIN)/python -c 'import furo, matplotlib, myst_parser, sphinx' 2>/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python -m docs.generator.results

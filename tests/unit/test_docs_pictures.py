@@ -1,24 +1,46 @@
 """Pictures of README and docs: files and generator agree, pages show both modes, text stays in its picture."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from docs.generator.pictures import PICTURES, THEMES, pictures
+from docs.generator.pictures import DIAGRAMS, THEMES, diagrams
+from docs.generator.results import Results, text_of
 from tests.support.documents import DOCUMENTS, ROOT
 
 FOLDER = ROOT / "docs" / "pictures"
+CHARTS = ("bits", "latency")
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_files_are_generated() -> None:
-    there = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
-    assert there == pictures(), "python -m docs.generator.pictures docs/pictures"
+    """Diagrams are; what a chart looks like depends on the version of matplotlib."""
+    charts = {f"{name}-{mode}.svg" for name in CHARTS for mode in THEMES}
+    assert {path.name for path in FOLDER.iterdir()} == {*diagrams(), *charts}
+    there = {name: (FOLDER / name).read_text(encoding="utf-8") for name in diagrams()}
+    assert there == diagrams(), "python -m docs.generator.pictures docs/pictures"
 
 
-@pytest.mark.parametrize("name", sorted(pictures()))
+def _figures_shown(name: str, mode: str) -> Counter[str]:
+    """The texts of a chart that have digits."""
+    texts = ElementTree.parse(FOLDER / f"{name}-{mode}.svg").getroot().iter(f"{_SVG}text")
+    return Counter(text.text for text in texts if text.text and re.match(r"-?\d", text.text))
+
+
+@pytest.mark.parametrize("mode", THEMES)
+def test_charts_show_the_measured_figures(mode: str) -> None:
+    facts = {each.name: each.facts for each in Results.of().measurements}
+    peers = ("qmlir int8, exact", "ONNX Runtime u8s8", "ONNX Runtime dynamic", "OpenVINO u8s8")
+    times = Counter(text_of(fact) for fact in facts["latency"] if fact.what in peers)
+    assert times <= _figures_shown("latency", mode)
+    few = Counter(f"{fact.figure:g}" for fact in facts["few-bits"] if re.match("W4.*top-1$", fact.what))
+    assert few <= _figures_shown("bits", mode)
+
+
+@pytest.mark.parametrize("name", sorted(diagrams()))
 def test_text_lies_within_the_picture(name: str) -> None:
     picture = ElementTree.parse(FOLDER / name).getroot()
     _, _, width, height = map(float, picture.attrib["viewBox"].split())
@@ -31,7 +53,7 @@ def test_text_lies_within_the_picture(name: str) -> None:
         assert 0 < float(text.attrib["y"]) < height
 
 
-@pytest.mark.parametrize("name", sorted(PICTURES))
+@pytest.mark.parametrize("name", sorted(DIAGRAMS))
 def test_light_and_dark_differ_in_colors_only(name: str) -> None:
     texts = {re.sub(r"#[0-9a-f]{6}", "#", (FOLDER / f"{name}-{mode}.svg").read_text()) for mode in THEMES}
     assert len(texts) == 1
@@ -39,7 +61,7 @@ def test_light_and_dark_differ_in_colors_only(name: str) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_page_shows_pictures_that_exist_in_both_modes(path: Path) -> None:
-    shown = re.findall(r"[\w/.-]*pictures/[\w-]+\.svg", path.read_text(encoding="utf-8"))
+    shown = re.findall(r"[\w/.-]*pictures/[\w-]+\.(?:svg|png)", path.read_text(encoding="utf-8"))
     assert [name for name in shown if not (path.parent / name).exists()] == []
-    modes = {mode: {re.sub(rf"-{mode}\.svg$", "", name) for name in shown if mode in name} for mode in THEMES}
+    modes = {mode: {re.sub(rf"-{mode}\.\w+$", "", name) for name in shown if mode in name} for mode in THEMES}
     assert modes["light"] == modes["dark"]

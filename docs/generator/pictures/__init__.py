@@ -1,0 +1,15 @@
+"""`python -m docs.generator.pictures FOLDER`: write the pictures of README and docs, each for light and dark pages.
+
+Diagrams are SVGs of boxes, arrows and text, without fonts, scripts or links, so that any viewer shows them. Charts are
+drawn by matplotlib from `docs/results`. The file names are `NAME-light.svg` and `NAME-dark.svg`.
+"""
+
+from docs.generator.pictures.diagrams import DIAGRAMS
+from docs.generator.pictures.drawing import THEMES
+
+
+def diagrams() -> dict[str, str]:
+    """The text of each diagram by its file name."""
+    return {
+        f"{name}-{mode}.svg": draw(theme).svg() for name, draw in DIAGRAMS.items() for mode, theme in THEMES.items()
+    }
