@@ -281,12 +281,18 @@ class _Links:
 
         return re.sub(r"`([\w.]+)`", linked, text.replace("<", "&lt;"))
 
+    def in_type(self, type_: str) -> str:
+        """A type as code, with links from the classes of a union."""
+        parts = type_.split(" | ")
+        if "[" in type_ or not any(each in self._anchors for each in parts):
+            return code(type_)
+        return " | ".join(
+            f"[{code(each)}](#{self._anchors[each]})" if each in self._anchors else code(each) for each in parts
+        )
+
 
 def _listed(entries: Mapping[str, str], types: Mapping[str, str]) -> str:
-    rows = (
-        f"- {code(name)}{f' ({code(types[name])})' if types.get(name) else ''}: {text}"
-        for name, text in entries.items()
-    )
+    rows = (f"- {code(name)}{f' ({types[name]})' if types.get(name) else ''}: {text}" for name, text in entries.items())
     return "\n".join(rows)
 
 
@@ -301,12 +307,12 @@ def _callable(member: Member, links: _Links) -> Iterator[str]:
     yield links.in_text(found.text, member)
     if arguments := found.entries("Args"):
         yield "**Arguments**"
-        yield _listed(linked(arguments), member.parameters)
+        yield _listed(linked(arguments), {name: links.in_type(each) for name, each in member.parameters.items()})
     if member.has_settings:
         where = "[settings](#settings)" if member.name != "qmlir.quantize" else "[settings](#settings) below"
         yield f"It also takes the {where} as keyword arguments."
     if found.returns:
-        yield f"**Returns** {code(member.result)}: {links.in_text(found.returns, member)}"
+        yield f"**Returns** {links.in_type(member.result)}: {links.in_text(found.returns, member)}"
     if raised := found.entries("Raises"):
         yield "**Raises**"
         yield _listed(linked(raised), {})
@@ -330,7 +336,7 @@ def _class(member: Member, links: _Links) -> Iterator[str]:
     if plain := {each.name.rpartition(".")[2]: each for each in inside if not each.is_callable}:
         yield _listed(
             {name: links.in_text(each.docstring.text, each) for name, each in plain.items()},
-            {name: each.type for name, each in plain.items()},
+            {name: links.in_type(each.type) for name, each in plain.items()},
         )
     yield from _example(found)
     for each in inside:

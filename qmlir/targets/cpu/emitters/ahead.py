@@ -89,7 +89,10 @@ def form_named(name: str) -> AheadForm:
 
 
 class Emitted(Readable):
-    """The files of an emitted program, one of which is its manifest."""
+    """The files of an emitted program.
+
+    `files` maps each name to its contents, text or bytes. `card` is the manifest, which is one of the files.
+    """
 
     def __init__(self, card: ProgramCard, files: Mapping[str, Contents]) -> None:
         self.card = card
