@@ -70,11 +70,11 @@ demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with 
 tour: $(STAMP) ## take one convolution through all levels, step by step
 	$(BIN)/python -m docs.walkthrough.tour
 
-docs: $(STAMP) ## write measured figures into pages, draw the pictures, and build the site into build/docs
+docs: $(STAMP) ## write measured figures into pages, draw the pictures (MEASURE=1: measure theirs first), and build the site into build/docs
 	@$(BIN)/python -c 'import furo, matplotlib, myst_parser, sphinx' 2>/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python -m docs.generator.results
-	$(BIN)/python -m docs.generator.pictures docs/pictures
+	$(BIN)/python -m docs.generator.pictures docs/pictures $(if $(MEASURE),--measure)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"
 

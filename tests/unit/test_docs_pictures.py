@@ -2,24 +2,26 @@
 
 import re
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from docs.generator.pictures import DIAGRAMS, THEMES, diagrams
+from docs.generator.pictures import DIAGRAMS, THEMES, diagrams, measured
+from docs.generator.pictures.diagrams import figures
 from docs.generator.results import Results, text_of
 from tests.support.documents import DOCUMENTS, ROOT
 
 FOLDER = ROOT / "docs" / "pictures"
-CHARTS = ("bits", "latency")
+CHARTS = ("bits", "latency", "recipe")
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_files_are_generated() -> None:
     """Diagrams are; what a chart looks like depends on the version of matplotlib."""
     charts = {f"{name}-{mode}.svg" for name in CHARTS for mode in THEMES}
-    assert {path.name for path in FOLDER.iterdir()} == {*diagrams(), *charts}
+    assert {path.name for path in FOLDER.iterdir()} == {*diagrams(), *charts, "measured.json"}
     there = {name: (FOLDER / name).read_text(encoding="utf-8") for name in diagrams()}
     assert there == diagrams(), "python -m docs.generator.pictures docs/pictures"
 
@@ -38,6 +40,23 @@ def test_charts_show_the_measured_figures(mode: str) -> None:
     assert times <= _figures_shown("latency", mode)
     few = Counter(f"{fact.figure:g}" for fact in facts["few-bits"] if re.match("W4.*top-1$", fact.what))
     assert few <= _figures_shown("bits", mode)
+    ratios = figures()["sqnr"]
+    shown = [each[name] for name in ratios["bad"].keys() & ratios["cut"].keys() for each in ratios.values()]
+    assert ratios["bad"]["logits"] < 10 < ratios["cut"]["logits"]
+    assert Counter(f"{each:.1f}" for each in shown) <= _figures_shown("recipe", mode)
+
+
+def test_buffers_of_the_arena_do_not_overlap() -> None:
+    """A result may lie over an input that is used for the last time in its step."""
+    buffers = figures()["arena"]["buffers"]
+    for one, other in combinations(buffers, 2):
+        is_later = one["steps"][1] <= other["steps"][0] or other["steps"][1] <= one["steps"][0]
+        is_apart = one["offset"] + one["size"] <= other["offset"] or other["offset"] + other["size"] <= one["offset"]
+        assert is_later or is_apart, (one, other)
+
+
+def test_the_recipe_of_the_chart_is_that_of_the_page() -> None:
+    assert measured.RECIPE in (ROOT / "docs" / "debugging-accuracy.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(diagrams()))

@@ -1,7 +1,8 @@
 """`python -m docs.generator.pictures FOLDER`: write the pictures of README and docs, each for light and dark pages.
 
 Diagrams are SVGs of boxes, arrows and text, without fonts, scripts or links, so that any viewer shows them. Charts are
-drawn by matplotlib from `docs/results`. The file names are `NAME-light.svg` and `NAME-dark.svg`.
+drawn by matplotlib from `docs/results`. The file names are `NAME-light.svg` and `NAME-dark.svg`. With `--measure`, the
+commands that the pages show run first, for the figures in `measured.json`.
 """
 
 from docs.generator.pictures.diagrams import DIAGRAMS

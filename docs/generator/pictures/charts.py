@@ -1,10 +1,11 @@
-"""The pictures that are charts, drawn by matplotlib from the figures in `docs/results`."""
+"""The pictures that are charts, drawn by matplotlib from the figures in `docs/results` and `measured.json`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from io import StringIO
 from typing import Any
 
+from docs.generator.pictures.diagrams import figures
 from docs.generator.pictures.drawing import THEMES, Theme
 from docs.generator.results import Results, text_of
 
@@ -33,6 +34,24 @@ def _bars(axes: Axes, labels: Sequence[str], series: Sequence[Series]) -> None:
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def recipe(figure: Figure, theme: Theme) -> None:
+    """The SQNR of each value of the digits CNN with a spoiled sample, without and with a recipe."""
+    ratios = figures()["sqnr"]
+    names = [name for name in ratios["bad"] if name in ratios["cut"]]
+    figure.set_size_inches(8, 0.45 * len(names) + 1)
+    axes = figure.subplots()
+    series = (("without a recipe", "bad", theme.orange), ("percentile calibrator by a recipe", "cut", theme.green))
+    _bars(
+        axes, names,
+        [
+            (title, [ratios[key][name] for name in names], [f"{ratios[key][name]:.1f}" for name in names], color)
+            for title, key, color in series
+        ],
+    )  # fmt: skip
+    axes.set_xlabel("SQNR against the float model, dB")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
 
 
 _MODELS = {
@@ -93,7 +112,7 @@ def bits(figure: Figure, theme: Theme) -> None:
     axes.legend(loc="lower left", frameon=False)
 
 
-CHARTS: Mapping[str, Callable[[Figure, Theme], None]] = {each.__name__: each for each in (latency, bits)}
+CHARTS: Mapping[str, Callable[[Figure, Theme], None]] = {each.__name__: each for each in (recipe, latency, bits)}
 
 
 def _svg(draw: Callable[[Figure, Theme], None], theme: Theme) -> str:

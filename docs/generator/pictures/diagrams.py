@@ -1,8 +1,13 @@
 """The pictures that are drawn from boxes, lines and text."""
 
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 from docs.generator.pictures.drawing import Drawing, Theme
+
+_FOLDER = Path(__file__).resolve().parents[2] / "pictures"
 
 _LAYERS = (("stem", 42.7), ("dw", 38.8), ("pw", 35.4), ("r1", 34.3), ("down", 34.0), ("pw2", 32.7), ("fc", 36.3))
 """Layers of `docs/examples/digits_cnn.onnx` and their SQNR in dB, as the quickstart shows them."""
@@ -193,6 +198,38 @@ def outliers(theme: Theme) -> Drawing:
     return draw
 
 
+def figures() -> Any:
+    """The figures that `docs.generator.pictures.measured` wrote."""
+    return json.loads((_FOLDER / "measured.json").read_text(encoding="utf-8"))
+
+
+def arena(theme: Theme) -> Drawing:
+    """The memory plan of the digits CNN: time across, offsets upwards."""
+    plan = figures()["arena"]
+    buffers = plan["buffers"]
+    peak = max(each["offset"] + each["size"] for each in buffers)
+    steps = 1 + max(each["steps"][1] for each in buffers)
+    total = sum(each["size"] for each in buffers)
+    draw = Drawing(960, 330, "The buffers of the digits CNN in one arena", theme)
+    draw.text(70, 24, f"arena {peak} bytes, buffers {total} bytes", size=14)
+    across, up = 860 / steps, 240 / peak
+    for number, each in enumerate(buffers):
+        first, last = each["steps"]
+        x, width = 70 + first * across, (1 + last - first) * across
+        y, height = 280 - (each["offset"] + each["size"]) * up, each["size"] * up
+        color = (theme.blue, theme.green, theme.orange)[number % 3]
+        draw.box(x, y, width, height, color)
+        name = str(each["name"]).removeprefix("buffer ").partition(",")[0]
+        if height > 14 and 0.56 * 11 * len(name) < width:
+            draw.text(x + width / 2, y + height / 2 + 4, name, size=11, anchor="middle")
+    draw.line([(70, 280), (930, 280)])
+    draw.line([(70, 280), (70, 40)])
+    draw.text(62, 284, "0", size=12, color=theme.muted, anchor="end")
+    draw.text(62, 44, str(peak), size=12, color=theme.muted, anchor="end")
+    draw.text(500, 304, "time, in operations", size=12, color=theme.muted, anchor="middle")
+    return draw
+
+
 def fallback(theme: Theme) -> Drawing:
     """The graph of `docs/examples/detector.onnxtxt`, and what runs where."""
     draw = Drawing(960, 230, "A fallback node between operations of qmlir", theme)
@@ -220,5 +257,5 @@ def fallback(theme: Theme) -> Drawing:
 
 
 DIAGRAMS: Mapping[str, Callable[[Theme], Drawing]] = {
-    each.__name__: each for each in (overview, pipeline, grid, mask, outliers, fallback)
+    each.__name__: each for each in (overview, pipeline, grid, mask, outliers, arena, fallback)
 }
