@@ -22,7 +22,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.access import note_input
-from qmlir.text.files import mistaken_for
+from qmlir.text.files import mistaken_for, reason_of
 
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""
@@ -126,7 +126,7 @@ def _told(path: Path) -> Generator[None]:
         message = error.diagnostic.message
         raise error if str(path) in message else text_error(f"cannot read '{path}': {message}") from error
     except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror or 'it is damaged'}") from error
+        raise text_error(f"cannot read '{path}': {reason_of(error) if error.strerror else 'it is damaged'}") from error
     except _NO_ARRAYS as error:
         raise text_error(
             f"cannot read '{path}': it is not a .npy or .npz file of plain arrays, or it is damaged"

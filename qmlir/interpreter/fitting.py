@@ -106,6 +106,8 @@ class SampledInput:
         if is_row and (axes := self._axes_missing_in(rows)):
             is_sample = (0 if self.axis is None else self.axis) in axes
             hint = "; help: pass array[None] (it is one sample)" if is_sample else f"; help: pass {_with_axis(axes[0])}"
+        if is_row and not hint:
+            hint = "; help: convert each sample with --preprocess MODULE:FUNCTION (preprocess=function)"
         return op_error(
             self.function, f"input '{self.port.name}' must have shape {wanted}, but got {shape_text(found)}{hint}"
         )

@@ -77,7 +77,7 @@ class Samples:
             yield Run(first, size, tuple(each.batch(column) for each, column in columns))
             first += size
         if first == 0:
-            raise text_error("the data contains no samples")
+            raise text_error("the data contains no samples; pass at least one, better 16 or more")
 
     def _leave_out(self, first: int, left: int, size: int) -> None:
         if first == 0:

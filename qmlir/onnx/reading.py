@@ -20,7 +20,7 @@ from qmlir.onnx.suffixes import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import mistaken_for, read_given
+from qmlir.text.files import mistaken_for, read_given, reason_of
 
 SHOWN = 10
 """How many classes a warning names."""
@@ -46,7 +46,7 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
         note_input(source)
         content = read_given(source)
     except OSError as error:
-        raise model_error(f"cannot read '{source}': {error.strerror}") from error
+        raise model_error(f"cannot read '{source}': {reason_of(error)}") from error
     model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
         raise model_error(f"'{source}' is not an ONNX model: it has no IR version, operator sets or graph")

@@ -16,7 +16,7 @@ from os import PathLike
 from typing import Any, NoReturn, cast
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.text.files import read_regular
+from qmlir.text.files import read_regular, reason_of
 
 MAX_INT64 = (1 << 63) - 1
 
@@ -201,7 +201,7 @@ def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> Js
     try:
         content = read_regular(path, _LARGEST + 1)
     except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+        raise text_error(f"cannot read '{path}': {reason_of(error)}") from error
     if len(content) > _LARGEST:
         raise text_error(f"cannot read '{path}': it is larger than {_LARGEST} bytes")
     return parse_data(content, f"'{path}'", allow_nonfinite=allow_nonfinite)

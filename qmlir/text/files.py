@@ -9,15 +9,19 @@ import json
 import os
 import shutil
 import stat
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import nearest_name, text_error
 
 LONGEST_NAME = 230
 """Characters of the name of a file that is named by something in a model: file systems take 255 bytes."""
 
+
+_COMPARED = 1000
+"""Names in a folder that a misspelled one is compared with."""
 
 _SHOWN = 60
 """Characters of a path that are shown where it is too long to be one."""
@@ -96,11 +100,29 @@ def read_json(path: str | PathLike[str]) -> Any:
 
 
 def reason_of(error: OSError) -> str:
-    """Why something cannot be written, in a few words; where many files were copied, why the first one was not."""
+    """Why a file cannot be read or written, in a few words; of many that were copied, why the first one could not.
+
+    Of a missing file it names a similar one in the same folder, or the folder if that is missing, too.
+    """
     if isinstance(error, shutil.Error):
         failed: list[tuple[str, str, str]] = error.args[0]
         return failed[0][2]
-    return error.strerror or str(error)
+    reason = error.strerror or str(error)
+    missing = cast("str | PathLike[str] | None", error.filename)
+    if not isinstance(error, FileNotFoundError) or missing is None:
+        return reason
+    path = Path(missing)
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, _COMPARED)]
+    except OSError:
+        return f"{reason}; folder '{path.parent}' does not exist"
+    return reason + nearest_name(path.name, names)
+
+
+def missing_file(path: Path) -> FileNotFoundError:
+    """The error about a file that is not there, as the system would raise it."""
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def is_file_name(name: str) -> bool:

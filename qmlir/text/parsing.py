@@ -47,7 +47,7 @@ from qmlir.ir.foreign import faults_from_outside
 from qmlir.text.access import note_input
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
-from qmlir.text.files import mistaken_for, read_given
+from qmlir.text.files import mistaken_for, read_given, reason_of
 from qmlir.text.places import LineTable, check_strings, metadata_position
 from qmlir.text.resources import is_blob, resource_key
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
@@ -565,6 +565,6 @@ def read_source(path: Path) -> str:
             raise text_error(f"cannot read '{path}': it is {instead}")
         return content.decode("utf-8")
     except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+        raise text_error(f"cannot read '{path}': {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise text_error(f"cannot read '{path}': byte {error.start} is not UTF-8 text") from error

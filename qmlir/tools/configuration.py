@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.text.access import note_input, note_samples, plan_output
-from qmlir.text.files import read_given
+from qmlir.text.files import read_given, reason_of
 from qmlir.text.renames import new_name
 from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.writing import write_file
@@ -105,7 +105,7 @@ def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]
     try:
         text = read_given(path).decode()
     except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+        raise text_error(f"cannot read '{path}': {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise text_error(f"'{path}' is not TOML: byte {error.start} is not UTF-8 text") from error
     content = parse_toml(text, f"'{path}'")

@@ -1,6 +1,7 @@
 """Sizes that the command line leaves open: a batch is one sample, where what a command tells needs known sizes."""
 
 from collections.abc import Mapping
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
@@ -12,7 +13,17 @@ from qmlir.specialization.inputs import check_known_inputs, shape_text
 
 Shapes = Mapping[str, tuple[int, ...]]
 
-_BATCH_NAMES = ("n", "b", "batch", "batch_size")
+_BATCH_NAMES = ("n", "b", "bs", "batch", "batch_size", "batchsize")
+
+
+def has_open_batch_only(function: FuncOp) -> bool:
+    """True if all dynamic dimensions are batches by their names, so that one sample is a sound choice."""
+    return all(
+        size != DYNAMIC_INDEX or name.lower() in _BATCH_NAMES
+        for port in inputs_of(function)
+        if (type_ := ranked_tensor(port.type)) is not None
+        for size, name in zip_longest(type_.get_shape(), port.dims, fillvalue="")
+    )
 
 
 def _named_sizes(function: FuncOp, shapes: Shapes) -> dict[str, int]:

@@ -38,7 +38,7 @@ from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.hybrid import HybridProgram
 from qmlir.targets.peers.onnx_runtime import OrtOptions
-from qmlir.text.files import path_of
+from qmlir.text.files import missing_file, path_of, reason_of
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
 from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
@@ -176,7 +176,7 @@ def _named(side: str | PathLike[str], at: _Opening) -> Subject:
 def _existing(given: str | PathLike[str]) -> Path:
     path = path_of(given)
     if not path.exists():
-        raise text_error(f"cannot read '{path}': No such file or directory")
+        raise text_error(f"cannot read '{path}': {reason_of(missing_file(path))}")
     return path
 
 

@@ -24,7 +24,7 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.targets.cpu.saved import is_program
 from qmlir.text.access import note_input
-from qmlir.text.files import is_file_name, path_of, read_json
+from qmlir.text.files import is_file_name, missing_file, path_of, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.renames import renamed_settings
 from qmlir.text.writing import check_folder, check_whole, folder_result, write_file
@@ -83,7 +83,7 @@ class QuantizedFolder:
         """The folder at `path`, or the one that the `.q.mlir` at `path` lies in. Raises `DiagnosticError`."""
         given = path_of(path)
         if not given.exists():
-            raise text_error(f"cannot read '{given}': No such file or directory")
+            raise text_error(f"cannot read '{given}': {reason_of(missing_file(given))}")
         folder = given if given.is_dir() else given.parent
         check_whole(folder)
         found = _summary(folder)

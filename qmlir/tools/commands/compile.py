@@ -40,7 +40,7 @@ from qmlir.tools.arguments import (
     value_of,
 )
 from qmlir.tools.frame import Command, Session
-from qmlir.tools.sizes import shapes_text, with_one_sample
+from qmlir.tools.sizes import has_open_batch_only, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 
 _LIMITS: Mapping[str, str] = {
@@ -136,11 +136,12 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     function = function_of(module, arguments.function)
     lengths = {name: sizes if len(sizes) > 1 else max(sizes) for name, sizes in parse_sizes(arguments.max_size).items()}
     if not lengths:
-        if still_open := with_one_sample(function, {}):
-            shapes = f"{shapes_text(still_open)} (the program also runs batches)"
-            remedy = f"fix them with {shapes}, or use --max-size NAME=MAX for any size"
-            raise op_error(function, f"has dynamic dimensions; {remedy}")
-        module = specialize(module, function=arguments.function)
+        if one := with_one_sample(function, {}):
+            if not has_open_batch_only(function):
+                remedy = f"fix them with {shapes_text(one)}, or use --max-size NAME=MAX for any size"
+                raise op_error(function, f"has dynamic dimensions; {remedy}")
+            session.say(f"compiling for {shapes_text(one)}; the program also runs batches of independent samples")
+        module = specialize(module, one, function=arguments.function)
     program: Any = compile(
         module, device=arguments.device, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
         progress=session.progress, tuned=not arguments.no_tuned, max_sizes=lengths or None, codegen=arguments.codegen,

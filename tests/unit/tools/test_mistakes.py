@@ -63,21 +63,26 @@ Row = tuple[list[str] | None, Callable[[], Any] | None, tuple[str, ...]]
 
 MISTAKES: dict[str, Row] = {
     "wrong path": (
-        _quantize("gone.onnx"),
-        lambda: qmlir.quantize("gone.onnx", "good.npz"),
-        ("cannot read 'gone.onnx': No such file or directory",),
+        _quantize("modle.onnxtxt"),
+        lambda: qmlir.quantize("modle.onnxtxt", "good.npz"),
+        ("cannot read 'modle.onnxtxt': No such file or directory; did you mean 'model.onnxtxt'?",),
     ),
     "wrong path of the data": (
-        _quantize(data="gone"),
-        _data("gone"),
-        ("cannot read 'gone.npz': No such file or directory",),
+        _quantize(data="god"),
+        _data("god"),
+        ("cannot read 'god.npz': No such file or directory; did you mean 'good.npz'?",),
+    ),
+    "missing folder": (
+        _quantize("nets/model.onnx"),
+        lambda: qmlir.load("nets/model.onnx"),
+        ("cannot read 'nets/model.onnx': No such file or directory; folder 'nets' does not exist",),
     ),
     "layout NHWC": (
         _quantize(data="nhwc"),
         _data("nhwc"),
         ("must have shape 1x3x2x5, but got 2x5x3", "help: pass array.transpose(0, 3, 1, 2)"),
     ),
-    "wrong shape": (_quantize(data="cut"), _data("cut"), ("must have shape 1x3x2x5, but got 3x2x4",)),
+    "wrong shape": (_quantize(data="cut"), _data("cut"), ("must have shape 1x3x2x5, but got 3x2x4", "--preprocess")),
     "wrong dtype": (
         _quantize(data="truth"),
         _data("truth"),
@@ -125,7 +130,7 @@ MISTAKES: dict[str, Row] = {
     ),
     "file of PyTorch": (_quantize("model.pt"), lambda: qmlir.load("model.pt"), ("; help: ", "torch.onnx.export")),
     "module of PyTorch": (None, lambda: qmlir.quantize(Net(), IMAGES), ("torch.onnx.export(",)),
-    "no samples": (_quantize(data="none"), _data("none"), ("the data contains no samples",)),
+    "no samples": (_quantize(data="none"), _data("none"), ("the data contains no samples; pass at least one",)),
     "empty folder": (
         ["quantize", "model.onnxtxt", "--data", "empty", "-o", "out"],
         lambda: qmlir.quantize("model.onnxtxt", "empty"),

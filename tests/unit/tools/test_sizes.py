@@ -7,7 +7,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
-from qmlir.tools.sizes import shapes_text, with_one_sample
+from qmlir.tools.sizes import has_open_batch_only, shapes_text, with_one_sample
 
 
 def module(*inputs: str) -> ModuleOp:
@@ -35,6 +35,19 @@ def test_a_size_is_that_of_its_name() -> None:
 
 def test_a_batch_elsewhere_is_known_by_its_name() -> None:
     assert with_one_sample(function_of(module(SEQUENCE), "main"), {}) == {"x": (1, 1, 8)}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "is_batch"),
+    [
+        (('tensor<?x3xf32> {nn.dims = ["N", ""]}', 'tensor<4xf32> {nn.name = "b"}'), True),
+        (('tensor<?x?xf32> {nn.dims = ["batch_size", "length"]}',), False),
+        (("tensor<?x3xf32>",), False),  # may be a sequence
+        (("tensor<3xf32>",), True),
+    ],
+)
+def test_only_a_batch_is_open(inputs: tuple[str, ...], is_batch: bool) -> None:
+    assert has_open_batch_only(function_of(module(*inputs), "main")) is is_batch
 
 
 def test_other_open_sizes_are_asked_for() -> None:

@@ -41,6 +41,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a quantized model, the program of it for two images, and two images."""
     folder = tmp_path_factory.mktemp("work")
     (folder / "net.mlir").write_text(MODEL)
+    (folder / "unnamed.mlir").write_text(MODEL.replace(', nn.dims = ["batch", ""]', ""))
     np.savez(folder / "samples.npz", image=X)
     np.savez(folder / "x.npz", image=X[:2])
     np.savez(folder / "two.npz", first=X[:2], second=X[2:4])
@@ -113,10 +114,19 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
         assert run("run", model, "--input", tmp_path / "x.npy") == expected
 
 
+def test_a_batch_without_a_size_is_one_sample(work: Path) -> None:
+    code, _, err = run("compile", work / "q", "-o", work / "one")
+    assert (code, err) == (0, "compiling for --shape image=1x4; the program also runs batches of independent samples\n")
+    for program in ("one", "program"):
+        assert run("run", work / program, "--input", work / "x.npz", "-o", work / f"{program}.npz")[0] == 0
+    one, two = (np.load(work / f"{program}.npz")["out"] for program in ("one", "program"))
+    assert np.array_equal(one, two)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["compile", "q", "-o", "new"], 1, "fix them with --shape image=1x4"),
+        (["compile", "unnamed.mlir", "-o", "new"], 1, "fix them with --shape image=1x4"),
         (
             ["compile", "q", "-o", "new", "--max-size", "imag=8"],
             1,
