@@ -18,10 +18,11 @@ from qmlir.levels import LEVELS, Element, Level, check_level
 from qmlir.pipelines import COMPILE
 from qmlir.quantization.spellings import FOREIGN
 from qmlir.text.parsing import parse_module
-from tests.support.documents import ROOT, hold, table_at
+from tests.support.documents import ROOT, hold, rows_of, table_at
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 STAGES = ROOT / "docs" / "compiler-stages.md"
+REPORT = ROOT / "docs" / "read-the-report.md"
 SCHEDULES = ROOT / "docs" / "schedules.md"
 WALK = ROOT / "docs" / "levels.md", ROOT / "docs" / "levels-code.md"
 
@@ -86,6 +87,15 @@ def test_walk_shows_modules_of_the_level(level: str) -> None:
 def test_walk_runs_every_stage_of_compile() -> None:
     shown = {stage for stages in re.findall(r" stages=([a-z,]+)", _walk_text()) for stage in stages.split(",")}
     assert shown == {stage.name for stage in COMPILE.stages}
+
+
+def test_report_page_has_the_names_of_the_report() -> None:
+    reporting = ROOT / "qmlir" / "workflows" / "reporting"
+    panel = (reporting / "templates" / "panel.js").read_text(encoding="utf-8")
+    names = {name for row in rows_of(_between("panel", REPORT)) for name in row[0].split(", ")}
+    assert {name for name in names if f'"{name}"' not in panel and f"`{name} " not in panel} == set()
+    kinds = set(re.findall(r'Finding\(\s*"([^"]+)"', (reporting / "findings.py").read_text(encoding="utf-8")))
+    assert {name for row in rows_of(_between("findings", REPORT)) for name in row[0].split(", ")} == kinds
 
 
 def test_stages_table(request: pytest.FixtureRequest) -> None:
