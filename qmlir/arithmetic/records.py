@@ -174,12 +174,11 @@ class Records:
             yield list(self.places)[place], int(records[self._firsts[place] + _NANS])
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
-        """The statistics of each key that had values, infinities among them."""
-        found = (
-            (key, layout.statistics(records[first : first + layout.words]))
+        """The statistics of each key, empty ones of a key whose values had no elements."""
+        return {
+            key: layout.statistics(records[first : first + layout.words])
             for key, (first, layout) in self.places.items()
-        )
-        return {key: known for key, known in found if known.count or any(known.infinities)}
+        }
 
 
 def _sum_of(words: I64) -> int:

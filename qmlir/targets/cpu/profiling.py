@@ -324,11 +324,13 @@ class CompiledMachine:
         self._made = made
         self._records = made.records.empty()
         self._constants = None if made.constants is None else Interpreted(made.constants, made.options)
+        self._has_run = False
 
     def run(self, runs: Sequence[Run]) -> Ranges:
         """Run once for one. A value that is not a number is an error, which the interpreter finds, to say where."""
         made, (run,) = self._made, runs
         made.records.begin_run(self._records)
+        self._has_run = True
         made.program([*run.arguments, self._records], {AFTER: self._records})
         for key, count in made.records.with_nan(self._records):
             Interpreted(made.module, made.options).run([run])
@@ -340,8 +342,8 @@ class CompiledMachine:
 
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key since the last call."""
-        found = self._made.records.statistics(self._records)
-        self._records = self._made.records.empty()
+        found = self._made.records.statistics(self._records) if self._has_run else {}
+        self._records, self._has_run = self._made.records.empty(), False
         for key, known in ({} if self._constants is None else self._constants.taken()).items():
             found[key] = found[key].merged(known) if key in found else known
         return found

@@ -44,7 +44,7 @@ def test_runs_and_keys() -> None:
     keys, ends = records.run_ranges(memory)
     assert keys == ["x", "y"]
     assert ends.tolist() == [[np.inf, -np.inf]] * 2
-    assert records.statistics(memory) == {}
+    assert records.statistics(memory) == {"x": Statistics(), "y": Statistics()}
     layout = RecordLayout(3)
     for values in ([1.0, 5.0], [2.0, np.nan], [3.0]):
         records.begin_run(memory)
@@ -52,4 +52,7 @@ def test_runs_and_keys() -> None:
         high = values[1] if values == [1.0, 5.0] else values[0]
         assert records.run_ranges(memory)[1].tolist() == [[np.inf, -np.inf], [values[0], high]]
     assert list(records.with_nan(memory)) == [("y", 1)]
-    assert records.statistics(memory) == {"y": Statistics.of(np.array([1, 5, 2, 3], np.float32), bins=3)}
+    assert records.statistics(memory) == {
+        "x": Statistics(),
+        "y": Statistics.of(np.array([1, 5, 2, 3], np.float32), bins=3),
+    }

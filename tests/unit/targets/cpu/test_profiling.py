@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
@@ -126,6 +127,23 @@ def test_a_profile_is_that_of_the_interpreter(monkeypatch: pytest.MonkeyPatch, w
     assert found.values["of constants"].count == 4
     assert found.values["cell/step"].count == 2 * SAMPLES.size
     assert found.to_text() == expected.to_text()
+
+
+EMPTY = """<ir_version: 10, opset_import: ["" : 21]>
+g (float[N, 6, 4] x) => (float[N, 6, 4] y) <int64[1] first = {0}, int64[1] axis = {1}>
+{ none = Slice (x, first, first, axis) e = Relu (none) s = Sigmoid (x) y = Concat <axis = 1> (s, e) }"""
+
+
+@pytest.mark.parametrize("way", [RECORDED, COMPILED])
+def test_values_without_elements(monkeypatch: pytest.MonkeyPatch, way: int) -> None:
+    """Runs reach them, so a profile has them, and a model with them can be quantized."""
+    monkeypatch.undo()
+    _only(monkeypatch, way)
+    module = qmlir.load(parser.parse_model(EMPTY))
+    found = qmlir.profile(module, SAMPLES)
+    assert found.values["e"].is_empty
+    assert found.to_text() == qmlir.profile(module, SAMPLES, compiled=False).to_text()
+    assert "no run reached" not in qmlir.quantize(module, SAMPLES).text()
 
 
 PRODUCT = """
