@@ -21,7 +21,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 def test_files_are_generated() -> None:
     """Diagrams are; what a chart looks like depends on the version of matplotlib."""
     charts = {f"{name}-{mode}.svg" for name in CHARTS for mode in THEMES}
-    assert {path.name for path in FOLDER.iterdir()} == {*diagrams(), *charts, "measured.json"}
+    report = {f"report-{mode}.png" for mode in THEMES}
+    assert {path.name for path in FOLDER.iterdir()} == {*diagrams(), *charts, *report, "measured.json"}
     there = {name: (FOLDER / name).read_text(encoding="utf-8") for name in diagrams()}
     assert there == diagrams(), "python -m docs.generator.pictures docs/pictures"
 

@@ -2,7 +2,7 @@
 
 Diagrams are SVGs of boxes, arrows and text, without fonts, scripts or links, so that any viewer shows them. Charts are
 drawn by matplotlib from `docs/results`. The file names are `NAME-light.svg` and `NAME-dark.svg`. With `--measure`, the
-commands that the pages show run first, for the figures in `measured.json`.
+commands that the pages show run first, for the figures in `measured.json` and the pictures of the HTML report.
 """
 
 from docs.generator.pictures.diagrams import DIAGRAMS

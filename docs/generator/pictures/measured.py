@@ -1,6 +1,6 @@
 """The figures of the pictures about `docs/examples/digits_cnn.onnx`, from the commands that the pages show.
 
-They are in `docs/pictures/measured.json`.
+They are in `docs/pictures/measured.json`; the pictures of the HTML report are made alongside.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from docs.generator.pictures import screenshot
 from qmlir.tools import qmlir_cli, qmlir_opt
 
 FILE = "measured.json"
@@ -63,7 +64,7 @@ def _arena(folder: Path) -> dict[str, Any]:
 
 
 def measure(pictures: Path) -> None:
-    """Run the commands, and write the figures into `pictures`."""
+    """Run the commands, and write the figures and the pictures of the report into `pictures`."""
     samples = np.load(_SAMPLES)["input"]
     samples[7] *= 255
     with TemporaryDirectory() as name:
@@ -82,3 +83,6 @@ def measure(pictures: Path) -> None:
             "arena": _arena(folder / "one"),
         }
         (pictures / FILE).write_text(json.dumps(found) + "\n", encoding="utf-8")
+        page = folder / "report.html"
+        _run(qmlir_cli.main, "report", str(folder / "one"), "--data", _SAMPLES, "--no-time", "--quiet", "-o", str(page))
+        screenshot.take(page, pictures)
