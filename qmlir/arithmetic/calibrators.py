@@ -321,5 +321,6 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
     low, high = min(statistics.minimum, 0.0), max(statistics.maximum, 0.0)
     if not low <= found.minimum <= found.maximum <= high:  # NaN lies nowhere
         wrong = f"returned the range [{found.minimum}, {found.maximum}]"
-        raise known.error(f"{wrong}, which must ascend and lie in [{low}, {high}], the observed range extended to 0")
+        wanted = f"it must be ascending and within [{low}, {high}], the observed range extended to 0"
+        raise known.error(f"{wrong}, but {wanted}")
     return found

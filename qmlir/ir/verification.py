@@ -99,7 +99,7 @@ def _verify_ports(function: FuncOp) -> None:
     for kind, ports in (("inputs", inputs_of(function)), ("outputs", outputs_of(function))):
         for name, count in Counter(port.name for port in ports).items():
             if count > 1:
-                raise op_error(function, f"must have unique names of {kind}, but {count} are named '{name}'")
+                raise op_error(function, f"must have unique {kind[:-1]} names, but {count} are named '{name}'")
 
 
 _CALL = CallOp.get_irdl_definition()

@@ -326,7 +326,7 @@ def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
         return version_converter.convert_version(model, out.opset)
     except (RuntimeError, ValueError, version_converter.ConvertError) as error:
         raise out.error(
-            f"its {changed[0].op_type} is of operator set {own}, which cannot be converted to {out.opset}: "
+            f"its {changed[0].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
             f"{reason_of(error)}"
         ) from error
 

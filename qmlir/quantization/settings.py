@@ -97,9 +97,7 @@ class QuantizeSettings(TypedDict, total=False):
     ]
     accumulator_bits: Annotated[
         int,
-        SettingRow(
-            "bits in which contractions of 8-bit values accumulate: 16 (for AVX2 without VNNI) or 32", "32", "N"
-        ),
+        SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N"),
     ]
     """16 rounds weights so that no sum of `accumulator_pairs` pairs of products overflows (`quant-shorten-sums`)."""
 

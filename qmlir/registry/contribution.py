@@ -11,7 +11,7 @@ from typing import cast
 
 from qmlir.registry.places import caller
 
-INTERFACE = "0.1"
+INTERFACE = "0.2"
 """The version of the interface for packages: the minor version of qmlir."""
 
 BREAKS: Mapping[str, str] = {"0.1": "it is the first that has a version"}

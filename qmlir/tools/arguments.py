@@ -43,7 +43,7 @@ def add_model(
     parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
 ) -> argparse.Action:
     """A model as a positional argument, for `load_model`."""
-    told = help or "ONNX model (.onnx), module (.mlir), folder of qmlir quantize, or - for a module on stdin"
+    told = help or "ONNX model (.onnx), module (.mlir), folder written by qmlir quantize, or - for a module on stdin"
     return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
 
@@ -98,7 +98,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     },
     "--observer": {
         "action": "append", "default": [], "metavar": "NAME",
-        "help": "also record the statistics of this observer of a package (repeatable)",
+        "help": "also record the statistics of an observer from a package (repeatable)",
     },
     "--cluster": {
         "metavar": "ADDRESS",

@@ -122,9 +122,7 @@ def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
     add_plugins(group.add_argument)
     add_budgets(group.add_argument)
     group.add_argument("--config", metavar="FILE", help="read options from a TOML file")
-    group.add_argument(
-        "--write-config", action="store_true", help="write these options to the file of --config and exit"
-    )
+    group.add_argument("--write-config", action="store_true", help="write these options to the --config file and exit")
 
 
 def build_parser(row: Subcommand) -> ArgumentParser:

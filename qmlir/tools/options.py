@@ -1,6 +1,7 @@
-"""The command line of `qmlir-opt`: its options, and which of them exclude each other.
+"""The options of `qmlir-opt`, and which of them exclude each other.
 
-Options that upstream's `mlir-opt` has, it has as there, in its spelling too: with `--mlir-` in front, or with one dash.
+Options of upstream's `mlir-opt` work as they do there. They are accepted in upstream's spelling as well: with a
+`--mlir-` prefix, or with one dash.
 """
 
 import argparse
@@ -54,7 +55,7 @@ def build_argument_parser() -> ArgumentParser:
         ("--list-passes", "passes", "passes with their options"),
         ("--show-dialects", "dialects", "dialects"),
         ("--list-targets", "targets", "targets"),
-        ("--list-pipelines", "pipelines", "named pipelines, with the insertions of packages"),
+        ("--list-pipelines", "pipelines", "named pipelines, and where packages add passes"),
         ("--list-packages", "packages", "installed packages, with their contributions"),
     ):
         listing.add_argument(option, action="store_const", const=what, dest="listing", help=f"list {told}")
@@ -115,7 +116,7 @@ def _add_checking(parser: ArgumentParser) -> None:
     add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: random seed of the inputs (default: 0)")
     add(
         "--exec-draws", metavar="N", type=int,
-        help="with --verify-each=exec: number of random inputs, alternately from the whole range and from its "
+        help="with --verify-each=exec: number of random inputs, drawn in turn from the whole range and from its "
         "limits and zeros (default: 2)",
     )  # fmt: skip
     add(

@@ -23,7 +23,7 @@ ROWS: tuple[Subcommand, ...] = (
     Subcommand("bench", "benchmark a model against other runtimes", lambda: commands.BENCH),
     Subcommand("search", "find a bit width for each layer (mixed precision)", lambda: commands.SEARCH),
     Subcommand("finetune", "train a quantized model, with or without labels", lambda: commands.FINETUNE),
-    Subcommand("tune", "search faster kernels for this machine", lambda: commands.TUNE),
+    Subcommand("tune", "search for faster kernels for this machine", lambda: commands.TUNE),
     Subcommand("inspect", "show the layers, types, multiply-adds and sizes of a model", lambda: commands.INSPECT),
     Subcommand("explain", "explain the types and the kernel of a node", lambda: commands.EXPLAIN),
     Subcommand("partition", "partition a quantized model among devices", lambda: commands.PARTITION),

@@ -51,13 +51,11 @@ def build_argument_parser() -> argparse.ArgumentParser:
     add("-o", dest="output", metavar="FILE", help="output file; large weights go to a .safetensors file next to it")
     add("--version", "-v", action="version", version=f"qmlir-translate {version('qmlir')}")
     kinds = parser.add_mutually_exclusive_group(required=True)
-    kinds.add_argument(
-        "--import-onnx", action="store_true", help="translate an ONNX model to a module of the graph level"
-    )
+    kinds.add_argument("--import-onnx", action="store_true", help="translate an ONNX model to a graph-level module")
     kinds.add_argument(
         "--export-onnx", action="store_true", help="translate a module above the integer level to an ONNX model"
     )
-    kinds.add_argument("--emit-numba", action="store_true", help="translate a module of loops to Python code for numba")
+    kinds.add_argument("--emit-numba", action="store_true", help="translate loop-level IR to Python code for numba")
     kinds.add_argument("--emit", metavar="TARGET", help="translate a lowered module to the output format of a target")
     add_options(parser, *IMPORT)
     add("--inline-weights", action="store_true", help="print all weights inline, for upstream tools")

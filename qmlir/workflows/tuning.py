@@ -324,7 +324,7 @@ def _check_equal(op: ContractionOp, outputs: Mapping[str, Array], names: Sequenc
     first, *others = outputs.values()
     for name, other in zip(names[1:], others, strict=True):
         if first.tobytes() != other.tobytes():
-            raise op_error(op, f"computes other values with {name} than with {names[0]}; please report this bug")
+            raise op_error(op, f"computes different values with {name} and with {names[0]}; please report this bug")
 
 
 class Timer:

@@ -355,7 +355,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             kinds.setdefault(kind, value)
         if len(kinds) > 1:
             found = " and ".join(str(value.type) for value in kinds.values())
-            raise VerifyException(f"operands must have one kind of element type, but got {found}; insert a cast")
+            raise VerifyException(f"operands must have the same kind of element type, but got {found}; insert a cast")
         plain = dict.fromkeys(plain_type(element_of(value)) for value in self.data_operands())
         if len(plain) > 1:
             raise VerifyException(f"operands must have one element type, but got {', '.join(map(str, plain))}")

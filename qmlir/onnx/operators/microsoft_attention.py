@@ -204,7 +204,8 @@ def _attention(node: Node) -> list[SSAValue | None]:
         raise node.unsupported(f"weights must have a static number of columns, but got {node.input(1).type}")
     sizes = node.attribute("qkv_hidden_sizes", None) or [width // 3] * 3
     if len(sizes) != 3 or sum(sizes) != width or any(size % count for size in sizes):
-        raise node.error(f"weights with {width} columns do not match query, key and value of {sizes} in {count} heads")
+        parts = f"the sizes {sizes} of query, key and value in {count} heads"
+        raise node.error(f"weights with {width} columns do not match {parts}")
     ends = np.cumsum([0, *sizes]).tolist()
     values = [
         _projected(node.part(role), start, end, count)

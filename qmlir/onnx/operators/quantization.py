@@ -317,7 +317,7 @@ def _result_parameters(node: Node, shape: tuple[int, ...]) -> QParams:
     if len(several) < 2 or all(size == 1 for size in several):
         is_row = len(shape) > 1 or len(node.shape(3)) == 1
         if not is_row and any(size != 1 for size in several):
-            raise node.error(f"a result without rows must have one scale and zero point, but got {list(several)}")
+            raise node.error(f"a result of rank 1 must have one scale and zero point, but got shape {list(several)}")
         return QParams.of(node, 6, 7, shape, -2 if len(shape) > 1 else 0, divides=True)
     return QParams.of(node, 6, 7, shape, -1, max(shape[-1], 1), divides=True)
 

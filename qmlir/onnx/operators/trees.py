@@ -353,7 +353,7 @@ def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSA
     is_probability = all(weight >= 0 for leaf in model.leaves for _, weight in leaf)
     if model.scores - {0} or kind not in (("NONE",) if is_probability else ("NONE", "LOGISTIC")):
         raise node.unsupported(
-            f"a choice between two classes by the scores {sorted(model.scores)} with post_transform {kind} is not "
+            f"two classes that are chosen by the scores {sorted(model.scores)} with post_transform {kind} are not "
             "supported"
         )
     score = _base(node, _scores(node, model, 1, "SUM"))

@@ -232,8 +232,8 @@ def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
             if size and size in names and inputs.get(port.name) != axis:
                 raise op_error(
                     function,
-                    f"has the dimension '{size}' along axis {axis} of '{port.name}', in addition to the batch of "
-                    f"'{names[size]}'",
+                    f"has the batch dimension '{size}' of input '{names[size]}' also along axis {axis} of "
+                    f"'{port.name}', which is not a batch axis",
                 )
 
 

@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir bench`."""
     add_model(
         parser,
-        help="ONNX model (.onnx), module (.mlir), folder of qmlir quantize, program of qmlir compile, or - for a "
-        "module on stdin",
+        help="ONNX model (.onnx), module (.mlir), folder written by qmlir quantize, program written by "
+        "qmlir compile, or - for a module on stdin",
     )
-    add_options(parser, "--data", help="samples that calibrate a float model and are run (default: random)")
+    add_options(parser, "--data", help="samples to calibrate a float model with, and to run (default: random)")
     add_options(parser, "--preprocess")
     add = parser.add_argument
     add(

@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_model(
         parser, "reference",
-        help="ONNX model, module, folder of qmlir quantize, program, or - for a module on stdin; prefix RUNTIME: to "
-        "choose what runs it",
+        help="ONNX model, module, folder written by qmlir quantize, program, or - for a module on stdin; "
+        "RUNTIME:MODEL names the runtime",
     )  # fmt: skip
     add_model(
         parser, "candidate", nargs="?",

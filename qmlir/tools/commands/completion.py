@@ -16,7 +16,7 @@ from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir completion`."""
-    parser.add_argument("shell", choices=list(shtab.SUPPORTED_SHELLS), metavar="SHELL", help="%(choices)s")
+    parser.add_argument("shell", choices=list(shtab.SUPPORTED_SHELLS), metavar="SHELL", help="shell: %(choices)s")
 
 
 def _mark(action: argparse.Action) -> None:

@@ -17,7 +17,7 @@ from qmlir.workflows.loading import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir explain`."""
-    add_model(parser, help="folder of qmlir quantize, or the .q.mlir in it")
+    add_model(parser, help="folder written by qmlir quantize, or the .q.mlir in it")
     parser.add_argument(
         "node", metavar="NODE", help="node of the model, part of a node (fc1/matmul), tensor, input or weight"
     )

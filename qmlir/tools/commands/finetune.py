@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir finetune`."""
     add_model(
         parser,
-        help="float model (.onnx or .mlir), - for a module on stdin, or a folder of qmlir quantize, whose float model, "
-        "profile and recipe are used",
+        help="float model (.onnx or .mlir), - for a module on stdin, or a folder written by qmlir quantize, whose "
+        "float model, profile and recipe are used",
     )
     add_options(parser, "--data", required=True, help="training samples, as for qmlir quantize")
     add_options(parser, "--preprocess")
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "divergence from the float model's softmax; labels, cross entropy and kl (default with labels)",
     )  # fmt: skip
     add("--scores", metavar="NAME", help="output with the logits, if the model has several outputs")
-    add("--scales", default="lsq", choices=list(METHODS), help="training method of scales (default: lsq)")
+    add("--scales", default="lsq", choices=list(METHODS), help="training method for scales (default: lsq)")
     add(
         "--train", action="append", default=[], metavar="GLOB,…",
         help="train only the parameters that match these globs (repeatable; default: all)",

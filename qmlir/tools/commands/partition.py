@@ -12,7 +12,7 @@ from qmlir.workflows.partitioning import partition
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir partition`."""
-    add_model(parser, help="quantized model: folder of qmlir quantize, or module")
+    add_model(parser, help="quantized model: folder written by qmlir quantize, or module")
     add_options(parser, "--device", help="devices, preferred first (default: those named in the module)")
     add_output(parser, "output module, with one function per part", metavar="FILE")
     add_options(parser, *IMPORT)
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--intensity", type=float, default=Preferences.intensity, metavar="N",
-        help="minimum of multiply-adds per transferred byte for a device (default: 0)",
+        help="minimum number of multiply-adds per transferred byte for a device (default: 0)",
     )  # fmt: skip
     add(
         "--min-ops", type=int, default=Preferences.min_ops, metavar="N",

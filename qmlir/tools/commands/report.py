@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir report`."""
     add_model(
         parser,
-        help="folder of qmlir quantize, quantized module (with --reference), float model (quantized first), or - for a "
-        "module on stdin",
+        help="folder written by qmlir quantize, quantized module (with --reference), float model (quantized first), or "
+        "- for a module on stdin",
     )  # fmt: skip
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir run`."""
     add_model(
         parser,
-        help="ONNX model, module, folder of qmlir quantize, program of qmlir compile, or - for stdin",
+        help="ONNX model, module, folder written by qmlir quantize, program written by qmlir compile, or - for stdin",
     )
     add = parser.add_argument
     add(

@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir search`."""
     add_model(
         parser,
-        help="float model (.onnx or .mlir), - for a module on stdin, or a folder of qmlir quantize, whose float model, "
-        "profile and recipe are used",
+        help="float model (.onnx or .mlir), - for a module on stdin, or a folder written by qmlir quantize, whose "
+        "float model, profile and recipe are used",
     )
-    add_options(parser, "--data", required=True, help="samples that measure the accuracy, as for qmlir quantize")
+    add_options(parser, "--data", required=True, help="samples to measure the accuracy with, as for qmlir quantize")
     add = parser.add_argument
     add_options(parser, "--preprocess", "--labels")
     goal = parser.add_mutually_exclusive_group()
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--profile", metavar="FILE", help="profile of the lowered model, instead of calibration samples"
     )
-    add_output(parser, "output folder, as of qmlir quantize; it also stores the measurements", required=True)
+    add_output(parser, "output folder, like that of qmlir quantize, with all measurements", required=True)
     add(
         "--mode", choices=[str(each) for each in SearchMode], default=str(SearchMode.DROP),
         help="drop: widen the worst layers until the goal is reached (default); raise: narrow weights to 4 bits while "

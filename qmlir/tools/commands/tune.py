@@ -20,7 +20,7 @@ from qmlir.workflows.tuning import TuneResult, tune
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir tune`."""
     add_model(parser)
-    add_options(parser, "--data", help="samples that quantize a float model (default: keep it in float)")
+    add_options(parser, "--data", help="samples to quantize a float model with (default: keep it in float)")
     add_options(parser, "--preprocess")
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="tune only the N kernels with the most work")

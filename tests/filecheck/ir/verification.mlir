@@ -67,12 +67,12 @@ func.func @structure_before_own_rules(%x: tensor<2xf32>) {
   %1 = "model.op"(%0) : (i32) -> i32
 }) : () -> ()
 // -----
-// expected-error @+1 {{'func.func' op must have unique names of outputs, but 2 are named 'y'}}
+// expected-error @+1 {{'func.func' op must have unique output names, but 2 are named 'y'}}
 func.func @outputs_of_one_name(%x: i32) -> (i32 {nn.name = "y"}, i32 {nn.name = "y"}) {
   func.return %x, %x : i32, i32
 }
 // -----
-// expected-error @+1 {{'func.func' op must have unique names of inputs, but 2 are named 'input1'}}
+// expected-error @+1 {{'func.func' op must have unique input names, but 2 are named 'input1'}}
 func.func @inputs_of_one_name(%x: i32 {nn.name = "input1"}, %input1: i32) {
   func.return
 }

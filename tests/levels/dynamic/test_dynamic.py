@@ -37,7 +37,7 @@ def test_what_mixes_is_named(name: str) -> None:
     found = batch_found(model.module(), model.inputs(3))
     assert isinstance(found, str)
     assert any(
-        word in found for word in ("mixes", "may mix", "in the middle of an axis", "in addition to the batch")
+        word in found for word in ("mixes", "may mix", "in the middle of an axis", "which is not a batch axis")
     ), found
 
 

@@ -354,7 +354,7 @@ def test_a_range_of_a_package_ascends_inside_what_was_observed_and_zero() -> Non
                     calibrate("between", statistics, grid, given_options)
                 assert str(refused.value) == (
                     f"calibrator 'between' of package 'spoilt 1.0': returned the range [{ends[0]}, {ends[1]}], "
-                    f"which must ascend and lie in [{low}, {high}], the observed range extended to 0 "
+                    f"but it must be ascending and within [{low}, {high}], the observed range extended to 0 "
                     f"({place_of(between)})"
                 )
 

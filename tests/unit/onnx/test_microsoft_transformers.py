@@ -61,7 +61,7 @@ COUNTS = {"num_heads": 2, "kv_num_heads": 2}
          "input 0 must pack 3 tensors along axis 3, but got tensor<2x3x2x2x4xf32>"),
         ("Attention", [X, _normal(8, 24)], ["y"], {"num_heads": 2, "do_rotary": 1}, "do_rotary must be 0, but got 1"),
         ("Attention", [X, _normal(8, 24)], ["y"], {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 9]},
-         "weights with 24 columns do not match query, key and value of"),
+         "weights with 24 columns do not match the sizes"),
         ("Attention", [X, _normal(8, 24), None, np.ones((2, 1, 3, 3), np.int32)], ["y"], {"num_heads": 2},
          "mask must have rank 1 to 3, but got"),
         ("GroupQueryAttention", GROUP, ["y", "", "", "qk"], COUNTS,

@@ -233,7 +233,7 @@ def test_rows_of_any_batch(tmp_path: Path) -> None:
         (
             "Classifier",
             {"classlabels_int64s": [1, 2], "post_transform": "SOFTMAX"},
-            "a choice between two classes by the scores",
+            "two classes that are chosen by the scores",
         ),
     ],
 )

@@ -177,7 +177,7 @@ BROKEN = (
 )
 ALWAYS = f"""\
 warning: package 'broken 2.0': left out 'broken:CONTRIBUTION': {BROKEN}
-warning: package 'new 9.0': left out all of it: it was built for qmlir 99.0, but this is 0.1; update qmlir
+warning: package 'new 9.0': left out all of it: it was built for qmlir 99.0, but this is 0.2; update qmlir
 warning: package 'old 0.1': left out all of it: it was built for qmlir 0.0, which is incompatible with 0.1 \
 (it is the first that has a version); update the package
 warning: package 'wrong 1.5': left out 'wrong:CONTRIBUTION': it must be Contribution, but got int ({{0}}/wrong.py:1)

@@ -192,7 +192,7 @@ def test_schedules_that_give_other_numbers_are_an_error(module: ModuleOp, monkey
 
     monkeypatch.setattr(tuning, "_memory", memory)
     monkeypatch.setattr(tuning, "time_steps", time_steps)
-    with pytest.raises(DiagnosticError, match="computes other values with schedule 1 than with schedule 0"):
+    with pytest.raises(DiagnosticError, match="computes different values with schedule 1 and with schedule 0"):
         tune(module, isa="generic")
 
 

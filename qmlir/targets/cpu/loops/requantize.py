@@ -36,8 +36,8 @@ def expand_requantize(
     """
     result = scalar_of(op.result.type)
     if bits_of(result) > 32 and (op.mode.mode.uses_floats or max(map(abs, op.limits)) > _WIDEST):
-        accepted = f"expected at most 32 bits, or i64 with limits up to {_WIDEST} in a mode without floats"
-        raise op_error(op, f"results of {result} in [{op.limits[0]}, {op.limits[1]}] cannot be compiled: {accepted}")
+        accepted = f"a result must have at most 32 bits, or limits up to {_WIDEST} and an integer requantization mode"
+        raise op_error(op, f"{result} results in [{op.limits[0]}, {op.limits[1]}] cannot be compiled: {accepted}")
     zero_point, (low, high) = op.zero_point.value.data, op.limits
     bounds = low - zero_point, high - zero_point
     match op.mode.mode:

@@ -7,7 +7,7 @@ func.func @element_kind(%x: tensor<2xi8>) {
 }
 // -----
 func.func @mixed_kinds(%x: tensor<2xf32>, %y: tensor<2x!quant.uniform<i8:f32, 0.1>>) {
-  // expected-error @+1 {{operands must have one kind of element type, but got tensor<2xf32> and tensor<2x!quant.uniform<i8:f32, 1.000000e-01>>; insert a cast}}
+  // expected-error @+1 {{operands must have the same kind of element type, but got tensor<2xf32> and tensor<2x!quant.uniform<i8:f32, 1.000000e-01>>; insert a cast}}
   %0 = nn.add %x, %y : (tensor<2xf32>, tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>
   func.return
 }

@@ -126,7 +126,9 @@ def test_wide_accumulator_of_an_integer_multiplier() -> None:
     [("f32", "f32", (-128, 127)), ("qlinear", "f32", (-128, 127)), ("shift, even", "i8", (-(2**62), 2**62))],
 )
 def test_wide_result(mode: str, parameters: str, limits: tuple[int, int]) -> None:
-    with pytest.raises(DiagnosticError, match=r"results of i64 in .* cannot be compiled: expected at most 32 bits, or"):
+    with pytest.raises(
+        DiagnosticError, match=r"i64 results in .* cannot be compiled: a result must have at most 32 bits, or"
+    ):
         _expanded(mode, "i32", parameters, ("i64", 0, limits))
 
 
