@@ -44,7 +44,7 @@
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing:OLD 2>&1 | filecheck %s --check-prefix=OLD
 // OLD: error: plug-in 'tests.support.contributing:OLD' is incompatible: it was built for qmlir 0.0, which is incompatible with 0.1 ({{.*}}); update the package
 // RUN: not qmlir-opt %s --load-plugin tests.support.contributing:NEW 2>&1 | filecheck %s --check-prefix=NEW
-// NEW: error: plug-in 'tests.support.contributing:NEW' is incompatible: it was built for qmlir 99.0, but this is 0.1; update qmlir
+// NEW: error: plug-in 'tests.support.contributing:NEW' is incompatible: it was built for qmlir 99.0, but this is {{[0-9.]+}}; update qmlir
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = nn.sigmoid %x : tensor<4xf32> {origin = "a"}
