@@ -161,8 +161,9 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(model: ModuleOp, tmp_p
     told: list[Diagnostic] = []
     with diagnostic_handler(told.append):
         found = qmlir.finetune(model, DATA, checkpoint=tmp_path / "none" / "c.npz", **{**NARROW, "epochs": 2})
+    folder = tmp_path / "none"
     assert [each.message for each in told if "cannot write" in each.message] == [
-        f"cannot write '{tmp_path / 'none' / 'c.npz'}': No such file or directory"
+        f"cannot write '{folder / 'c.npz'}': No such file or directory; folder '{folder}' does not exist"
     ]
     assert len(found.epochs) == 2
 
