@@ -33,7 +33,7 @@ DSP = Target(
     lowering="convert-nn-to-kernel,canonicalize,cse,dce",
 )
 
-CONTRIBUTION = Contribution(targets={"npu": "devices:NPU", "dsp": "devices:DSP"}, built_for="0.1")
+CONTRIBUTION = Contribution(targets={"npu": "devices:NPU", "dsp": "devices:DSP"}, built_for="0.2")
 
 
 def listing(module: ModuleOp) -> str:

@@ -39,7 +39,7 @@ def _scaled_square(op: ScaledSquareOp, x: np.ndarray) -> tuple[np.ndarray]:
 
 
 EVALUATORS = {ScaledSquareOp: _scaled_square}
-CONTRIBUTION = Contribution(evaluators={"fancy": "fancy:EVALUATORS"}, built_for="0.1")
+CONTRIBUTION = Contribution(evaluators={"fancy": "fancy:EVALUATORS"}, built_for="0.2")
 
 
 def _import_scaled_square(node: Node) -> SSAValue:

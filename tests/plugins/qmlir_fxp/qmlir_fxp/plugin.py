@@ -9,7 +9,7 @@ from qmlir_fxp.passes.convert_nn_to_fxp import ConvertNnToFxp
 UNIVERSE = Universe(all_dialects={"fxp": lambda: Fxp}, all_passes={"convert-nn-to-fxp": lambda: ConvertNnToFxp})
 
 CONTRIBUTION = Contribution(
-    built_for="0.1",
+    built_for="0.2",
     patterns={"fxp.canonicalize": ("qmlir_fxp.dialect.canonicalize:PATTERNS",)},
     evaluators={"fxp": "qmlir_fxp.dialect.interpret:EVALUATORS"},
     decompositions={"fxp": "qmlir_fxp.dialect.block:DECOMPOSITIONS"},
