@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs dist clean
+.PHONY: help setup test test-slow test-all lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs dist clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -21,8 +21,16 @@ $(STAMP): pyproject.toml
 	@test -e tools || ln -s qmlir/dialects qmlir/tools .  # an sdist has no links
 	@touch $@
 
-test: $(STAMP) ## run the test suite, but for the referees and most of the conformance tests, compiled
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not referee and not conformance and not sweep'
+ORDINARY := not referee and not conformance and not sweep
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test: $(STAMP) ## run the tests that are quick: some of every folder, in a few minutes
+	$(PYTEST) -m 'not slow and $(ORDINARY)'
+
+test-slow: $(STAMP) ## run the others, but for the referees and most of the conformance tests, compiled
+	$(PYTEST) -m 'slow and $(ORDINARY)'
+
+test-all: test test-slow ## run both
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/ruff check qmlir benchmarks examples docs/generator docs/walkthrough tests

@@ -25,6 +25,7 @@ sys.path.insert(0, str(TESTS.parent))
 from qmlir.interpreter import progress  # noqa: E402
 from tests.support.order import longest_first  # noqa: E402
 from tests.support.run_lines import COMMENTS, run_file  # noqa: E402
+from tests.support.slow import mark_slow  # noqa: E402
 from tests.support.update_checks import update_file  # noqa: E402
 
 # What a tool prints does not depend on how busy the machine is.
@@ -82,7 +83,9 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_slow(items)
     items[:] = longest_first(items)
 
 
