@@ -103,7 +103,11 @@ class QuantizeSettings(TypedDict, total=False):
 
     accumulator_pairs: Annotated[
         int,
-        SettingRow("pairs of products in one 16-bit accumulator: 1, 2 or 4; more are faster and less exact", "1", "N"),
+        SettingRow(
+            "pairs of products in one 16-bit accumulator: 1, 2 or 4; higher values are faster, lower more exact",
+            "1",
+            "N",
+        ),
     ]
 
     states: Annotated[

@@ -45,7 +45,7 @@ def build_argument_parser() -> ArgumentParser:
     add(
         "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE", action="append", default=[],
         help="passes and named pipelines to run: a,b{option=1},builtin.module(func.func(cse)) or compile{isa=avx2},a; "
-        "the last of several wins",
+        "if repeated, the last one wins",
     )  # fmt: skip
 
     listing = parser.add_argument_group("listing")
@@ -116,8 +116,8 @@ def _add_checking(parser: ArgumentParser) -> None:
     add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: random seed of the inputs (default: 0)")
     add(
         "--exec-draws", metavar="N", type=int,
-        help="with --verify-each=exec: number of random inputs, drawn in turn from the whole range and from its "
-        "limits and zeros (default: 2)",
+        help="with --verify-each=exec: number of random inputs, alternating between values of the full range and "
+        "extreme values such as limits and zeros (default: 2)",
     )  # fmt: skip
     add(
         "--exec-function", action="append", default=[], metavar="NAME",
@@ -160,7 +160,7 @@ def _add_watching(parser: ArgumentParser) -> None:
     add(
         *_as_upstream("print-ir-tree-dir"),
         metavar="FOLDER",
-        help="write these dumps to files, by default after every pass",
+        help="write the IR dumps to files; without other --print-ir options, after every pass",
     )
     add("--dump-pass-pipeline", action="store_true", help="print the pass pipeline")
     add(

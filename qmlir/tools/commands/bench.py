@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seconds", type=float, default=0.3, metavar="S", help="approximate duration of a round (default: 0.3)")
     add(
         "--processor-time", action="store_true",
-        help="measure CPU time instead of wall-clock time, for one thread on a busy machine",
+        help="measure CPU time instead of wall-clock time; useful for one thread on a busy machine",
     )  # fmt: skip
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 

@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
     parser.add_argument(
         "--max-size", action="append", default=[], metavar="SIZE=MAX",
-        help="maximum of a dynamic dimension, sequence=256, or a list of buckets, sequence=16x64 (repeatable)",
+        help="maximum size of a dynamic dimension, as in sequence=256, or its buckets, sequence=16x64 (repeatable)",
     )  # fmt: skip
     parser.add_argument("--no-tuned", action="store_true", help="ignore schedules found by qmlir tune")
     parser.add_argument(

@@ -73,8 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("accuracy").add_argument
     add(
         "--validation", metavar="PATH",
-        help="samples to compare the quantized model with the float model on (default: held out from --data if it "
-        f"has more than {ENOUGH} samples, otherwise some of --data)",
+        help="samples for comparing the quantized model with the float model (default: held out from --data if "
+        f"it has more than {ENOUGH} samples, otherwise some of --data)",
     )  # fmt: skip
     add("--no-validate", action="store_true", help="skip the comparison with the float model")
     add("--min-sqnr", type=float, metavar="DB", help="fail if the SQNR of an output is below DB decibels")
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-agreement",
         type=float,
         metavar="SHARE",
-        help="fail if the predicted class agrees with the float model in a smaller fraction of samples",
+        help="fail if less than SHARE of the samples keep the class of the float model",
     )
     add_export(parser)
 
