@@ -1,4 +1,4 @@
-"""The list of slow tests names functions that exist, and every folder of tests has quick ones."""
+"""The list of slow tests names functions that exist, as reports do."""
 
 from tests.support.order import TESTS
 from tests.support.slow import function_name, listed
