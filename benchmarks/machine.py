@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.runtime.processor import processor_name
 from qmlir.targets.peers.packages import TITLES, installed_version, is_installed
 
 _PACKAGES = ("qmlir", "xdsl", "numpy", "numba", "llvmlite")

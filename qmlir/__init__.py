@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from qmlir.quantization.profiles.file import Profile as Profile
     from qmlir.targets.compiling import load_program as load_program
     from qmlir.targets.cpu.compiler import Program as Program
-    from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError as InputError
+    from qmlir.targets.cpu.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.compiling import compile as compile
     from qmlir.workflows.differentiating import gradient as gradient

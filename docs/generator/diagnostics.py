@@ -233,7 +233,7 @@ _INPUTS = (
     ),
     Message(
         "NaN in an input",
-        "targets/cpu/emitters/numba/runtime/ports.py",
+        "targets/cpu/runtime/ports.py",
         "which a quantized model cannot represent",
         "No integer represents NaN. Replace missing values before the call.",
     ),
@@ -276,7 +276,7 @@ _COMPILING = (
     ),
     Message(
         "The CPU lacks an instruction",
-        "targets/cpu/emitters/numba/runtime/lanes.py",
+        "targets/cpu/runtime/operations/lanes.py",
         "which this one lacks",
         "The program was compiled for another instruction set. Compile on this machine, or with `--isa generic`.",
     ),

@@ -43,10 +43,10 @@ from qmlir.targets.cpu.compiler import (
     open_port,
 )
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
-from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
-from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.package import CARD
+from qmlir.targets.cpu.runtime import ports as runtime
+from qmlir.targets.cpu.runtime.batches import AnyBatch
 from qmlir.targets.cpu.saved import MODULE, PROGRAM_FIRST, saved_parts, seal_parts
 from qmlir.targets.lowering import emitted, execute_for
 from qmlir.targets.partitioning.partition import outline_host, target_of

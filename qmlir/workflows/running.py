@@ -14,9 +14,9 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.any_batch import batch_plan
 from qmlir.targets.cpu.compiler import open_port
-from qmlir.targets.cpu.emitters.numba.runtime.batches import AnyBatch
-from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
-from qmlir.targets.cpu.emitters.numba.runtime.ports import ArrayPort, by_name, checked
+from qmlir.targets.cpu.runtime.batches import AnyBatch
+from qmlir.targets.cpu.runtime.errors import InputError
+from qmlir.targets.cpu.runtime.ports import ArrayPort, by_name, checked
 from qmlir.targets.hybrid import without_calls
 from qmlir.workflows.inspection import inspecting
 from qmlir.workflows.loading import takes_model

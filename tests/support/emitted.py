@@ -19,12 +19,12 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module as emit_ir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, facts_of, host_machine
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import header_of, made
-from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
 from qmlir.targets.cpu.host import host_processor
 from qmlir.targets.cpu.lowered import constants_of
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
+from qmlir.targets.cpu.runtime.ir_code import compiled, facts_of, host_machine
+from qmlir.targets.cpu.runtime.machine_code import header_of, made
+from qmlir.targets.cpu.runtime.program import places_of
 from qmlir.text.elements import dense_array
 from qmlir.text.parsing import parse_module
 
@@ -50,7 +50,7 @@ def imported(source: str, folder: Path) -> ModuleType:
     name = f"emitted_{next(_numbers)}"
     path = folder / f"{name}.py"
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.emitters.numba.{name}", path)
+    spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -30,8 +30,8 @@ from qmlir.specialization.padding.batch import (
     with_size,
 )
 from qmlir.specialization.specialize import specialize
-from qmlir.targets.cpu.emitters.numba.runtime.batches import BatchPlan
-from qmlir.targets.cpu.emitters.numba.runtime.ports import OPEN
+from qmlir.targets.cpu.runtime.batches import BatchPlan
+from qmlir.targets.cpu.runtime.ports import OPEN
 
 PIECE_FACTOR = 16
 """How many times the images of a piece are those of the next smaller one."""

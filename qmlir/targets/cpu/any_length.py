@@ -20,8 +20,8 @@ from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
 from qmlir.specialization.padding.walk import Axes
 from qmlir.target import HOST
 from qmlir.targets.cpu.emitters.card import read_card
-from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, PaddedPorts, described
 from qmlir.targets.cpu.package import CARD, INIT
+from qmlir.targets.cpu.runtime.lengths import AnyLength, PaddedPorts, described
 from qmlir.targets.cpu.saved import LENGTHS, part_name, seal, seal_parts
 
 SMALLEST = 16

@@ -61,10 +61,6 @@ from qmlir.targets.cpu.any_length import (
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
-from qmlir.targets.cpu.emitters.numba.runtime import ports as runtime
-from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
-from qmlir.targets.cpu.emitters.numba.runtime.lengths import AnyLength, Bucket
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import IR, is_for_here
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.key import program_key, saved_key
@@ -78,6 +74,10 @@ from qmlir.targets.cpu.package import (
     write_runtime_bytecode,
 )
 from qmlir.targets.cpu.parallel import helper_count, process_limit
+from qmlir.targets.cpu.runtime import ports as runtime
+from qmlir.targets.cpu.runtime.helper import COLLECTED
+from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
+from qmlir.targets.cpu.runtime.machine_code import IR, is_for_here
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for

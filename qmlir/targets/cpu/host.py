@@ -8,8 +8,8 @@ import llvmlite.binding as llvm
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features, processor_name
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets
+from qmlir.targets.cpu.runtime.processor import FEATURES, processor_features, processor_name
 
 
 @cache

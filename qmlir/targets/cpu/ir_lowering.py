@@ -12,12 +12,12 @@ from qmlir.ir.signature import MAIN
 from qmlir.targets.cpu.any_batch import batch_plan
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, card_of
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
-from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, facts_of, host_machine
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, digest_of, written
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import host_processor, host_text
 from qmlir.targets.cpu.lowered import constants_of, lowered
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
+from qmlir.targets.cpu.runtime.ir_code import compiled, facts_of, host_machine
+from qmlir.targets.cpu.runtime.machine_code import FILE, digest_of, written
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned
 
 

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
 from qmlir.ir.fingerprint import fingerprint
-from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
+from qmlir.targets.cpu.runtime.processor import processor_name
 
 
 def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitter: str = "numba") -> str:

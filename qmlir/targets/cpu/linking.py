@@ -16,8 +16,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FACTS, FILE, SOURCE, digest_of, written
-from qmlir.targets.cpu.emitters.numba.runtime.processor import feature_text, processor_name
+from qmlir.targets.cpu.runtime.machine_code import FACTS, FILE, SOURCE, digest_of, written
+from qmlir.targets.cpu.runtime.processor import feature_text, processor_name
 
 
 @dataclass(frozen=True)

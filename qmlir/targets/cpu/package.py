@@ -35,9 +35,9 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import ProgramCard
-from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import IR, SOURCE, digest_of, is_for_here, source_of
 from qmlir.targets.cpu.parallel import helped
+from qmlir.targets.cpu.runtime.errors import DamagedError
+from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here, source_of
 
 INIT = "__init__.py"
 KERNELS = SOURCE
@@ -45,7 +45,7 @@ CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
 CARD = "program.json"
 
-_RUNTIME_PACKAGE = "qmlir.targets.cpu.emitters.numba.runtime"
+_RUNTIME_PACKAGE = "qmlir.targets.cpu.runtime"
 
 _NUMBA_INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
 
@@ -180,11 +180,12 @@ def _runtime_bytecode() -> dict[str, bytes]:
     """
     kept: dict[str, bytes] = {}
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
-        for source in sorted(runtime.glob("*.py")):
-            found, name = source.stat(), f"{_RUNTIME_PACKAGE}.{source.stem}"
+        for source in sorted(runtime.rglob("*.py")):
+            path = source.relative_to(runtime)
+            found, name = source.stat(), ".".join((_RUNTIME_PACKAGE, *path.with_suffix("").parts))
             code = SourceFileLoader(name, str(source)).get_code(name)
             facts = (0, int(found.st_mtime) & 0xFFFF_FFFF, found.st_size & 0xFFFF_FFFF)
-            kept[source.name] = importlib.util.MAGIC_NUMBER + struct.pack("<3I", *facts) + marshal.dumps(code)
+            kept[path.as_posix()] = importlib.util.MAGIC_NUMBER + struct.pack("<3I", *facts) + marshal.dumps(code)
     return kept
 
 
@@ -249,7 +250,7 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
     settings: Any = importlib.import_module("numba").config
     if settings.DISABLE_JIT:
         raise text_error("compiling requires numba's compiler; unset NUMBA_DISABLE_JIT, or use qmlir.interpret")
-    runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
+    runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.operations.kernels")  # before the kernels, which need it
     if on_kernel is not None:
         _tell(runtime, on_kernel, (folder / SOURCE).read_text(encoding="utf-8").count("\n@kernel("))
     with numba_caches_beside_the_source(), helped(runtime, folder, helpers):

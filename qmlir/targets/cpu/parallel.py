@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from qmlir.targets.cpu.emitters.numba.runtime.helper import claimed
-from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
+from qmlir.targets.cpu.runtime.helper import claimed
+from qmlir.targets.cpu.runtime.spreading import available_cores
 from qmlir.targets.cpu.variables import number_in
 
 PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"
@@ -57,7 +57,7 @@ def helped(runtime: Any, program: Path, count: int) -> Generator[None]:
     if count <= 0:
         yield
         return
-    script = Path(runtime.__file__).with_name("helper.py")
+    script = Path(runtime.__file__).parents[1] / "helper.py"
     # The cache must be the one beside the source for all.
     environment = {**os.environ, "NUMBA_CACHE_DIR": ""}
     with TemporaryDirectory(prefix="qmlir-claims-") as claims:

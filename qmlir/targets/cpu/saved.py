@@ -23,8 +23,8 @@ from qmlir.targets.cpu.emitters.card import (
     named_form,
     read_card,
 )
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, IR, SOURCE, read_objects, source_of
 from qmlir.targets.cpu.package import CARD, INIT, RUNTIME
+from qmlir.targets.cpu.runtime.machine_code import FILE, IR, SOURCE, read_objects, source_of
 from qmlir.text.writing import LIST, check_whole
 
 LENGTHS = "lengths.json"

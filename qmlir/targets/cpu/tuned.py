@@ -17,8 +17,8 @@ import llvmlite
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, check_directory, is_private
-from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
+from qmlir.targets.cpu.runtime.processor import processor_name
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
 from qmlir.text.writing import write_own
 

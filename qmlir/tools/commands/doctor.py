@@ -18,9 +18,9 @@ from qmlir.pipelines import unknown_points
 from qmlir.registry.faults import fault_listener, one_line
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
-from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
 from qmlir.targets.cpu.host import host_features, host_isa
+from qmlir.targets.cpu.runtime.processor import processor_name
+from qmlir.targets.cpu.runtime.spreading import available_cores
 from qmlir.targets.peers.packages import TITLES, installed_version, is_installed
 from qmlir.text.tables import bytes_text
 from qmlir.tools.frame import Command, Session

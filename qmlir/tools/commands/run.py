@@ -21,7 +21,7 @@ from qmlir.ir.diagnostics import nearest_name, printable, text_error, warn_once
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program
-from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
+from qmlir.targets.cpu.runtime.errors import InputError
 from qmlir.targets.cpu.saved import is_program
 from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model

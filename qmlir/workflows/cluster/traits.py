@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from qmlir import registry
 from qmlir.interpreter.jobs.job import content_digest
-from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
+from qmlir.targets.cpu.runtime.processor import processor_name
 
 _COMPUTING = ("numpy", "numba", "llvmlite", "ml_dtypes", "onnxruntime")
 

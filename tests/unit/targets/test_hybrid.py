@@ -16,7 +16,7 @@ from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.specialize import specialize
 from qmlir.target import PART, Running
-from qmlir.targets.cpu.emitters.numba.runtime.program import InputError
+from qmlir.targets.cpu.runtime.program import InputError
 from qmlir.targets.hybrid import HybridProgram, compile_parts, without_calls
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.partition import partition as divide

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import digest_of
-from qmlir.targets.cpu.emitters.numba.runtime.ports import OPEN
+from qmlir.targets.cpu.runtime.machine_code import digest_of
+from qmlir.targets.cpu.runtime.ports import OPEN
 from qmlir.text.data import JsonValue, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.plain import plain

@@ -1,8 +1,9 @@
 """The arrays of the caller of a program that is compiled ahead of time: what C calls them, and what is checked of them.
 
-The runtime of Python programs has the same rules (`numba/runtime/ports.py`): NaN is refused where floats are quantized,
-and so is an element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2. Kernels hold
-integers of few bits with a sign; the caller of a `u4` has 0 to 15, so those inputs are copied before kernels read them.
+The runtime of Python programs has the same rules (`targets/cpu/runtime/ports.py`): NaN is refused where floats are
+quantized, and so is an element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2.
+Kernels hold integers of few bits with a sign; the caller of a `u4` has 0 to 15, so those inputs are copied before
+kernels read them.
 """
 
 import re

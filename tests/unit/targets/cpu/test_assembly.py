@@ -23,8 +23,8 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import pytest
 
-from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, NAME
 from qmlir.targets.cpu.host import limits_to, runs_here
+from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="numba compiles for x86 here")
 

@@ -16,10 +16,10 @@ import pytest
 import qmlir
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.emitters.numba.runtime.entry import entry
-from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, digest_of, is_for_here, loaded
 from qmlir.targets.cpu.package import KERNELS, load_package
+from qmlir.targets.cpu.runtime.entry import entry
+from qmlir.targets.cpu.runtime.errors import DamagedError
+from qmlir.targets.cpu.runtime.machine_code import FILE, digest_of, is_for_here, loaded
 from qmlir.text.printing import save_module
 from tests.unit.targets.cpu.conftest import quantized
 

@@ -16,8 +16,6 @@ import pytest
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu.emitters.numba.runtime.constants import mapped
-from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError, InputError
 from qmlir.targets.cpu.package import (
     CONSTANTS,
     INIT,
@@ -27,6 +25,8 @@ from qmlir.targets.cpu.package import (
     write_package,
     write_runtime_bytecode,
 )
+from qmlir.targets.cpu.runtime.constants import mapped
+from qmlir.targets.cpu.runtime.errors import DamagedError, InputError
 
 SOURCE = """
 import ctypes

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.emitters.numba.runtime.program import CompiledModule, InputError
+from qmlir.targets.cpu.runtime.program import CompiledModule, InputError
 
 
 @pytest.fixture(scope="session")

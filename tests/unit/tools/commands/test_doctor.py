@@ -11,7 +11,7 @@ from qmlir import registry
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.registry import Contribution
 from qmlir.targets.cpu.cache import entry
-from qmlir.targets.cpu.emitters.numba.runtime.spreading import available_cores
+from qmlir.targets.cpu.runtime.spreading import available_cores
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands import doctor
 

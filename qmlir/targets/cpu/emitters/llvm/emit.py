@@ -26,10 +26,10 @@ from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, Mo
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.team import team_functions, team_names
 from qmlir.targets.cpu.emitters.llvm.values import PTR, IRValue, Type, type_of
-from qmlir.targets.cpu.emitters.numba.runtime.ir_code import HEAD
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
 from qmlir.targets.cpu.emitters.text import Index, Names
 from qmlir.targets.cpu.emitters.writing import Memory, static_strides
+from qmlir.targets.cpu.runtime.ir_code import HEAD
 
 TEAM, NUMBER = "%team", "%number"
 _OF_THREADS = ("ptr %team", "i64 %number")

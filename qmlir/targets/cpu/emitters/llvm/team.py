@@ -7,7 +7,7 @@ program of either emitter may be in any team of the process.
 import sys
 
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.numba.runtime.team import (
+from qmlir.targets.cpu.runtime.team import (
     AT,
     COUNT,
     DID,
@@ -26,7 +26,7 @@ from qmlir.targets.cpu.emitters.numba.runtime.team import (
     TABLE,
     TICKET,
 )
-from qmlir.targets.cpu.emitters.numba.runtime.team import TAKEN as TAKEN_WORD
+from qmlir.targets.cpu.runtime.team import TAKEN as TAKEN_WORD
 
 ALONE, BEGIN, END, FINISHED, TAKEN = "alone", "chunk_begin", "chunk_end", "finished", "taken"
 """The functions that kernels call: on the team and the thread, but for the bounds of a chunk."""

@@ -5,7 +5,7 @@ addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape
 integers that do not fill their NumPy type), `IN_PLACE` (for each output, the inputs whose memory it may be), `CALLS`
 (the kernel of each call, and the model's nodes that it is for), `ARENA_BYTES`, and LLVM's names of the dot products of
 the instruction set. It imports its runtime as `.runtime.operations`, so it lies beside a copy of
-`qmlir.targets.cpu.emitters.numba.runtime`.
+`qmlir.targets.cpu.runtime`.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ from qmlir.targets.cpu.emitters.numba.function import (
     FunctionWriter,
     Tables,
 )
-from qmlir.targets.cpu.emitters.numba.runtime import operations
-from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
 from qmlir.targets.cpu.emitters.writing import INDENT
 from qmlir.targets.cpu.isa.base import InstructionSet
+from qmlir.targets.cpu.runtime import operations
+from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -302,7 +302,7 @@ def emit_module(module: ModuleOp) -> str:
     names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
     head.append(f"from .runtime.operations import (\n{names})")
     if writer.threads is not None:
-        head.append("from .runtime.threads import together")
+        head.append("from .runtime.operations.threads import together")
     written = [_import_line(row, name) for row, name in parts.tables.functions.items()]
     head.extend(written)
     tables = "\n".join(

@@ -21,8 +21,6 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.emitters.numba.runtime.lanes import by_intrinsics
-from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES
 from qmlir.targets.cpu.host import best_isa, host_isa, limits_to, resolved_isa, runs_here
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets, isas_of_processors
 from qmlir.targets.cpu.isa.avx2 import AVX2
@@ -30,6 +28,8 @@ from qmlir.targets.cpu.isa.base import DOT_US
 from qmlir.targets.cpu.isa.conditions import takes_any
 from qmlir.targets.cpu.isa.neon_dotprod import NEON_DOTPROD
 from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.runtime.operations.lanes import by_intrinsics
+from qmlir.targets.cpu.runtime.processor import FEATURES
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_opt
 from tests.support.nets import Net

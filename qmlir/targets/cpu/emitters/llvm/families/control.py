@@ -22,8 +22,8 @@ from qmlir.targets.cpu.emitters.llvm.families.loops import counted, counting
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, index_of
 from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
 from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue
-from qmlir.targets.cpu.emitters.numba.runtime.record_code import SCRATCH, record_symbol
 from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
+from qmlir.targets.cpu.runtime.record_code import SCRATCH, record_symbol
 
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:

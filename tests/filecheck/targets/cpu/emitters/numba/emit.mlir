@@ -89,7 +89,7 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: taken,
 // CHECK-NEXT: view,
 // CHECK-NEXT: )
-// CHECK-NEXT: from .runtime.threads import together
+// CHECK-NEXT: from .runtime.operations.threads import together
 // CHECK: DIGEST = "{{[0-9a-f]+}}"
 // CHECK-NEXT: CONSTANTS = [
 // CHECK-NEXT: ("bias", "int32", 16),

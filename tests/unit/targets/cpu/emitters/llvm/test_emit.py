@@ -10,7 +10,7 @@ from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS as NUMBA_EMISSIONS
-from qmlir.targets.cpu.emitters.numba.runtime.ir_code import facts_of
+from qmlir.targets.cpu.runtime.ir_code import facts_of
 from tests.support.emitted import parsed
 
 X86, ARM = Processor("x86_64-unknown-linux-gnu"), Processor("aarch64-unknown-linux-gnu")

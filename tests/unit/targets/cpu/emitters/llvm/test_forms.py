@@ -27,10 +27,10 @@ from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
 from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, check_named_processor, code_target, with_every_part
 from qmlir.targets.cpu.emitters.machine import AheadMachine
-from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, NAME
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import best_isa
+from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import save_module
 from qmlir.text.writing import LIST

@@ -16,8 +16,8 @@ import qmlir
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, IR
 from qmlir.targets.cpu.host import runs_here
+from qmlir.targets.cpu.runtime.machine_code import FILE, IR
 from qmlir.targets.cpu.scheduled import contraction_schedule
 from qmlir.text.printing import save_module
 from qmlir.tools.qmlir_cli import main

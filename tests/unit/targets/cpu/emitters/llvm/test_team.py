@@ -8,8 +8,8 @@ import llvmlite.binding as llvm
 import pytest
 
 from qmlir.targets.cpu.emitters.llvm.team import team_functions
-from qmlir.targets.cpu.emitters.numba.runtime.ir_code import compiled, host_machine
 from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.runtime.ir_code import compiled, host_machine
 from tests.unit.targets.cpu.emitters.numba import test_team
 
 _SIGNATURES: dict[str, tuple[str, str, int, Any]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
+from qmlir.targets.cpu.runtime.program import places_of
 from tests.support.emitted import imported, parsed
 
 TEXT = """
@@ -27,10 +27,10 @@ func.func @main(%x: memref<4xi32>, %y: memref<4xi32> {{nn.result}}) {{
 SCRIPT = """
 import importlib.util, sys
 import numpy as np
-from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
+from qmlir.targets.cpu.runtime.program import places_of
 results = []
 for place, path in enumerate(sys.argv[2:]):
-    spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.emitters.numba.{sys.argv[1]}{place}", path)
+    spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.{sys.argv[1]}{place}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     x, y = np.arange(1, 5, dtype=np.int32), np.zeros(4, np.int32)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from qmlir.dialects.team.ops import MOST_CHUNKS, chunk_bounds
-from qmlir.targets.cpu.emitters.numba.runtime.team import AT, COUNT, EACH, PASSED, new_words
-from qmlir.targets.cpu.emitters.numba.runtime.together import LIMIT, OPERATIONS
+from qmlir.targets.cpu.runtime.operations.together import LIMIT, OPERATIONS
+from qmlir.targets.cpu.runtime.team import AT, COUNT, EACH, PASSED, new_words
 
 _alone, _begin, _end = (OPERATIONS[name] for name in ("alone", "chunk_begin", "chunk_end"))
 _finished, _taken = OPERATIONS["finished"], OPERATIONS["taken"]

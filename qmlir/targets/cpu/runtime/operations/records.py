@@ -32,10 +32,10 @@ from numba.core.ccallback import CFunc
 from numba.core.registry import cpu_target
 from numba.np.numpy_support import carray
 
+from ..entry import made_engine
+from ..record_code import CHUNK, MOST_BINS, SCRATCH, record_symbol
 from . import kernels
 from .declare import Emission, declared, operation
-from .entry import made_engine
-from .record_code import CHUNK, MOST_BINS, SCRATCH, record_symbol
 
 BINS, INDICES, COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(7)
 """Words: the number of bins, that of indices of the axis, of finite values, zeros, infinities of both signs, NaN."""

@@ -102,7 +102,7 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
 def _has_all(header: Mapping[str, Any]) -> bool:
     """Whether the process has every function that code calls: LLVM ends the process where a symbol is missing."""
     if any(name.startswith(RECORDS) for name in header["needs"]):
-        import_module(".records", __package__).provide_records()
+        import_module(".operations.records", __package__).provide_records()
     entry_engine()  # before the first engine, LLVM finds no function of the process
     return all(llvm.address_of_symbol(name) is not None for name in header["needs"])
 

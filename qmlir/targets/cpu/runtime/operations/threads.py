@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import kernels
-from .kernels import OPERATIONS as CALLS
-from .kernels import Kernel, home
-from .memory import OPERATIONS as MEMORY
-from .team import (
+from ..team import (
     AT,
     EACH,
     ENGAGED,
@@ -32,6 +28,10 @@ from .team import (
     addresses_of,
     new_words,
 )
+from . import kernels
+from .kernels import OPERATIONS as CALLS
+from .kernels import Kernel, home
+from .memory import OPERATIONS as MEMORY
 from .together import OPERATIONS as TOGETHER
 
 _call, _array_at = CALLS["call"], MEMORY["array_at"]

@@ -32,7 +32,7 @@ def compile_some(program: Path, claims: Path) -> None:
     package = ModuleType(name)
     package.__path__ = [str(program)]
     sys.modules[name] = package
-    runtime: Any = importlib.import_module(f"{name}.{Path(__file__).parent.name}.kernels")
+    runtime: Any = importlib.import_module(f"{name}.{Path(__file__).parent.name}.operations.kernels")
 
     class Help(runtime.Work):
         """Takes what is left."""

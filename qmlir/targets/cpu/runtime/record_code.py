@@ -20,4 +20,4 @@ SCRATCH = (CHUNK, CHUNK, 4 * MOST_BINS)
 @cache
 def record_symbol() -> str:
     """The name of the code: another version of its file has another one."""
-    return f"{RECORDS}{zlib.crc32(Path(__file__).with_name('records.py').read_bytes()):08x}"
+    return f"{RECORDS}{zlib.crc32((Path(__file__).parent / 'operations' / 'records.py').read_bytes()):08x}"

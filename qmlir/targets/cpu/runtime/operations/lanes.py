@@ -10,11 +10,11 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from ..errors import DamagedError
+from ..processor import processor_features
 from .arithmetic import FLOATS, INTEGERS, instruction, suffix
 from .declare import Emission, Lowering, operation
-from .errors import DamagedError
 from .memory import mask_below, splatted, written
-from .processor import processor_features
 from .registers import Register, as_register, splat_constant
 
 _INT32 = ir.IntType(32)

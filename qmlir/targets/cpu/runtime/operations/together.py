@@ -15,8 +15,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from ..team import AT, COUNT, DID, DONE, EACH, LIMIT, PASSED, SPINS, TAKEN
 from .declare import Emission, declared, operation
-from .team import AT, COUNT, DID, DONE, EACH, LIMIT, PASSED, SPINS, TAKEN
 
 # Why the threads agree. A step is a divided loop or the work of one thread. Let AT be the number of steps that are
 # over for a thread, PASSED the number that are over for all, and a chunk of a step be claimed by adding 1 to the word

@@ -7,7 +7,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from qmlir.targets.cpu.emitters.numba.runtime.entry import entry, entry_engine
+from qmlir.targets.cpu.runtime.entry import entry, entry_engine
 
 KINDS = {"i1": "i1", "i8": "i8", "index": "i64", "f32": "float", "f64": "double"}
 

@@ -30,8 +30,8 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.interpreter import Interpreter, peep_hole_list_to_tuple
 from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference
 
+from ..entry import entry
 from .declare import Emission, operation
-from .entry import entry
 from .registers import Register
 
 _PASSES: tuple[tuple[Any, str], ...] = (
