@@ -133,7 +133,7 @@ def measured(of: _Images, chosen: Mapping[str, QuantizeSettings]) -> Iterator[Be
     right = float((wanted.argmax(1) == of.classes).mean())
     yield BenchRow("float", 100 * right, None, "%", subject=of.stem)
     for what, settings in chosen.items():
-        for effort in EFFORTS:
+        for effort in (0, *EFFORTS):
             begun = time.perf_counter()
             quantized = qmlir.quantize(of.module, of.calibrating, effort=effort, validate=False, **settings).module
             taken = time.perf_counter() - begun

@@ -17,8 +17,7 @@ from typing import Any, get_args, is_typeddict
 
 import qmlir
 from docs.generator.markdown import GENERATED, block, code, documentation
-from qmlir.passes.quantized.repairs import LayerGain
-from qmlir.quantization.report import Computed, Coverage, WidenedValues
+from qmlir.quantization.report import Computed, Coverage, LayerGain, WidenedValues
 from qmlir.quantization.settings import setting_rows
 from qmlir.targets.cpu.emitters.ahead import Emitted
 from qmlir.targets.cpu.timing import KernelTime
@@ -30,8 +29,7 @@ from qmlir.workflows.inspection.explanation import Explanation
 from qmlir.workflows.inspection.layers import Inspection, LayerSummary
 from qmlir.workflows.partitioning import Partitioned
 from qmlir.workflows.quantized import Quantized
-from qmlir.workflows.remedies import Remedies, Tried
-from qmlir.workflows.repairing import Repair
+from qmlir.workflows.recovery import Remedies, Repair, Tried
 from qmlir.workflows.reporting.model import Figure, Finding, Report, ReportNode
 from qmlir.workflows.searching import SearchResult, SearchStep
 from qmlir.workflows.summary import QuantizationSummary

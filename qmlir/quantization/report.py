@@ -68,6 +68,33 @@ class Computed:
     """Estimated time, in units of an 8-bit multiply-add."""
 
 
+@dataclass(frozen=True)
+class LayerGain:
+    """The effect of one pass of accuracy recovery on a layer."""
+
+    repair: str
+    """Name of the pass."""
+
+    nodes: tuple[str, ...]
+    """The nodes of the model that the layer stands for."""
+
+    before_db: float | None = None
+    """SQNR of the layer before the pass in dB, as the pass measures it; `None` if it measures none."""
+
+    after_db: float | None = None
+    """SQNR of the layer after the pass in dB; infinite if no error is left."""
+
+    @property
+    def layer(self) -> str:
+        """The nodes, joined by `+`."""
+        return "+".join(self.nodes)
+
+    @property
+    def gain_db(self) -> float | None:
+        """The gain in dB; `None` if the pass measures none."""
+        return None if self.before_db is None or self.after_db is None else self.after_db - self.before_db
+
+
 def share(part: int, whole: int) -> float:
     """`part / whole`; 1 for 0 of 0."""
     return part / whole if whole else 1.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
@@ -71,6 +71,7 @@ __all__ = [
     "code_digest",
     "continue_with",
     "decompositions",
+    "efforts",
     "evaluators",
     "gradients",
     "in_package",
@@ -95,6 +96,7 @@ __all__ = [
     "plugged",
     "plugged_code",
     "plugin",
+    "service",
     "sources_digest",
     "table",
 ]  # fmt: skip
@@ -205,7 +207,7 @@ def look_up_all() -> None:
     for look_up, names in ((evaluators, dialects), (table, tables), (patterns, sets)):
         for name in sorted(names):
             look_up(name)
-    for look_up_whole in (decompositions, gradients, lowerings, onnx_importers, onnx_exporters):
+    for look_up_whole in (decompositions, gradients, lowerings, onnx_importers, onnx_exporters, efforts):
         look_up_whole()
     for field, room in FIELDS.items():
         if room.form is RowForm.NAMES and field not in ("evaluators", "decompositions", "gradients", "lowerings"):
@@ -305,6 +307,17 @@ def onnx_importers() -> Mapping[str, Callable[..., Any]]:
 def onnx_exporters() -> Mapping[type, Callable[..., Any]]:
     """All ONNX exporters: operation class to function."""
     return _tables("exporters", None, packages())
+
+
+def efforts() -> Mapping[int, LiteralString]:
+    """All levels of accuracy recovery: level to the text of its passes."""
+    return _tables("efforts", None, packages())
+
+
+def service(name: str) -> Any:
+    """The object that a package provides as service `name`; `None` if no package does."""
+    found = named("services").get(name)
+    return None if found is None else found.load(object)
 
 
 def inserted_passes(point: str) -> Iterator[tuple[Package, str]]:

@@ -87,6 +87,8 @@ class Contribution:
     variants: Names = field(default_factory=dict[str, str])
     importers: Sequence[str] = ()
     exporters: Sequence[str] = ()
+    efforts: Sequence[str] = ()
+    services: Names = field(default_factory=dict[str, str])
     built_for: str = ""
 
     def __post_init__(self) -> None:
@@ -165,6 +167,12 @@ FIELDS: Mapping[str, Room] = {
     ),
     "importers": Room(RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
     "exporters": Room(RowForm.ROWS, "tables from operation class to its ONNX exporter"),
+    "efforts": Room(RowForm.ROWS, "tables from level of accuracy recovery, such as 4, to the text of its passes"),
+    "services": Room(
+        RowForm.NAMES,
+        "service that the core uses if a package provides it to its object: `recovery` "
+        "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`)",
+    ),
 }
 """The fields by which a contribution adds something."""
 

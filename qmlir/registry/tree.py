@@ -202,6 +202,8 @@ TREE = Contribution(
         "training",
     ),
     exporters=(*_onnx_rows("EXPORTERS", "calibration"), "qmlir.onnx.islands:EXPORTERS"),
+    efforts=("qmlir.workflows.repairing:EFFORTS",),
+    services={"recovery": "qmlir.workflows.repairing:RECOVERY"},
     targets={"cpu": "qmlir.targets.cpu.target:TARGET", "interpreter": "qmlir.targets.interpreted:TARGET"},
     isas={
         "generic": "qmlir.targets.cpu.isa.generic:GENERIC",

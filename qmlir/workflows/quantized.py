@@ -24,8 +24,7 @@ from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import save_quantized
 from qmlir.workflows.loading import HoldsModule
 from qmlir.workflows.recipes import recipe_text
-from qmlir.workflows.remedies import Remedies
-from qmlir.workflows.repairing import Repair
+from qmlir.workflows.recovery import Remedies, Repair
 from qmlir.workflows.summary import QuantizationSummary, weight_bytes
 from qmlir.workflows.validating import Validation
 

@@ -8,6 +8,7 @@ from typing import IO, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir import registry
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.samples import Data
@@ -26,15 +27,14 @@ from qmlir.quantization.settings import QuantizeSettings, names_in, tells_settin
 from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
-from qmlir.workflows.calibrated import Attempt, Calibrated, Judging, stages_of
+from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
 from qmlir.workflows.cluster.opening import Cluster
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
-from qmlir.workflows.remedies import Remedies, Remedy, find_remedy
-from qmlir.workflows.repairing import repair_passes
+from qmlir.workflows.recovery import Remedies
 from qmlir.workflows.sample_checks import warn_of_other_scale, warn_of_scale
-from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions
+from qmlir.workflows.validating import ENOUGH, References, Share, Validating, ValidationOptions, runs_to_compare
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,17 @@ def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str
         raise text_error(f"effort {repairing_effort} requires samples; pass --data (data=), or --effort 0 (effort=0)")
 
 
+def _accuracy_recovery(effort: Effort | None) -> AccuracyRecovery | None:
+    """The service `recovery`; `None` without one. Raises `DiagnosticError` for an effort that it does not have."""
+    found: AccuracyRecovery | None = registry.service("recovery")
+    levels = sorted({0, *registry.efforts()})
+    if effort not in (None, AUTO, *levels):
+        raise text_error(f"effort must be one of {', '.join(map(str, levels))} or {AUTO}, but got {effort}")
+    if effort and found is None:
+        raise text_error(f"effort {effort} requires the extension 'recovery', which is left out")
+    return found
+
+
 def _quantized(
     module: ModuleOp,
     data: Data | None,
@@ -75,36 +86,42 @@ def _quantized(
     shorten = short_sums_text(understood(settings))
     asked = asked if asked is not None else effort_in(settings.get("recipe", ""))
     effort = None if asked == AUTO else asked
-    passes = repair_passes(effort or 0, shorten)
-    _refuse(data, profiled, observers, (effort or 0) if passes else 0)
+    start_recovery = _accuracy_recovery(asked)
+    _refuse(data, profiled, observers, effort or 0)
     _warn_of_quantized(module, settings)
     _warn_of_idle_keep(module, settings)
 
-    run = stages_of(settings, module, unrolls=bool(passes))
+    run = stages_of(settings, module, unrolls=bool(effort))
     lowered = module.clone()
     run(lowered, "target", "lower")
-    judging = Judging(shorten)
+    share: Share | None = None
+    if data is not None and (effort or (validation is not None and validation.data is None)):
+        share = Share(runs_to_compare(module), enough=0 if effort else ENOUGH)
+    recovery: Recovery | None = None
+    if start_recovery is not None:
+        recovery = start_recovery(module, lowered, effort, shorten, share, has_samples=data is not None)
     if data is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
             message = "the ranges that the model carries have no effect: those of the samples replace them"
             emit(Diagnostic(Severity.WARNING, message))
-        judging = Judging.of(module, lowered, effort, shorten, validation)
+        holds_out = recovery or share
         profiled = profile(
-            lowered, data, observers=observers, chosen=judging.calibrating, processes=runs.processes,
-            cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
+            lowered, data, observers=observers, chosen=None if holds_out is None else holds_out.calibrating,
+            processes=runs.processes, cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
         )  # fmt: skip
     elif profiled is None:
         profiled = _carried(lowered, module)
     references = References(module)
-    calibrated = Calibrated(module, lowered, profiled, references, judging, effort, observers)
+    calibrated = Calibrated(module, lowered, profiled, references, recovery, observers)
     found = calibrated.attempt(settings)
-    validating = None if validation is None else Validating.of(references, validation, judging.share)
+    validating = None if validation is None else Validating.of(references, validation, share)
     validated = None if validating is None else validating.compared(found.module)
     remedies: Remedies | None = None
     if validating is not None and validated is not None:
         _warn_of_samples(calibrated, validating, is_given=validation is not None and validation.data is not None)
-        if validated.loss:
-            remedies, better = _remedies(calibrated, validating, validated, settings, time.monotonic() - start)
+        if validated.loss and recovery is not None:
+            seconds = time.monotonic() - start
+            remedies, better = recovery.remedied(calibrated, validating, validated, settings, seconds)
             if asked == AUTO and better is not None:
                 found, validated = better
                 remedies = replace(remedies, is_applied=True)
@@ -127,19 +144,6 @@ def _warn_of_samples(calibrated: Calibrated, validating: Validating, *, is_given
     except DiagnosticError:
         return  # the comparison tells why the float model cannot run
     warn_of_scale(function, calibrated.profile, outputs)
-
-
-def _remedies(
-    calibrated: Calibrated, validating: Validating, lost: Validation, settings: QuantizeSettings, seconds: float
-) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
-    """The remedies that were tried, and the module under the best of them with its comparison."""
-
-    def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
-        made = calibrated.attempt(remedy.added_to(settings), corrects=remedy.corrects)
-        compared = validating.compared(made.module)
-        return (made, compared), compared
-
-    return find_remedy(lost, settings, attempt, seconds, may_correct=calibrated.judging.may_correct)
 
 
 def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:

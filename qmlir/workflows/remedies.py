@@ -14,8 +14,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from qmlir.arithmetic.schemes import Storage
 from qmlir.ir.diagnostics import DiagnosticError, printable, revised
-from qmlir.quantization.recipe_text import RecipeText, RuleTable, table_text
-from qmlir.quantization.settings import QuantizeSettings, understood
+from qmlir.quantization.recipe_text import table_text
+from qmlir.quantization.settings import QuantizeSettings
+from qmlir.workflows.recovery import Remedies, Remedy, Tried
 from qmlir.workflows.validating import Validation
 
 MOST_CAUSES = 3
@@ -23,32 +24,6 @@ MOST_CAUSES = 3
 
 _BITS = 8
 """Storage with fewer bits was asked for, and is tried with these."""
-
-_HELPS = 3.0
-"""A remedy that doesn't bring all answers back is named if it gains so many decibels."""
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """Settings, in addition to the given ones, that may bring the answers back."""
-
-    option: str
-    """What to type: `--exclude Scaler`."""
-
-    settings: QuantizeSettings
-    rules: Sequence[RuleTable] = ()
-    """Rules of a recipe, after those that are given."""
-
-    corrects: bool = False
-    """Whether biases are corrected, as by effort 1."""
-
-    def added_to(self, given: QuantizeSettings) -> QuantizeSettings:
-        """The settings to try. Raises `DiagnosticError` if the given ones are not understood."""
-        made = understood(cast(QuantizeSettings, {**understood(given), **self.settings}))
-        if not self.rules:
-            return made
-        recipe = RecipeText.of(made.get("recipe") or "") or RecipeText("", "")
-        return {**made, "recipe": recipe.with_rules(self.rules, "the remedy")}
 
 
 def _excluding(names: Sequence[str]) -> Remedy:
@@ -78,89 +53,6 @@ def _wider(settings: QuantizeSettings) -> Iterator[Remedy]:
 
 
 _Made = TypeVar("_Made")
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A remedy that was tried, and the comparison with the float model under it."""
-
-    remedy: Remedy
-    """The remedy; its `option` is the text to type, such as `--exclude Scaler`."""
-
-    validation: Validation
-    """The comparison with the float model."""
-
-    @property
-    def cures(self) -> bool:
-        """True if the quantized model agrees with the float one again."""
-        return not self.validation.loss
-
-    @property
-    def text(self) -> str:
-        """The remedy and its figures, such as `--exclude Scaler gives y 23.6 dB`."""
-        return f"{self.remedy.option} gives {self.validation.brief}"
-
-
-@dataclass(frozen=True)
-class Remedies:
-    """The remedies that were tried because the quantized model did not agree with the float one."""
-
-    lost: Validation
-    """The comparison that showed the degradation."""
-
-    tried: tuple[Tried, ...] = ()
-    """The remedies in the order in which they were tried."""
-
-    is_applied: bool = False
-    """True if the result has the best remedy (`effort="auto"`)."""
-
-    @property
-    def best(self) -> Tried | None:
-        """The remedy that restores the agreement, or else gains most; `None` if none gains 3 dB."""
-        cures = next((each for each in self.tried if each.cures), None)
-        if cures is not None or not self.tried:
-            return cures
-        found = max(self.tried, key=lambda each: each.validation.lowest_db)
-        return found if found.validation.lowest_db >= self.lost.lowest_db + _HELPS else None
-
-    @property
-    def help(self) -> str:
-        """The end of a message: the option to type, or the remedies that failed; empty if none was tried."""
-        best = self.best
-        if best is not None:
-            partly = "" if best.cures else ", which is better but not enough"
-            return f"; help: {best.text} on the same samples{partly}"
-        if not self.tried:
-            return ""
-        return f"; help: run 'qmlir compare' to see each layer; tried in vain: {'; '.join(t.text for t in self.tried)}"
-
-    def text(self) -> str:
-        """Format the remedies.
-
-        Returns:
-            The best remedy with its figures, or those that failed.
-        """
-        best = self.best
-        if best is None:
-            return "".join(f"tried in vain: {each.text}\n" for each in self.tried)
-        verb = "applied" if self.is_applied else "remedy"
-        return f"{verb}: {best.text} (without: {self.lost.brief})\n"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Convert the remedies to plain values.
-
-        Returns:
-            A dict that can be written as JSON.
-        """
-        best = self.best
-        return {
-            "applied": self.is_applied,
-            "best": None if best is None else best.remedy.option,
-            "tried": [
-                {"remedy": each.remedy.option, "cures": each.cures, "validation": each.validation.to_dict()}
-                for each in self.tried
-            ],
-        }
 
 
 def find_remedy(

@@ -2,36 +2,50 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, LiteralString, Protocol
+from dataclasses import dataclass, replace
+from typing import LiteralString, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from qmlir import registry
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import printable, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, revised
 from qmlir.ir.provenance import origins_of
-from qmlir.passes.quantized.repairs import LayerGain, mark_repaired
+from qmlir.passes.primitive.nn_equalize import equalize
+from qmlir.passes.quantized.repairs import mark_repaired
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import STORE
+from qmlir.pipelines import CLEAN, STORE
 from qmlir.quantization.amplified import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
-from qmlir.quantization.recipe_text import AUTO
+from qmlir.quantization.report import LayerGain
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, stages_of
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
-from qmlir.workflows.validating import HELD_OUT, EvenRuns, References, Share, ValidationOptions, compared
+from qmlir.workflows.profiling import profile
+from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
+from qmlir.workflows.remedies import Remedy, find_remedy
+from qmlir.workflows.validating import (
+    HELD_OUT,
+    EvenRuns,
+    References,
+    Share,
+    Validating,
+    Validation,
+    ValidationOptions,
+    compared,
+    runs_to_compare,
+)
 
 _SCALES: LiteralString = "quant-search-scales{compensating bits=4}"
 """With more bits the range of the weights costs little, and their codes make up for it."""
 
 EFFORTS: Mapping[int, LiteralString] = {
-    0: "",
     1: "quant-correct-bias",
     2: f"{_SCALES},quant-gptq,quant-correct-bias",
     3: f"{_SCALES},quant-gptq,quant-round,quant-correct-bias",
@@ -42,9 +56,6 @@ BLOCKS: Mapping[LiteralString, LiteralString] = {
     EFFORTS[3]: f"{_SCALES},quant-gptq,quant-round,quant-round{{blocks=3 weighted}},quant-correct-bias"
 }
 """What is tried last, after the passes of an effort and the equalized model: it takes as long as all of these."""
-
-EQUALIZE: LiteralString = "nn-equalize"
-"""The pass that changes the float model before its types are decided: it is tried with the passes that gain most."""
 
 EQUALIZES = 2
 """The least effort that tries it."""
@@ -58,9 +69,6 @@ MOST_BESIDE = 16
 _EXACT_BITS = 16
 """Those of codes whose rounding shifts no mean: with 16 bits the means of channels stay."""
 
-_SHOWN = 12
-"""Layers that are listed; a summary stays short."""
-
 _LOST = -3000.0
 """Decibels below which noise is no number of f64."""
 
@@ -68,116 +76,18 @@ _IN_STEP = 1 << 30
 """Bytes of one value in all runs: the runs of a repair go forward together."""
 
 
-@dataclass(frozen=True, repr=False)
-class Repair(Readable):
-    """The outcome of accuracy recovery (`effort`), evaluated on samples that it has not used."""
-
-    passes: str
-    """The passes that gave the best result."""
-
-    samples: int
-    """Number of samples that it was evaluated on."""
-
-    source: str
-    """Where these samples come from."""
-
-    before_db: float
-    """SQNR of the outputs without it, in dB, by the mean of their relative noise."""
-
-    after_db: float
-    """SQNR of the outputs with it, in dB."""
-
-    layers: tuple[LayerGain, ...] = ()
-    """Its effect on each layer; empty if it was not kept."""
-
-    others: tuple[tuple[str, float], ...] = ()
-    """The passes of other efforts that were tried and not kept, each with the SQNR that they gave."""
-
-    required: str = ""
-    """The pass among them that needs no samples, and stays even if the others are not kept."""
-
-    @property
-    def is_equalized(self) -> bool:
-        """True if the module was made of the equalized float model."""
-        return self.is_kept and self.passes.startswith(EQUALIZE)
-
-    @property
-    def is_kept(self) -> bool:
-        """True if the module has it, because it raised the SQNR."""
-        return self.after_db > self.before_db
-
-    def text(self) -> str:
-        """Format the outcome.
-
-        Returns:
-            The passes, the SQNR without and with them, and the layers that gained most.
-        """
-        figures = f"{self.before_db:.1f} dB without, {self.after_db:.1f} dB with"
-        lost = "which would lose" if self.after_db < self.before_db else "no gain"
-        verdict = "repaired" if self.is_kept else f"not repaired, {lost}"
-        passes = self.passes
-        if self.required and not self.is_kept:
-            passes += f" by samples; {self.required} by the weights alone is kept"
-        head = f"{verdict} ({passes}): {figures}, {counted(self.samples, 'sample')} {self.source}\n"
-        others = "".join(f"  not taken ({passes}): {found:.1f} dB\n" for passes, found in self.others)
-        return f"{head}{others}{gains_text(self.layers)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Convert the result to plain values; an infinite or unknown SQNR becomes `None`.
-
-        Returns:
-            A dict that can be written as JSON.
-        """
-        found = asdict(self)
-        layers = [
-            {
-                "repair": each.repair, "layer": each.layer, "before_db": _finite(each.before_db),
-                "after_db": _finite(each.after_db), "gain_db": _finite(each.gain_db),
-            }
-            for each in self.layers
-        ]  # fmt: skip
-        others = [{"passes": passes, "after_db": _finite(ratio)} for passes, ratio in self.others]
-        ratios = {"before_db": _finite(self.before_db), "after_db": _finite(self.after_db)}
-        return {**found, **ratios, "layers": layers, "others": others, "is_kept": self.is_kept}
-
-
-def gains_text(gains: Iterable[LayerGain]) -> str:
-    """The layers that gained most, a line each with its repairs; layers without a figure are only counted."""
-    told: dict[str, list[str]] = {}
-    sums: dict[str, float] = {}
-    layers: set[str] = set()
-    for each in gains:
-        layers.add(each.layer)
-        if each.gain_db is not None:
-            told.setdefault(each.layer, []).append(f"{each.repair} {each.gain_db:.1f} dB")
-            sums[each.layer] = sums.get(each.layer, 0.0) + each.gain_db
-    shown = sorted(told, key=lambda name: -sums[name])[:_SHOWN]
-    lines = [f"  {printable(name)}: {', '.join(told[name])}\n" for name in shown]
-    left = len(layers) - len(shown)
-    more = f"  {'and ' if shown else ''}{counted(left, 'layer')}{' more' if shown else ''}\n"
-    return "".join([*lines, *([more] if left else [])])
-
-
 _LAST: LiteralString = "quant-correct-bias"
 """The pass of all efforts that makes up for what the others have shifted."""
-
-
-def _finite(ratio: float | None) -> float | None:
-    """What JSON can say of a ratio."""
-    return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
 def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralString, ...]:
     """The passes of the efforts up to `effort`, each to be tried; none for 0.
 
     Passes that are `required` choose the codes themselves, by the samples, so that only biases are left to repair.
-    Raises `DiagnosticError` for a number that is not an effort.
     """
-    if effort not in EFFORTS:
-        raise text_error(f"effort must be one of {', '.join(map(str, EFFORTS))} or {AUTO}, but got {effort}")
     if required and effort:
         return (f"{required},{_LAST}",)
-    return tuple(passes for other, passes in EFFORTS.items() if 0 < other <= effort)
+    return tuple(passes for other, passes in sorted(registry.efforts().items()) if 0 < other <= effort)
 
 
 def runs_to_repair(module: ModuleOp) -> int:
@@ -377,3 +287,139 @@ def _together(ratios: Sequence[float]) -> float:
     if len(set(ratios)) <= 1:
         return next(iter(ratios), -math.inf)
     return sqnr(1.0, sum(math.inf if each < _LOST else 10 ** (-each / 10) for each in ratios) / len(ratios))
+
+
+@dataclass
+class _Equalized:
+    """The equalized float model, decided about as the given one: what a repair may be tried on."""
+
+    source: ModuleOp
+    run: Callable[..., None]
+    observers: Sequence[str]
+    made: Decided | None = None
+
+    def __call__(self, samples: Data) -> tuple[ModuleOp, ModuleOp] | None:
+        """With the statistics of `samples`; `None` where nothing is to be equalized, or the recipe is not for that."""
+        try:
+            with revised(lambda _: None):  # all was said of the model that was given
+                self.made = self._decided(samples)
+        except DiagnosticError as error:  # such as a rule for what is amplified, where nothing is any more
+            emit(Diagnostic(Severity.REMARK, f"the equalized model is not tried: {error.diagnostic.message}"))
+        return None if self.made is None else (self.made.profiled, self.made.module)
+
+    def _decided(self, samples: Data) -> Decided | None:
+        source = run_pipeline(self.source.clone(), CLEAN)
+        if not equalize(source):
+            return None
+        lowered = source.clone()
+        self.run(lowered, "target", "lower")
+        profiled = profile(lowered, samples, observers=self.observers)
+        profiled = replace(profiled, extreme_samples={})  # their numbers are those of the samples of the repair
+        self.run(lowered, "profile", "mask", "balance", taken=profiled)
+        return Decided.of(source, profiled, lowered, self.run)
+
+
+@dataclass(frozen=True)
+class JudgedRecovery:
+    """Which samples calibrate, repair and judge the repair, and the repairs that are tried on a decided module."""
+
+    effort: int | None
+    """The effort that was asked for; `None` where biases are corrected only if that is worth it."""
+
+    required: LiteralString
+    """The pass that has to run with or without a repair."""
+
+    share: Share | None
+    """What is held out of the calibration."""
+
+    asked: Repairing | None = None
+    """The repair of an effort that is asked for."""
+
+    beside: Repairing | None = None
+    """The repair that may be worth it where no effort is asked for."""
+
+    @staticmethod
+    def of(
+        module: ModuleOp,
+        lowered: ModuleOp,
+        effort: int | None,
+        required: LiteralString,
+        share: Share | None,
+        *,
+        has_samples: bool,
+    ) -> "JudgedRecovery":
+        """The service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`)."""
+        passes = repair_passes(effort or 0, required)
+        asked = Repairing(passes, lowered, share, required=required) if passes and share is not None else None
+        beside: Repairing | None = None
+        if has_samples and effort is None:
+            judges = JudgesBeside(runs_to_compare(module), share)
+            most = MOST if required else min(MOST_BESIDE, runs_to_compare(module))  # large runs tell as much in fewer
+            beside = Repairing(repair_passes(1, required), lowered, judges, most, required=required)
+        return JudgedRecovery(effort, required, share, asked, beside)
+
+    @property
+    def calibrating(self) -> Callable[[Iterable[Run]], Iterable[Run]] | None:
+        """Takes all runs, and gives those that calibrate; `None` for all of them."""
+        holds_out = self.asked or self.beside or self.share
+        return None if holds_out is None else holds_out.calibrating
+
+    def _chosen(self, profiled: ModuleOp, *, corrects: bool) -> Repairing | None:
+        """The repair to try on a module with recorded statistics: always one if it `corrects` biases."""
+        beside = self.beside
+        if beside is None or not beside.is_judged:
+            return self.asked
+        return beside if corrects or self.required or beside.may_be_worth_it(profiled) else self.asked
+
+    def _is_worth_it(self, repairing: Repairing, profiled: ModuleOp, decided: ModuleOp) -> bool:
+        """Whether the repair is tried on the `decided` module; a repair that was asked for always is."""
+        return repairing is not self.beside or bool(self.required) or repairing.is_worth_it(profiled, decided)
+
+    def attempt(self, calibrated: Calibrated, settings: QuantizeSettings, *, corrects: bool = False) -> Attempt:
+        """Decide types under `settings`, repair the weights, and raise the operations.
+
+        With `corrects`, biases are corrected as effort 1 does, if no effort was asked for and that helps on samples
+        that the correction has not used. Raises `DiagnosticError` for a recipe that does not fit the module.
+        """
+        passes = repair_passes(self.effort or 0, self.required)
+
+        def repairs_by(text: LiteralString) -> Callable[..., None]:
+            return stages_of(settings, calibrated.source, repair=text)
+
+        run = repairs_by(passes[-1] if passes else "")
+        profiled = calibrated.profiled_by(run)
+        repairing = self._chosen(profiled, corrects=corrects)
+        if repairing is None:
+            return calibrated.finished(settings, calibrated.decided(run, profiled), run)
+        run = repairs_by(repairing.candidates[-1])
+        made = calibrated.decided(run, profiled)
+        if not corrects and not self._is_worth_it(repairing, profiled, made.module):
+            run_pipeline(made.module, STORE)
+            return calibrated.finished(settings, made, run)
+        equalizes = (self.effort or 0) >= EQUALIZES
+        equalized = _Equalized(calibrated.source, run, calibrated.observers) if equalizes else None
+        module, repair = repairing.apply(calibrated.references, profiled, made.module, repairs_by, equalized)
+        if equalized is not None and equalized.made is not None and repair.is_equalized:
+            made = equalized.made
+        return Attempt(settings, module, made, repair)
+
+    def remedied(
+        self,
+        calibrated: Calibrated,
+        validating: Validating,
+        lost: Validation,
+        settings: QuantizeSettings,
+        seconds: float,
+    ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
+        """The remedies that were tried, and the module under the best of them with its comparison."""
+
+        def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
+            made = self.attempt(calibrated, remedy.added_to(settings), corrects=remedy.corrects)
+            validation = validating.compared(made.module)
+            return (made, validation), validation
+
+        may_correct = self.beside is not None and self.beside.is_judged
+        return find_remedy(lost, settings, attempt, seconds, may_correct=may_correct)
+
+
+RECOVERY: AccuracyRecovery = JudgedRecovery.of

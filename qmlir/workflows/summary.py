@@ -15,8 +15,7 @@ from qmlir.quantization.tables import StoredTable
 from qmlir.text.readable import Readable
 from qmlir.text.tables import bytes_text, counted
 from qmlir.workflows.inspection.values import bytes_of
-from qmlir.workflows.remedies import Remedies
-from qmlir.workflows.repairing import Repair
+from qmlir.workflows.recovery import Remedies, Repair
 from qmlir.workflows.validating import Validation
 
 _IN_FLOAT_LISTED = 100

@@ -1,6 +1,6 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
-from qmlir.passes.quantized.repairs import LayerGain
+from qmlir.quantization.report import LayerGain
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import (

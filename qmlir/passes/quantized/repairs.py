@@ -32,6 +32,7 @@ from qmlir.ir.given import TakesValues
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.passes.quantized.float_data import FloatData
+from qmlir.quantization.report import LayerGain
 from qmlir.quantization.retyping import REPAIRED
 from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
 from qmlir.specialization.inputs import function_of
@@ -39,41 +40,11 @@ from qmlir.specialization.inputs import function_of
 _Seen = TypeVar("_Seen")
 
 
-@dataclass(frozen=True)
-class LayerGain:
-    """The effect of one pass of accuracy recovery on a layer."""
-
-    repair: str
-    """Name of the pass."""
-
-    nodes: tuple[str, ...]
-    """The nodes of the model that the layer stands for."""
-
-    before_db: float | None = None
-    """SQNR of the layer before the pass in dB, as the pass measures it; `None` if it measures none."""
-
-    after_db: float | None = None
-    """SQNR of the layer after the pass in dB; infinite if no error is left."""
-
-    @property
-    def layer(self) -> str:
-        """The nodes, joined by `+`."""
-        return "+".join(self.nodes)
-
-    @property
-    def gain_db(self) -> float | None:
-        """The gain in dB; `None` if the pass measures none."""
-        return None if self.before_db is None or self.after_db is None else self.after_db - self.before_db
-
-    def as_attribute(self) -> DictionaryAttr:
-        """Encode the gain as an entry of the attribute `quant.repaired`.
-
-        Returns:
-            The attribute.
-        """
-        figures = {"before_db": self.before_db, "after_db": self.after_db}
-        told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
-        return DictionaryAttr({"pass": StringAttr(self.repair), **told})
+def _as_attribute(gain: LayerGain) -> DictionaryAttr:
+    """A gain as an entry of the attribute `quant.repaired`."""
+    figures = {"before_db": gain.before_db, "after_db": gain.after_db}
+    told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
+    return DictionaryAttr({"pass": StringAttr(gain.repair), **told})
 
 
 def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
@@ -83,7 +54,7 @@ def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
         if not isinstance(op, Quantizable) or all(slot is not Slot.WEIGHT for _, slot in op.operands_with_slots()):
             continue
         nodes = set(_nodes_of(op))  # a composite may stand for more nodes than the product in it
-        if own := [each.as_attribute() for each in told if nodes.issuperset(each.nodes)]:
+        if own := [_as_attribute(each) for each in told if nodes.issuperset(each.nodes)]:
             op.attributes[REPAIRED] = ArrayAttr(own)
 
 

@@ -6,6 +6,7 @@ A folder has the module and its sources.
 import argparse
 from pathlib import Path
 
+from qmlir import registry
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
@@ -29,7 +30,6 @@ from qmlir.tools.streams import UsageError
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder, names_of
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.repairing import EFFORTS
 from qmlir.workflows.validating import ENOUGH
 
 _MODULE = ".mlir"
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
     )
     parser.add_argument(
-        "--effort", type=_effort, choices=(*EFFORTS, AUTO),
+        "--effort", type=_effort, choices=(*sorted({0, *registry.efforts()}), AUTO),
         help="recover accuracy lost to rounding, without training: 1 bias correction; 2 also GPTQ and cross-layer "
         "equalization; 3 also AdaRound; auto applies the first remedy that restores the accuracy (default: 1 for "
         "models with depthwise convolutions, otherwise 0)",

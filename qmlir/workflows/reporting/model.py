@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from qmlir.ir.diagnostics import LINES, printable
-from qmlir.passes.quantized.repairs import LayerGain
+from qmlir.quantization.report import LayerGain
 from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.workflows.inspection.values import ParameterInfo
-from qmlir.workflows.repairing import gains_text
+from qmlir.workflows.recovery import gains_text
 from qmlir.workflows.reporting.layout import Point
 from qmlir.workflows.validating import BAD
 

@@ -20,8 +20,8 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import diagnostic_handler
 from qmlir.ir.provenance import Origin, set_origins
 from qmlir.passes.quantized import quant_round
-from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.passmanager.running import run_pipeline
+from qmlir.quantization.report import LayerGain
 from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of

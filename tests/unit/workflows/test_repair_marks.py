@@ -9,10 +9,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.environment import default_environment
-from qmlir.passes.quantized.repairs import LayerGain, mark_repaired, repairs_of
+from qmlir.passes.quantized.repairs import mark_repaired, repairs_of
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.quantization.learned import float_constants
+from qmlir.quantization.report import LayerGain
 from qmlir.quantization.retyping import REPAIRED
 from qmlir.quantization.rounded_weights import rounded_weights
 from qmlir.specialization.inputs import function_of

@@ -9,8 +9,8 @@ from xdsl.ir import Operation
 
 from qmlir.interpreter.machine import RunsInStep
 from qmlir.passes.quantized.quant_gptq import QuantGptq, SecondMoments
-from qmlir.passes.quantized.repairs import LayerGain
 from qmlir.passmanager.running import run_pipeline
+from qmlir.quantization.report import LayerGain
 from qmlir.quantization.rounded_weights import rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import module_text
