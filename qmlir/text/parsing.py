@@ -49,6 +49,7 @@ from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, 
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.files import mistaken_for, read_given, reason_of
 from qmlir.text.places import LineTable, check_strings, metadata_position
+from qmlir.text.renames import OPERATIONS
 from qmlir.text.resources import is_blob, resource_key
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
@@ -213,6 +214,9 @@ class ModuleParser(Parser):
             place = self._lines.place(start)
             op.location = FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
         return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        return super()._get_op_by_name(OPERATIONS.get(name, name))
 
     def what_is_read(self) -> tuple[int, str]:
         """The place and the name of the operation that is being read."""

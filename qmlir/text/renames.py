@@ -1,4 +1,4 @@
-"""Names that qmlir 0.1 had for options, settings and recipe keys.
+"""Names that qmlir 0.1 had for options, settings, recipe keys and operations.
 
 Messages name the new spelling of an old one. Files that 0.1 wrote, which have no version or an older one, are read by
 their old names; in a newer file an old name is an error. Nothing here needs the compiler.
@@ -18,6 +18,9 @@ RECIPE: Mapping[str, str] = {
     "uneven": "mixed_range_concat",
 }
 """Keys of the rules of a recipe."""
+
+OPERATIONS: Mapping[str, str] = {"kernel.by_rows": "kernel.row_fusion"}
+"""Names of operations. Modules have no version, so the parser always accepts the old names."""
 
 _SHARED: Mapping[str, str] = {
     "budget": "limit",

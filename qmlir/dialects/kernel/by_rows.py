@@ -188,7 +188,7 @@ def _begin(value: SSAValue, steps: Sequence[Operation]) -> tuple[Operation, int 
 
 
 @irdl_op_definition
-class ByRowsOp(IRDLOperation):
+class RowFusionOp(IRDLOperation):
     """Operations, in their order, none of which needs another row of what those before it have written.
 
     They are structured operations, and others that map elements (`MapsElements`), such as products.
@@ -198,7 +198,7 @@ class ByRowsOp(IRDLOperation):
     needs behind it. On memory it is a loop over a few rows at a time.
     """
 
-    name = "kernel.by_rows"
+    name = "kernel.row_fusion"
 
     outs = var_operand_def(TensorType)
     rows = prop_def(DenseArrayBase[IntegerType])
@@ -230,7 +230,7 @@ class ByRowsOp(IRDLOperation):
         return [op for op in self.body.block.ops if not isinstance(op, YieldOp) and not takes_no_time(op)]
 
     @classmethod
-    def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "ByRowsOp":
+    def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "RowFusionOp":
         """Put operations that stand in one block, in their order, into a new one in the place of the last."""
         place = Block()
         block, last = steps[-1].parent, steps[-1]
@@ -291,8 +291,8 @@ class ByRowsOp(IRDLOperation):
             raise VerifyException(fault)
 
 
-def _meaning(frame: Any, op: ByRowsOp, outs: tuple[Any, ...]) -> tuple[Any, ...]:
+def _meaning(frame: Any, op: RowFusionOp, outs: tuple[Any, ...]) -> tuple[Any, ...]:
     return frame.run(op.body, *outs)
 
 
-EVALUATORS = {ByRowsOp: RunsRegions(_meaning)}
+EVALUATORS = {RowFusionOp: RunsRegions(_meaning)}

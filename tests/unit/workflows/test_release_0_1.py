@@ -82,6 +82,17 @@ def test_what_a_folder_was_made_by_is_done_again(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["version"] == 2
 
 
+def test_operation(tmp_path: Path) -> None:
+    """An operation is read by its old name, in its own form and in the generic one, and printed with its new name."""
+    wanted = [[8, 5, 7], [5, 10, 5]]
+    assert qmlir.interpret(OLD / "rows.mlir", {})["output0"].tolist() == wanted
+    generic = run_command(["qmlir-opt", str(OLD / "rows.mlir"), "--print-op-generic"], "").stdout
+    assert generic.count('"kernel.row_fusion"(') == 1
+    path = tmp_path / "generic.mlir"
+    path.write_text(generic.replace("kernel.row_fusion", "kernel.by_rows"))
+    assert qmlir.interpret(path, {})["output0"].tolist() == wanted
+
+
 def test_summary_of_a_later_version(tmp_path: Path) -> None:
     shutil.copytree(OLD / "folder", tmp_path / "folder")
     path = tmp_path / "folder" / "summary.json"

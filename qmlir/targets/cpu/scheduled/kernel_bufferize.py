@@ -14,7 +14,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.levels import check_level
@@ -47,7 +47,7 @@ def _copy_for(use: Use, op: Operation) -> None:
 def dissolve_rows(function: FuncOp) -> None:
     """Let operations by rows be those that are inside, where no few rows go together."""
     for op in list(function.walk()):
-        if isinstance(op, ByRowsOp) and not rows_together(op.steps, op.sizes):
+        if isinstance(op, RowFusionOp) and not rows_together(op.steps, op.sizes):
             op.dissolve()
 
 

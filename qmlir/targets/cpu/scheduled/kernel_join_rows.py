@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp, fault_among
+from qmlir.dialects.kernel.by_rows import RowFusionOp, fault_among
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.statistics import count
@@ -41,14 +41,14 @@ def _has_computed_matrices(op: Operation) -> bool:
     return not (isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False))
 
 
-def _writers(op: ByRowsOp) -> list[Operation]:
+def _writers(op: RowFusionOp) -> list[Operation]:
     """The products whose results nothing but `op` reads."""
     read = dict.fromkeys(value.owner for each in op.steps for value in each.operands)
     ops = (each for each in read if isinstance(each, Operation) and each.parent is op.parent)
     return [each for each in ops if _has_computed_matrices(each) and _users(each) == {op}]
 
 
-def _readers(op: ByRowsOp) -> list[Operation]:
+def _readers(op: RowFusionOp) -> list[Operation]:
     """The product that reads the results of `op`, where nothing else does."""
     users = _users(op)
     return [each for each in users if each is not None and len(users) == 1 and _has_computed_matrices(each)]
@@ -72,7 +72,7 @@ def _fault(steps: Sequence[Operation], rows: Sequence[int], given: Sequence[SSAV
     return None
 
 
-def _join(op: ByRowsOp) -> None:
+def _join(op: RowFusionOp) -> None:
     writers, readers = _writers(op), _readers(op)
     products = [*writers, *readers]
     if not products:
@@ -81,10 +81,10 @@ def _join(op: ByRowsOp) -> None:
     steps = op.dissolve()
     fault = _fault([*writers, *steps, *readers], rows, given)
     if fault is None:
-        ByRowsOp.around([*writers, *steps, *readers], rows)
+        RowFusionOp.around([*writers, *steps, *readers], rows)
         count("products that joined rows", len(products))
         return
-    ByRowsOp.around(steps, rows)
+    RowFusionOp.around(steps, rows)
     for each in products:
         emit_remark(each, f"is not fused with the adjacent row-wise operation: {fault}")
 
@@ -112,7 +112,7 @@ class KernelJoinRows(ModulePass):
         %2 = arith.trunci %sum : i32 to i8
         kernel.yield %2 : i8
       }
-      %3 = kernel.by_rows outs(%0 : tensor<2x8x4xi8>) -> tensor<2x8x4xi8> attributes {rows = array<i64: 2, 8>} {
+      %3 = kernel.row_fusion outs(%0 : tensor<2x8x4xi8>) -> tensor<2x8x4xi8> attributes {rows = array<i64: 2, 8>} {
       ^bb0(%4: tensor<2x8x4xi8>):
         %5 = linalg.generic {
             indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
@@ -139,7 +139,7 @@ class KernelJoinRows(ModulePass):
     func.func @main(%q: tensor<2x8x2xi8>, %k: tensor<2x1x2x4xi32>, %v: tensor<2x1x4x2xi32>) -> tensor<2x8x2xi32> {
       %0 = tensor.empty() : tensor<2x8x4xi8>
       %1 = tensor.empty() : tensor<2x8x2xi32>
-      %2 = kernel.by_rows outs(%1 : tensor<2x8x2xi32>) -> tensor<2x8x2xi32> attributes {rows = array<i64: 2, 8>} {
+      %2 = kernel.row_fusion outs(%1 : tensor<2x8x2xi32>) -> tensor<2x8x2xi32> attributes {rows = array<i64: 2, 8>} {
       ^bb0(%3: tensor<2x8x2xi32>):
         %4 = kernel.packed_matmul ins(%q, %k : tensor<2x8x2xi8>, tensor<2x1x2x4xi32>) -> tensor<2x8x4xi8> attributes {
             layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>} {
@@ -171,5 +171,5 @@ class KernelJoinRows(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in list(op.walk()):
-            if isinstance(each, ByRowsOp):
+            if isinstance(each, RowFusionOp):
                 _join(each)

@@ -66,8 +66,8 @@ class KernelSplitRows(ModulePass):
 
     Each reduction of a row becomes an operation that reduces. What a row has in common is computed once a row. What
     several passes need of an element is computed again by each of them, or kept in memory where that costs more. If the
-    axes of the rows come first, all of these operations stand in one `kernel.by_rows`: no row needs another one. So do
-    any other reduction of the innermost axes and what reads it row by row.
+    axes of the rows come first, one `kernel.row_fusion` contains all of these operations, because no row needs another
+    one. It also contains other reductions of the innermost axes and what reads them row by row.
 
     Where `isa` looks up as many bytes as a register has at once, the exponential of a softmax of bytes comes from a
     table with a part for each largest byte of a row, from 32,768 elements on: what a body computes of a byte and the
@@ -104,7 +104,7 @@ class KernelSplitRows(ModulePass):
       %1 = arith.constant 0.000000e+00 : f64
       %2 = tensor.empty() : tensor<8xf64>
       %3 = tensor.empty() : tensor<8xf32>
-      %4 = kernel.by_rows outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32> attributes {rows = array<i64: 8>} {
+      %4 = kernel.row_fusion outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32> attributes {rows = array<i64: 8>} {
       ^bb0(%5: tensor<8x64xf32>):
         %6 = linalg.fill ins(%1 : f64) outs(%2 : tensor<8xf64>) -> tensor<8xf64>
         %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],

@@ -9,7 +9,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp, RowStep, fault_among, takes_no_time
+from qmlir.dialects.kernel.by_rows import RowFusionOp, RowStep, fault_among, takes_no_time
 from qmlir.dialects.kernel.ops import shaped
 
 SHORTEST = 16
@@ -35,10 +35,10 @@ def _goes_along_rows(op: Operation, rows: Sequence[int]) -> bool:
     return step is not None and any(step.goes_along(value, map_) for value, map_ in step.operands)
 
 
-def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> ByRowsOp | None:
+def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> RowFusionOp | None:
     """One operation by rows of all of `steps`; `None` where they are not by rows, or one alone goes along the rows."""
     is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and fault_among(steps, rows) is None
-    return ByRowsOp.around(steps, rows) if is_worth_it else None
+    return RowFusionOp.around(steps, rows) if is_worth_it else None
 
 
 def _needed(op: Operation, place: Operation, known: Steps) -> list[Operation] | None:
@@ -88,10 +88,10 @@ def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
 def group_rows(module: ModuleOp) -> None:
     """Let what reads an operation by rows, row by row, join it; so does what reads any other reduction of rows."""
     for op in list(module.walk()):
-        if isinstance(op, ByRowsOp):
+        if isinstance(op, RowFusionOp):
             rows = op.sizes
             steps = op.dissolve()
-        elif not isinstance(op.parent_op(), ByRowsOp) and (rows := reduced_rows(op)):
+        elif not isinstance(op.parent_op(), RowFusionOp) and (rows := reduced_rows(op)):
             steps = _structured(_needed(op, op, []) or ())
         else:
             continue

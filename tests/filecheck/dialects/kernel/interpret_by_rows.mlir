@@ -8,7 +8,7 @@ func.func @distances() {
   %x = arith.constant dense<[[1, 4, 2], [-3, -8, -3]]> : tensor<2x3xi8>
   %five = arith.constant dense<5> : tensor<2x3xi8>
   %none = arith.constant dense<-128> : tensor<2xi8>
-  %0, %1 = kernel.by_rows outs(%five, %none : tensor<2x3xi8>, tensor<2xi8>) -> tensor<2x3xi8>, tensor<2xi8> attributes {rows = array<i64: 2>} {
+  %0, %1 = kernel.row_fusion outs(%five, %none : tensor<2x3xi8>, tensor<2xi8>) -> tensor<2x3xi8>, tensor<2xi8> attributes {rows = array<i64: 2>} {
   ^bb0(%y: tensor<2x3xi8>, %z: tensor<2xi8>):
     %m = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x3xi8>) outs(%z : tensor<2xi8>) {
     ^bb0(%a: i8, %o: i8):

@@ -8,7 +8,7 @@
 func.func @rows(%x: tensor<2x1x3x4xi8>) -> (tensor<2x1x3x4xi8>, tensor<2x3xi8>) {
   %0 = tensor.empty() : tensor<2x1x3x4xi8>
   %1 = tensor.empty() : tensor<2x3xi8>
-  %2, %3 = kernel.by_rows outs(%0, %1 : tensor<2x1x3x4xi8>, tensor<2x3xi8>) -> tensor<2x1x3x4xi8>, tensor<2x3xi8> attributes {rows = array<i64: 2, 3>, note = "kept"} {
+  %2, %3 = kernel.row_fusion outs(%0, %1 : tensor<2x1x3x4xi8>, tensor<2x3xi8>) -> tensor<2x1x3x4xi8>, tensor<2x3xi8> attributes {rows = array<i64: 2, 3>, note = "kept"} {
   ^bb0(%y: tensor<2x1x3x4xi8>, %z: tensor<2x3xi8>):
     %least = arith.constant -128 : i8
     %4 = linalg.fill ins(%least : i8) outs(%z : tensor<2x3xi8>) -> tensor<2x3xi8>
@@ -31,7 +31,7 @@ func.func @rows(%x: tensor<2x1x3x4xi8>) -> (tensor<2x1x3x4xi8>, tensor<2x3xi8>) 
 // CHECK-SAME: [[V0:%.+]]: tensor<2x1x3x4xi8>) -> (tensor<2x1x3x4xi8>, tensor<2x3xi8>)
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<2x1x3x4xi8>
 // CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<2x3xi8>
-// CHECK-NEXT: [[V3:%.+]], [[V4:%.+]] = kernel.by_rows outs([[V1]], [[V2]] : tensor<2x1x3x4xi8>, tensor<2x3xi8>) -> tensor<2x1x3x4xi8>, tensor<2x3xi8> attributes {note = "kept", rows = array<i64: 2, 3>} {
+// CHECK-NEXT: [[V3:%.+]], [[V4:%.+]] = kernel.row_fusion outs([[V1]], [[V2]] : tensor<2x1x3x4xi8>, tensor<2x3xi8>) -> tensor<2x1x3x4xi8>, tensor<2x3xi8> attributes {note = "kept", rows = array<i64: 2, 3>} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<2x1x3x4xi8>, [[V6:%.+]]: tensor<2x3xi8>):
 // CHECK-NEXT: [[V7:%.+]] = arith.constant -128 : i8
 // CHECK-NEXT: [[V8:%.+]] = linalg.fill ins([[V7]] : i8) outs([[V6]] : tensor<2x3xi8>) -> tensor<2x3xi8>

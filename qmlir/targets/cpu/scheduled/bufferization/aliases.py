@@ -22,7 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, is_tensor, results_written
 
@@ -114,7 +114,7 @@ class Aliases:
             case ReshapeOp() if is_tensor(op.result):
                 self._view(op.result, op.source)
                 self._families[op.source].is_reshaped = True
-            case scf.ForOp() | ByRowsOp():
+            case scf.ForOp() | RowFusionOp():
                 self._visit_loop(op)
             case scf.WhileOp():
                 self._visit_while(op)
@@ -146,7 +146,7 @@ class Aliases:
         self._in_place.add((op, number))
         self._same(result, operand)
 
-    def _visit_loop(self, loop: scf.ForOp | ByRowsOp) -> None:
+    def _visit_loop(self, loop: scf.ForOp | RowFusionOp) -> None:
         """The argument of the body comes first: while it runs, the result is nobody's yet."""
         arguments = loop.body.block.args[-len(loop.results) :]
         carried = [

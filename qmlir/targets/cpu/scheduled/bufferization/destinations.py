@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir import registry
-from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.ir.interfaces import Destination, DestinationStyle
 
 
@@ -66,7 +66,7 @@ def _inserted(op: Operation) -> Sequence[Destination]:
     return [Destination(1, is_read=True)]
 
 
-def _carried(op: scf.ForOp | ByRowsOp) -> Sequence[Destination]:
+def _carried(op: scf.ForOp | RowFusionOp) -> Sequence[Destination]:
     """The last operands: what is carried around a loop, behind its bounds and step, or what rows are written to."""
     first = len(op.operands) - len(op.results)
     return [Destination(first + place, is_read=True) for place in range(len(op.results))]
@@ -76,7 +76,7 @@ DESTINATIONS: Mapping[type[Operation], Callable[..., Sequence[Destination]]] = {
     tensor.InsertOp: _inserted,
     tensor.InsertSliceOp: _inserted,
     scf.ForOp: _carried,
-    ByRowsOp: _carried,
+    RowFusionOp: _carried,
 }
 """For each result of an operation how it is written, where neither the interface nor an adapter says it."""
 

@@ -17,7 +17,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
@@ -185,7 +185,7 @@ class _Placer:
 
     # --- Loops --------------------------------------------------------------------------------------------------------
 
-    def place_in_loop(self, loop: scf.ForOp | ByRowsOp) -> None:
+    def place_in_loop(self, loop: scf.ForOp | RowFusionOp) -> None:
         end = loop.body.block.last_op
         carried = loop.body.block.args[-len(loop.results) :] if loop.results else ()
         for argument, value in zip(carried, () if end is None else end.operands, strict=True):
@@ -203,7 +203,7 @@ class _Placer:
     # every read of the old state, through any member of the family, is before W, or in W element by element. Reads of
     # the iteration that follows want the new state: they are what the placement is for. Values of the family that
     # begin at or after W would be a second owner of that memory.
-    def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp | ByRowsOp) -> bool:
+    def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp | RowFusionOp) -> bool:
         """Whether nobody in the body looks at the memory of `argument` from where `root` is written.
 
         The writer itself may, element by element; not where its destination has a value to begin with, since that is
@@ -266,7 +266,7 @@ def place_buffers(aliases: Aliases) -> Placement:
     for insertion in reversed(insertions):
         placer.place_in_slice(insertion)
     for op in aliases.function.walk():
-        if isinstance(op, scf.ForOp | ByRowsOp):
+        if isinstance(op, scf.ForOp | RowFusionOp):
             placer.place_in_loop(op)
     if isinstance(end, ReturnOp):
         placer.place_in_results(end)

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.dialects.kernel.ops import ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import op_error
@@ -151,7 +151,7 @@ class Rewriter:
                 self._memory[op.result] = self._named(self._reshaped(op), op.result)
             case scf.ForOp():
                 return self._visit_loop(op)
-            case ByRowsOp():
+            case RowFusionOp():
                 self._visit_rows(op)
             case scf.WhileOp():
                 return self._visit_while(op)
@@ -298,7 +298,7 @@ class Rewriter:
         self._replace_scalars(op, scf.WhileOp(scalars, types, *map(op.detach_region, list(op.regions))))
         return True
 
-    def _visit_rows(self, op: ByRowsOp) -> None:
+    def _visit_rows(self, op: RowFusionOp) -> None:
         block, together = op.body.block, rows_together(op.steps, op.sizes)
         for number, (argument, result) in enumerate(zip(block.args, op.results, strict=True)):
             self._memory[argument] = self._memory[result] = self._written(op, number)
@@ -387,7 +387,7 @@ class Rewriter:
     def _allocate(self, type_: MemRefType[Attribute], at: Operation) -> SSAValue:
         # In front of all loops: inside one it would be allocated again in each step, and `kernel-plan-memory` gives a
         # buffer a lifetime in operations of the function's own block. Scratch memory of rows stays inside their loops.
-        is_by_rows = isinstance(at.parent_op(), ByRowsOp)
+        is_by_rows = isinstance(at.parent_op(), RowFusionOp)
         return self._insert(allocation(type_), at if is_by_rows else self._top(at))
 
     def _copy(self, source: SSAValue, destination: SSAValue, at: Operation) -> None:

@@ -1,4 +1,4 @@
-"""The loops over the rows of `kernel.by_rows`: its operations on a few rows at a time, and scratch memory of these."""
+"""The loops over the rows of `kernel.row_fusion`: its operations on a few rows at a time, and their scratch memory."""
 
 import math
 from collections.abc import Sequence

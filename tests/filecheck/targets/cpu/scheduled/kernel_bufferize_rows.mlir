@@ -16,7 +16,7 @@ func.func @softmax(%x: tensor<2x16x512xf32>, %w: tensor<512xf32>) -> tensor<2x16
   %1 = tensor.empty() : tensor<2x16x512xf32>
   %2 = tensor.empty() : tensor<2x16xf64>
   %3 = tensor.empty() : tensor<2x16x512xf32>
-  %r = kernel.by_rows outs(%3 : tensor<2x16x512xf32>) -> tensor<2x16x512xf32> attributes {rows = array<i64: 2, 16>} {
+  %r = kernel.row_fusion outs(%3 : tensor<2x16x512xf32>) -> tensor<2x16x512xf32> attributes {rows = array<i64: 2, 16>} {
   ^bb0(%y: tensor<2x16x512xf32>):
     %f = linalg.fill ins(%least : f32) outs(%0 : tensor<2x16xf32>) -> tensor<2x16xf32>
     %m = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<2x16x512xf32>) outs(%f : tensor<2x16xf32>) attrs = {origin = "s", role = "max"} {
@@ -58,7 +58,7 @@ func.func @kept(%x: tensor<1024x32xi8>) -> (tensor<1024x32xi8>, tensor<1024xi8>)
     %2 = arith.addi %a, %a : i8
     linalg.yield %2 : i8
   } -> tensor<1024x32xi8>
-  %d, %n = kernel.by_rows outs(%c, %0 : tensor<1024x32xi8>, tensor<1024xi8>) -> tensor<1024x32xi8>, tensor<1024xi8> attributes {rows = array<i64: 1024>} {
+  %d, %n = kernel.row_fusion outs(%c, %0 : tensor<1024x32xi8>, tensor<1024xi8>) -> tensor<1024x32xi8>, tensor<1024xi8> attributes {rows = array<i64: 1024>} {
   ^bb0(%y: tensor<1024x32xi8>, %e: tensor<1024xi8>):
     %least = arith.constant -128 : i8
     %f = linalg.fill ins(%least : i8) outs(%e : tensor<1024xi8>) -> tensor<1024xi8>
@@ -85,7 +85,7 @@ func.func @divided(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64x256xi
   %1 = tensor.empty() : tensor<64x512xi8>
   %2 = tensor.empty() : tensor<64x256xi8>
   %3 = tensor.empty() : tensor<64x256xi8>
-  %d, %t, %u = kernel.by_rows outs(%1, %2, %3 : tensor<64x512xi8>, tensor<64x256xi8>, tensor<64x256xi8>) -> tensor<64x512xi8>, tensor<64x256xi8>, tensor<64x256xi8> attributes {rows = array<i64: 64>} {
+  %d, %t, %u = kernel.row_fusion outs(%1, %2, %3 : tensor<64x512xi8>, tensor<64x256xi8>, tensor<64x256xi8>) -> tensor<64x512xi8>, tensor<64x256xi8>, tensor<64x256xi8> attributes {rows = array<i64: 64>} {
   ^bb0(%y: tensor<64x512xi8>, %z: tensor<64x256xi8>, %again: tensor<64x256xi8>):
     %f = linalg.fill {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 64>} ins(%least : i8) outs(%0 : tensor<64xi8>) -> tensor<64xi8>
     %m = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x512xi8>) outs(%f : tensor<64xi8>) attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 64, threads = true>} {
@@ -119,7 +119,7 @@ func.func @few(%x: tensor<16x32xi8>) -> tensor<16x32xi8> {
   %least = arith.constant -128 : i8
   %0 = tensor.empty() : tensor<16xi8>
   %1 = tensor.empty() : tensor<16x32xi8>
-  %d = kernel.by_rows outs(%1 : tensor<16x32xi8>) -> tensor<16x32xi8> attributes {rows = array<i64: 16>} {
+  %d = kernel.row_fusion outs(%1 : tensor<16x32xi8>) -> tensor<16x32xi8> attributes {rows = array<i64: 16>} {
   ^bb0(%y: tensor<16x32xi8>):
     %f = linalg.fill ins(%least : i8) outs(%0 : tensor<16xi8>) -> tensor<16xi8>
     %m = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x32xi8>) outs(%f : tensor<16xi8>) {

@@ -18,7 +18,7 @@ func.func @attention(%q: tensor<1x2x16x8xi8>, %k: tensor<2x1x8x16xi32>, %v: tens
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<1x2x16x16xi8>) -> tensor<1x2x16x16xi8> attributes {rows = array<i64: 2, 16>} {
+  %r = kernel.row_fusion outs(%y : tensor<1x2x16x16xi8>) -> tensor<1x2x16x16xi8> attributes {rows = array<i64: 2, 16>} {
   ^bb0(%z: tensor<1x2x16x16xi8>):
     %f = linalg.fill ins(%least : i8) outs(%e : tensor<1x2x16xi8>) -> tensor<1x2x16xi8>
     %m = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%scores : tensor<1x2x16x16xi8>) outs(%f : tensor<1x2x16xi8>) attrs = {origin = "softmax"} {
@@ -50,7 +50,7 @@ func.func @attention(%q: tensor<1x2x16x8xi8>, %k: tensor<2x1x8x16xi32>, %v: tens
 // CHECK-LABEL: func.func @attention
 // CHECK: %twice = linalg.generic
 // CHECK: %[[OWN:.*]] = tensor.empty() : tensor<1x2x16x8xi8>
-// CHECK-NEXT: %[[ALL:.*]] = kernel.by_rows outs(%[[OWN]] : tensor<1x2x16x8xi8>) -> tensor<1x2x16x8xi8> attributes {rows = array<i64: 2, 16>}
+// CHECK-NEXT: %[[ALL:.*]] = kernel.row_fusion outs(%[[OWN]] : tensor<1x2x16x8xi8>) -> tensor<1x2x16x8xi8> attributes {rows = array<i64: 2, 16>}
 // CHECK: %scores = kernel.packed_matmul ins(%q, %k
 // CHECK: linalg.fill
 // CHECK: %m = linalg.generic {{.*}} ins(%scores
@@ -68,7 +68,7 @@ func.func @shared(%q: tensor<2x16x8xi8>, %k: tensor<2x1x8x16xi32>) -> (tensor<2x
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<2x16x16xi8>) -> tensor<2x16x16xi8> attributes {rows = array<i64: 2, 16>} {
+  %r = kernel.row_fusion outs(%y : tensor<2x16x16xi8>) -> tensor<2x16x16xi8> attributes {rows = array<i64: 2, 16>} {
   ^bb0(%z: tensor<2x16x16xi8>):
     %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%scores : tensor<2x16x16xi8>) outs(%z : tensor<2x16x16xi8>) {
     ^bb0(%a: i8, %o: i8):
@@ -85,7 +85,7 @@ func.func @shared(%q: tensor<2x16x8xi8>, %k: tensor<2x1x8x16xi32>) -> (tensor<2x
 }
 // CHECK-LABEL: func.func @shared
 // CHECK: kernel.packed_matmul ins(%q, %k
-// CHECK: %r = kernel.by_rows
+// CHECK: %r = kernel.row_fusion
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: linalg.generic
 // CHECK: %p = kernel.packed_matmul ins(%r
@@ -98,7 +98,7 @@ func.func @batches(%q: tensor<2x3x16x4xi8>, %k: tensor<6x1x4x16xi32>) -> tensor<
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<2x3x16x16xi8>) -> tensor<2x3x16x16xi8> attributes {rows = array<i64: 2, 3, 16>} {
+  %r = kernel.row_fusion outs(%y : tensor<2x3x16x16xi8>) -> tensor<2x3x16x16xi8> attributes {rows = array<i64: 2, 3, 16>} {
   ^bb0(%z: tensor<2x3x16x16xi8>):
     %d = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%scores : tensor<2x3x16x16xi8>) outs(%z : tensor<2x3x16x16xi8>) {
     ^bb0(%a: i8, %o: i8):
@@ -111,7 +111,7 @@ func.func @batches(%q: tensor<2x3x16x4xi8>, %k: tensor<6x1x4x16xi32>) -> tensor<
 }
 // CHECK-LABEL: func.func @batches
 // CHECK-NEXT: tensor.empty
-// CHECK-NEXT: kernel.by_rows {{.*}}rows = array<i64: 2, 3, 16>
+// CHECK-NEXT: kernel.row_fusion {{.*}}rows = array<i64: 2, 3, 16>
 // CHECK: packed_matmul ins(%q, %k
 // CHECK: linalg.generic
 
@@ -123,7 +123,7 @@ func.func @groups(%q: tensor<2x3x16x4xi8>, %k: tensor<2x1x4x16xi32>) -> tensor<2
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<2x3x16x16xi8>) -> tensor<2x3x16x16xi8> attributes {rows = array<i64: 2, 3, 16>} {
+  %r = kernel.row_fusion outs(%y : tensor<2x3x16x16xi8>) -> tensor<2x3x16x16xi8> attributes {rows = array<i64: 2, 3, 16>} {
   ^bb0(%z: tensor<2x3x16x16xi8>):
     %d = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%scores : tensor<2x3x16x16xi8>) outs(%z : tensor<2x3x16x16xi8>) {
     ^bb0(%a: i8, %o: i8):
@@ -136,7 +136,7 @@ func.func @groups(%q: tensor<2x3x16x4xi8>, %k: tensor<2x1x4x16xi32>) -> tensor<2
 }
 // CHECK-LABEL: func.func @groups
 // CHECK-NEXT: tensor.empty
-// CHECK-NEXT: kernel.by_rows {{.*}}rows = array<i64: 2, 3, 16>
+// CHECK-NEXT: kernel.row_fusion {{.*}}rows = array<i64: 2, 3, 16>
 // CHECK: packed_matmul ins(%q, %k
 
 // LOOPS-LABEL: func.func @batches

@@ -9,7 +9,7 @@ func.func @decode(%q: tensor<1x8x1x8xi8>, %k: tensor<8x1x8x16xi32>) -> tensor<1x
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<1x8x1x16xi8>) -> tensor<1x8x1x16xi8> attributes {rows = array<i64: 8>} {
+  %r = kernel.row_fusion outs(%y : tensor<1x8x1x16xi8>) -> tensor<1x8x1x16xi8> attributes {rows = array<i64: 8>} {
   ^bb0(%z: tensor<1x8x1x16xi8>):
     %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%scores : tensor<1x8x1x16xi8>) outs(%z : tensor<1x8x1x16xi8>) {
     ^bb0(%a: i8, %o: i8):
@@ -30,7 +30,7 @@ func.func @prime(%q: tensor<2x1021x8xi8>, %k: tensor<2x4x8x16xi32>) -> tensor<2x
     %0 = arith.trunci %sum : i32 to i8
     kernel.yield %0 : i8
   }
-  %r = kernel.by_rows outs(%y : tensor<2x1021x64xi8>) -> tensor<2x1021x64xi8> attributes {rows = array<i64: 2, 1021>} {
+  %r = kernel.row_fusion outs(%y : tensor<2x1021x64xi8>) -> tensor<2x1021x64xi8> attributes {rows = array<i64: 2, 1021>} {
   ^bb0(%z: tensor<2x1021x64xi8>):
     %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%scores : tensor<2x1021x64xi8>) outs(%z : tensor<2x1021x64xi8>) {
     ^bb0(%a: i8, %o: i8):
@@ -45,7 +45,7 @@ func.func @prime(%q: tensor<2x1021x8xi8>, %k: tensor<2x4x8x16xi32>) -> tensor<2x
 // Groups of four bytes: the last row of 18 would be read past its end, which scratch memory has not.
 func.func @groups(%x: tensor<2x16x18xi8>, %k: tensor<2x1x5x64xi8>) -> tensor<2x16x16xi32> {
   %y = tensor.empty() : tensor<2x16x18xi8>
-  %r = kernel.by_rows outs(%y : tensor<2x16x18xi8>) -> tensor<2x16x18xi8> attributes {rows = array<i64: 2, 16>} {
+  %r = kernel.row_fusion outs(%y : tensor<2x16x18xi8>) -> tensor<2x16x18xi8> attributes {rows = array<i64: 2, 16>} {
   ^bb0(%z: tensor<2x16x18xi8>):
     %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x16x18xi8>) outs(%z : tensor<2x16x18xi8>) {
     ^bb0(%a: i8, %o: i8):

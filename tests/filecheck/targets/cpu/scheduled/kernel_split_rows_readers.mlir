@@ -13,7 +13,7 @@ func.func @sums(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64xi32>) {
   %least = arith.constant -128 : i8
   %e = tensor.empty() : tensor<64xi8>
   %y = tensor.empty() : tensor<64x512xi8>
-  %r = kernel.by_rows outs(%y : tensor<64x512xi8>) -> tensor<64x512xi8> attributes {rows = array<i64: 64>} {
+  %r = kernel.row_fusion outs(%y : tensor<64x512xi8>) -> tensor<64x512xi8> attributes {rows = array<i64: 64>} {
   ^bb0(%w: tensor<64x512xi8>):
     %f = linalg.fill ins(%least : i8) outs(%e : tensor<64xi8>) -> tensor<64xi8>
     %m = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x512xi8>) outs(%f : tensor<64xi8>) {
@@ -187,7 +187,7 @@ func.func @numbered(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64x256x
 // CHECK-NEXT: [[V4:%.+]] = arith.constant 0 : i32
 // CHECK-NEXT: [[V5:%.+]] = tensor.empty() : tensor<64xi32>
 // CHECK-NEXT: [[V6:%.+]] = tensor.empty() : tensor<64xi32>
-// CHECK-NEXT: [[V7:%.+]], [[V8:%.+]] = kernel.by_rows outs([[V3]], [[V6]] : tensor<64x512xi8>, tensor<64xi32>) -> tensor<64x512xi8>, tensor<64xi32> attributes {rows = array<i64: 64>} {
+// CHECK-NEXT: [[V7:%.+]], [[V8:%.+]] = kernel.row_fusion outs([[V3]], [[V6]] : tensor<64x512xi8>, tensor<64xi32>) -> tensor<64x512xi8>, tensor<64xi32> attributes {rows = array<i64: 64>} {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: tensor<64x512xi8>, [[V10:%.+]]: tensor<64xi32>):
 // CHECK-NEXT: [[V11:%.+]] = linalg.fill ins([[V1]] : i8) outs([[V2]] : tensor<64xi8>) -> tensor<64xi8>
 // CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V0]] : tensor<64x512xi8>) outs([[V11]] : tensor<64xi8>) {
@@ -219,7 +219,7 @@ func.func @numbered(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64x256x
 // CHECK-NEXT: [[V1:%.+]] = arith.constant -128 : i8
 // CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<64xi8>
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<64x512xi8>
-// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V3]] : tensor<64x512xi8>) -> tensor<64x512xi8> attributes {rows = array<i64: 64>} {
+// CHECK-NEXT: [[V4:%.+]] = kernel.row_fusion outs([[V3]] : tensor<64x512xi8>) -> tensor<64x512xi8> attributes {rows = array<i64: 64>} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<64x512xi8>):
 // CHECK-NEXT: [[V6:%.+]] = linalg.fill ins([[V1]] : i8) outs([[V2]] : tensor<64xi8>) -> tensor<64xi8>
 // CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V0]] : tensor<64x512xi8>) outs([[V6]] : tensor<64xi8>) {
@@ -286,7 +286,7 @@ func.func @numbered(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64x256x
 // CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<64xi8>
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<64x256xi8>
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<64x512xi8>
-// CHECK-NEXT: [[V5:%.+]] = kernel.by_rows outs([[V4]] : tensor<64x512xi8>) -> tensor<64x512xi8> attributes {rows = array<i64: 64>} {
+// CHECK-NEXT: [[V5:%.+]] = kernel.row_fusion outs([[V4]] : tensor<64x512xi8>) -> tensor<64x512xi8> attributes {rows = array<i64: 64>} {
 // CHECK-NEXT: ^bb0([[V6:%.+]]: tensor<64x512xi8>):
 // CHECK-NEXT: [[V7:%.+]] = linalg.fill ins([[V1]] : i8) outs([[V2]] : tensor<64xi8>) -> tensor<64xi8>
 // CHECK-NEXT: [[V8:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V0]] : tensor<64x512xi8>) outs([[V7]] : tensor<64xi8>) {
@@ -317,7 +317,7 @@ func.func @numbered(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64x256x
 // CHECK-NEXT: [[V1:%.+]] = arith.constant -128 : i8
 // CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<64xi8>
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<64x256xi8>
-// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V3]] : tensor<64x256xi8>) -> tensor<64x256xi8> attributes {rows = array<i64: 64>} {
+// CHECK-NEXT: [[V4:%.+]] = kernel.row_fusion outs([[V3]] : tensor<64x256xi8>) -> tensor<64x256xi8> attributes {rows = array<i64: 64>} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<64x256xi8>):
 // CHECK-NEXT: [[V6:%.+]] = linalg.fill ins([[V1]] : i8) outs([[V2]] : tensor<64xi8>) -> tensor<64xi8>
 // CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V0]] : tensor<64x512xi8>) outs([[V6]] : tensor<64xi8>) {

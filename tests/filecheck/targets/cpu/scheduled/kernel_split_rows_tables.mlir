@@ -330,7 +330,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V5:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V5:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V6:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V7:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
 // CHECK-NEXT: [[V8:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V7]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
@@ -364,7 +364,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V4:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V6:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
 // CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V6]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
@@ -394,7 +394,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V5:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f32
 // CHECK-NEXT: [[V6:%.+]] = tensor.empty() : tensor<4x4xf32>
 // CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V8:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V8:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V10:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V2]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
 // CHECK-NEXT: ^bb0([[V11:%.+]]: i8, [[V12:%.+]]: f32):
@@ -434,7 +434,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x512xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x512xf32>) -> tensor<4x4x512xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V4:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x512xf32>) -> tensor<4x4x512xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<4x4x512xf32>):
 // CHECK-NEXT: [[V6:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
 // CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x512xi8>) outs([[V6]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
@@ -459,7 +459,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V4:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V6:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
 // CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V6]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
@@ -488,7 +488,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V7:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V8:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V9:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V10:%.+]] = kernel.by_rows outs([[V6]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V10:%.+]] = kernel.row_fusion outs([[V6]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V11:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V12:%.+]] = linalg.fill {origin = "s"} ins([[V8]] : i8) outs([[V9]] : tensor<4x4xi8>) -> tensor<4x4xi8>
 // CHECK-NEXT: [[V13:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V2]] : tensor<4x4x2048xi8>) outs([[V12]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
@@ -534,7 +534,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V12:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V13:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V14:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V15:%.+]] = kernel.by_rows outs([[V11]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V15:%.+]] = kernel.row_fusion outs([[V11]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V16:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V17:%.+]] = linalg.fill {origin = "s"} ins([[V13]] : i8) outs([[V14]] : tensor<4x4xi8>) -> tensor<4x4xi8>
 // CHECK-NEXT: [[V18:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xi8>) outs([[V17]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
@@ -580,7 +580,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V12:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V13:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V14:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V15:%.+]] = kernel.by_rows outs([[V11]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V15:%.+]] = kernel.row_fusion outs([[V11]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V16:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V17:%.+]] = linalg.fill {origin = "s"} ins([[V13]] : i8) outs([[V14]] : tensor<4x4xi8>) -> tensor<4x4xi8>
 // CHECK-NEXT: [[V18:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xi8>) outs([[V17]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
@@ -618,7 +618,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V5:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
 // CHECK-NEXT: [[V6:%.+]] = tensor.empty() : tensor<4x4xf64>
 // CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V8:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V8:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V10:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
 // CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V10]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
@@ -669,7 +669,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
 // CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x4xf64>
 // CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: [[V9:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
 // CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x4x2048xf32>):
 // CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
 // CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V11]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
@@ -727,7 +727,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V9:%.+]] = tensor.empty() : tensor<4x32xf32>
 // CHECK-NEXT: [[V10:%.+]] = arith.constant {origin = "s"} #w5
 // CHECK-NEXT: [[V11:%.+]] = tensor.empty() : tensor<4x32x256xi8>
-// CHECK-NEXT: [[V12:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
+// CHECK-NEXT: [[V12:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
 // CHECK-NEXT: ^bb0([[V13:%.+]]: tensor<4x32x256xi8>):
 // CHECK-NEXT: [[V14:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : i8) outs([[V3]] : tensor<4x32xi8>) -> tensor<4x32xi8>
 // CHECK-NEXT: [[V15:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V14]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
@@ -801,7 +801,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
 // CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x33xf64>
 // CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x33xf32>
-// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x33x255xi8>) -> tensor<4x33x255xi8> attributes {rows = array<i64: 4, 33>} {
+// CHECK-NEXT: [[V9:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x33x255xi8>) -> tensor<4x33x255xi8> attributes {rows = array<i64: 4, 33>} {
 // CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x33x255xi8>):
 // CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x33xi8>) -> tensor<4x33xi8>
 // CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x33x255xi8>) outs([[V11]] : tensor<4x33xi8>) attrs =  {origin = "s"} {
@@ -860,7 +860,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
 // CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x32xf64>
 // CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x32xf32>
-// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
+// CHECK-NEXT: [[V9:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
 // CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x32x256xi8>):
 // CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x32xi8>) -> tensor<4x32xi8>
 // CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V11]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
@@ -919,7 +919,7 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
 // CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x32xf64>
 // CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x32xf32>
-// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
+// CHECK-NEXT: [[V9:%.+]] = kernel.row_fusion outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
 // CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x32x256xi8>):
 // CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x32xi8>) -> tensor<4x32xi8>
 // CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V11]] : tensor<4x32xi8>) attrs =  {origin = "s"} {

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.memref import AllocOp
 
 import qmlir
-from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
@@ -57,7 +57,7 @@ def _scheduled(sizes: Sizes, isa: str, threads: int) -> ModuleOp:
 
 
 def _joined(module: ModuleOp) -> int:
-    return sum(isinstance(op, PackedMatMulOp) and isinstance(op.parent_op(), ByRowsOp) for op in module.walk())
+    return sum(isinstance(op, PackedMatMulOp) and isinstance(op.parent_op(), RowFusionOp) for op in module.walk())
 
 
 @pytest.mark.parametrize(
