@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.finetuning import finetune as finetune
+    from qmlir.workflows.inspection.inspecting import inspect as inspect
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from qmlir.workflows.reporting.making import report as report
     from qmlir.workflows.reporting.notebook import load_ipython_extension as load_ipython_extension
     from qmlir.workflows.reporting.notebook import unload_ipython_extension as unload_ipython_extension
-    from qmlir.workflows.running import inspect as inspect
     from qmlir.workflows.running import interpret as interpret
     from qmlir.workflows.searching import search as search
     from qmlir.workflows.training import trainable as trainable

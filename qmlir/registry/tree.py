@@ -113,7 +113,7 @@ def _onnx_rows(table: str, *more: str) -> tuple[str, ...]:
 GUARDS: Mapping[str, str] = {
     "evaluators": "qmlir.interpreter.guarding:guarded_evaluator",
     "decompositions": "qmlir.ir.decomposition:guarded_decomposition",
-    "gradients": "qmlir.dialects.nn.gradient.reverse:guarded_rule",
+    "gradients": "qmlir.dialects.nn.gradient.backward:guarded_rule",
     "lowerings": "qmlir.dialects.kernel.lowering.lowering:guarded_lowering",
 }
 """For a field of contributions, the function that makes of a `Hook` a function that checks what the hook returns."""

@@ -11,7 +11,6 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.tools.arguments import import_settings, load_model, quantization_settings
 from qmlir.tools.frame import Session
 from qmlir.tools.streams import UsageError
-from qmlir.workflows.explaining import beside_the_recipe
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 
@@ -48,5 +47,5 @@ def float_model(
         given = Profile.load(folder.profile)
     # The recipe of the folder says all that was asked for but what stays whole.
     silent = {name: "" for name, value in settings.items() if isinstance(value, str)}
-    known = {**settings, **silent, **beside_the_recipe(folder), "recipe": str(folder.recipe)}
+    known = {**settings, **silent, **folder.settings_beside_recipe(), "recipe": str(folder.recipe)}
     return FloatModel(load(folder.float_module), given, known, folder.stem)

@@ -2,29 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, cast
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.workflows.folder import SUMMARY, QuantizedFolder
+from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.inspection.explaining import explain_node
 from qmlir.workflows.inspection.explanation import Explanation
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantized import Quantized
-
-
-def beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
-    """The composites that stayed whole and the targets, which no recipe says. Raises `DiagnosticError`."""
-    settings: Any = folder.read_summary().get("settings")
-    said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
-    keep, target = said.get("keep_composites"), str(said.get("device") or "")
-    if not isinstance(keep, list):
-        if target and keep is None:
-            return {"device": target}
-        raise text_error(f"'{folder.path / SUMMARY}' lacks settings.keep_composites; quantize the model again")
-    kept = [str(each) for each in cast(list[Any], keep)]
-    return {"device": target, "keep_composites": kept} if target else {"keep_composites": kept}
 
 
 def explain(
@@ -76,7 +62,7 @@ def explain(
             "record the decisions"
         )
     found = QuantizedFolder.open(model)
-    beside = beside_the_recipe(found)
+    beside = found.settings_beside_recipe()
     settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # it says all that was asked for
     return explain_node(
         node,

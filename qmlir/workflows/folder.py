@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.targets.cpu.saved import is_program
 from qmlir.text.access import note_input
@@ -77,6 +78,18 @@ class QuantizedFolder:
         if found is None:
             raise text_error(f"'{self.path}' is not a folder written by 'qmlir quantize': it has no {SUMMARY}")
         return found
+
+    def settings_beside_recipe(self) -> QuantizeSettings:
+        """The composites that stayed whole and the targets, which no recipe says. Raises `DiagnosticError`."""
+        settings: Any = self.read_summary().get("settings")
+        said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
+        keep, target = said.get("keep_composites"), str(said.get("device") or "")
+        if not isinstance(keep, list):
+            if target and keep is None:
+                return {"device": target}
+            raise text_error(f"'{self.summary}' lacks settings.keep_composites; quantize the model again")
+        kept = [str(each) for each in cast(list[Any], keep)]
+        return {"device": target, "keep_composites": kept} if target else {"keep_composites": kept}
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":

@@ -1,4 +1,4 @@
-"""Running and inspecting a model: `qmlir.interpret` and `qmlir.inspect` take paths, too."""
+"""Running a model: `qmlir.interpret` takes paths, too."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,6 @@ from qmlir.targets.cpu.runtime.batches import AnyBatch
 from qmlir.targets.cpu.runtime.errors import InputError
 from qmlir.targets.cpu.runtime.ports import ArrayPort, by_name, checked
 from qmlir.targets.hybrid import without_calls
-from qmlir.workflows.inspection import inspecting
 from qmlir.workflows.loading import takes_model
 
 Inputs = Mapping[str, Any] | Sequence[Any]
@@ -109,6 +108,3 @@ def _misfit(ports: Sequence[ArrayPort], values: Sequence[Any]) -> InputError | N
         except InputError as error:
             return error
     return None
-
-
-inspect = takes_model(inspecting.inspect)

@@ -22,7 +22,6 @@ from qmlir.text.files import INTERRUPTED
 from qmlir.text.writing import LIST, Derived, _List, check_whole  # pyright: ignore[reportPrivateUsage]
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands.compile import _about  # pyright: ignore[reportPrivateUsage]
-from qmlir.workflows.explaining import beside_the_recipe
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.measurements import Measurements
 from tests.fuzz.damage import damage_json
@@ -82,7 +81,7 @@ def _read_summary(path: Path) -> Outcome:
     path.replace(folder / "summary.json")
 
     def read() -> None:
-        beside_the_recipe(QuantizedFolder.open(folder))
+        QuantizedFolder.open(folder).settings_beside_recipe()
         _about(str(folder))
 
     return run_reader(read)

@@ -10,8 +10,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
+from qmlir.dialects.nn.gradient.backward import is_differentiable
 from qmlir.dialects.nn.gradient.functions import differentiated
-from qmlir.dialects.nn.gradient.reverse import is_differentiable
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control import CONTROL
 from qmlir.ir.diagnostics import nearest_name, op_error

@@ -24,6 +24,7 @@ from qmlir.quantization.report import coverage, key_of
 from qmlir.workflows.inspection.layers import Inspection, LayerSummary
 from qmlir.workflows.inspection.values import CASTS, ValueInfo, constant_behind
 from qmlir.workflows.inspection.values import value_info as info_of
+from qmlir.workflows.loading import takes_model
 
 _VIEWS = frozenset(
     {"tensor.empty", "memref.alloc", "memref.view", "memref.cast", "memref.subview", "memref.get_global"}
@@ -203,6 +204,7 @@ def _ports(function: FuncOp | None) -> tuple[tuple[ValueInfo, ...], tuple[ValueI
     return named(given, inputs), named(made, memory or outputs)
 
 
+@takes_model
 def inspect(module: ModuleOp) -> Inspection:
     """Describe a model layer by layer: operations, types, shapes, multiply-adds and bytes.
 

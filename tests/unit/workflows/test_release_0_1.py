@@ -15,7 +15,6 @@ from qmlir.quantization.recipe import effort_in, read_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.text.renames import RECIPE, new_name
-from qmlir.workflows.explaining import beside_the_recipe
 from qmlir.workflows.finetuning import FinetuneLoss, FinetuneOptions
 from qmlir.workflows.folder import QuantizedFolder
 from tests.support.commands import run_command
@@ -59,7 +58,7 @@ def test_folder() -> None:
     assert settings["keep_composites"] == ["softmax"]
     assert (settings["accumulator_bits"], settings["accumulator_pairs"]) == (16, 2)
     assert {"keep", "short_sums"}.isdisjoint(settings)
-    assert beside_the_recipe(folder) == {"keep_composites": ["softmax"]}
+    assert folder.settings_beside_recipe() == {"keep_composites": ["softmax"]}
     assert Profile.load(folder.profile).samples == 16
     tokens = np.load(TOKENS)["tokens"][:2]
     wanted = qmlir.interpret(OLD / "tiny.onnx", {"tokens": tokens})["logits"]

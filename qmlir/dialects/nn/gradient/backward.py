@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, overload
+from typing import ClassVar, cast, overload
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.base import Kind, kind_of, plain_type, shapes_agree
 from qmlir.dialects.nn.terms import Site, Term
-from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.registry import Hook
+from qmlir.registry.faults import RAISED, one_line
 
 Gradients = Sequence[SSAValue | None]
 Rule = Callable[..., Gradients]
@@ -116,3 +119,49 @@ def first_only(rule: Callable[..., SSAValue]) -> Rule:
         return [rule(at, op, *gradients), *[None] * (len(op.operands) - 1)]
 
     return padded
+
+
+def is_differentiable(value: SSAValue) -> bool:
+    """Whether a value is a tensor of floats that are computed with."""
+    return ranked_tensor(value.type) is not None and kind_of(element_of(value)) is Kind.FLOAT
+
+
+def guarded_rule(hook: Hook) -> Rule:
+    """The rule of a package, whose gradients are checked: one for each operand, of its shape and element type."""
+
+    def guarded(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
+        def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:
+            return op_error(op, f"cannot be differentiated: its gradient rule {message}{hook.at(error)}")
+
+        try:
+            found = cast(object, hook.function(at, op, *given))
+        except DiagnosticError:
+            raise
+        except RAISED as error:  # a package may raise anything
+            raise wrong(f"raises {one_line(error)}", error) from error
+        if not isinstance(found, Sequence):
+            raise wrong(f"must return a list of gradients, but returned a value of type {type(found).__name__}")
+        gradients = cast(Gradients, found)
+        if len(gradients) != len(op.operands):
+            raise wrong(f"must return {len(op.operands)} gradients (one per operand), but returned {len(gradients)}")
+        for place, (gradient, operand) in enumerate(zip(gradients, op.operands, strict=True)):
+            if gradient is None:
+                continue
+            if not isinstance(gradient, SSAValue):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise wrong(
+                    f"must return a value or None for operand {place}, but returned a {type(gradient).__name__}"
+                )
+            wanted, type_ = ranked_tensor(operand.type), ranked_tensor(gradient.type)
+            if not is_differentiable(operand) or wanted is None:  # it is not asked for
+                continue
+            is_alike = type_ is not None and plain_type(type_.element_type) == plain_type(wanted.element_type)
+            if type_ is None or not is_alike or not shapes_agree(type_.get_shape(), wanted.get_shape()):
+                raise wrong(
+                    f"must return a gradient of type '{operand.type}' for operand {place}, but returned "
+                    f"'{gradient.type}'"
+                )
+            if isinstance(owner := gradient.owner, Operation) and owner.parent is None:
+                raise wrong(f"returned the result of '{owner.name}' for operand {place} without adding that operation")
+        return gradients
+
+    return guarded

@@ -5,26 +5,16 @@ once more from its operands.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.nn.base import Kind, kind_of, plain_type, shapes_agree
-from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule
+from qmlir.dialects.nn.gradient.backward import Backward, Gradients, Rule, is_differentiable
 from qmlir.dialects.nn.ops.elementwise import AddOp
-from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts, parts_given
-from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.registry import Hook
-from qmlir.registry.faults import RAISED, one_line
+from qmlir.ir.diagnostics import op_error
 
 Insert = Callable[[Operation], object]
-
-
-def is_differentiable(value: SSAValue) -> bool:
-    """Whether a value is a tensor of floats that are computed with."""
-    return ranked_tensor(value.type) is not None and kind_of(element_of(value)) is Kind.FLOAT
 
 
 def depending_on(operations: Sequence[Operation], variables: Sequence[SSAValue]) -> set[SSAValue]:
@@ -59,47 +49,6 @@ def gradients(
             if part is not None and operand in dependent and is_differentiable(operand):
                 found[operand] = at.append(AddOp(found[operand], part)).result if operand in found else part
     return [found.get(variable) for variable in variables]
-
-
-def guarded_rule(hook: Hook) -> Rule:
-    """The rule of a package, whose gradients are checked: one for each operand, of its shape and element type."""
-
-    def guarded(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
-        def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:
-            return op_error(op, f"cannot be differentiated: its gradient rule {message}{hook.at(error)}")
-
-        try:
-            found = cast(object, hook.function(at, op, *given))
-        except DiagnosticError:
-            raise
-        except RAISED as error:  # a package may raise anything
-            raise wrong(f"raises {one_line(error)}", error) from error
-        if not isinstance(found, Sequence):
-            raise wrong(f"must return a list of gradients, but returned a value of type {type(found).__name__}")
-        gradients = cast(Gradients, found)
-        if len(gradients) != len(op.operands):
-            raise wrong(f"must return {len(op.operands)} gradients (one per operand), but returned {len(gradients)}")
-        for place, (gradient, operand) in enumerate(zip(gradients, op.operands, strict=True)):
-            if gradient is None:
-                continue
-            if not isinstance(gradient, SSAValue):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise wrong(
-                    f"must return a value or None for operand {place}, but returned a {type(gradient).__name__}"
-                )
-            wanted, type_ = ranked_tensor(operand.type), ranked_tensor(gradient.type)
-            if not is_differentiable(operand) or wanted is None:  # it is not asked for
-                continue
-            is_alike = type_ is not None and plain_type(type_.element_type) == plain_type(wanted.element_type)
-            if type_ is None or not is_alike or not shapes_agree(type_.get_shape(), wanted.get_shape()):
-                raise wrong(
-                    f"must return a gradient of type '{operand.type}' for operand {place}, but returned "
-                    f"'{gradient.type}'"
-                )
-            if isinstance(owner := gradient.owner, Operation) and owner.parent is None:
-                raise wrong(f"returned the result of '{owner.name}' for operand {place} without adding that operation")
-        return gradients
-
-    return guarded
 
 
 def _rule_of(op: Operation) -> Rule:
