@@ -30,8 +30,8 @@ from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.lowering import constants_of, lowered
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.tools.command import console, main_of
 from qmlir.tools.commands.run import inputs_refused_in_a_line, read_inputs
 from qmlir.tools.streams import ArgumentParser, Streams

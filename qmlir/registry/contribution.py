@@ -85,6 +85,8 @@ class Contribution:
     kernels: Names = field(default_factory=dict[str, str])
     isas: Names = field(default_factory=dict[str, str])
     variants: Names = field(default_factory=dict[str, str])
+    emitters: Names = field(default_factory=dict[str, str])
+    forms: Names = field(default_factory=dict[str, str])
     importers: Sequence[str] = ()
     exporters: Sequence[str] = ()
     efforts: Sequence[str] = ()
@@ -164,6 +166,16 @@ FIELDS: Mapping[str, Room] = {
         RowForm.NAMES,
         "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/contraction/tiles.py`), which "
         "rows of instruction sets and schedules name",
+    ),
+    "emitters": Room(
+        RowForm.NAMES,
+        "emitter to its `CodeEmitter` (`qmlir/targets/cpu/emitters/emitter.py`), a generator of machine code for "
+        "programs that Python calls, which `codegen=<name>` selects",
+    ),
+    "forms": Room(
+        RowForm.NAMES,
+        "output format to its `AheadForm` (`qmlir/targets/cpu/emitters/ahead.py`), the files of a program that runs "
+        "without Python, which `--emit <name>` selects",
     ),
     "importers": Room(RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
     "exporters": Room(RowForm.ROWS, "tables from operation class to its ONNX exporter"),

@@ -251,5 +251,16 @@ TREE = Contribution(
         "winograd_f4": "qmlir.targets.cpu.variants.winograd:WINOGRAD_F4",
         "winograd_f4_bytes": "qmlir.targets.cpu.variants.winograd:WINOGRAD_F4_BYTES",
     },
+    emitters={
+        "numba": "qmlir.targets.cpu.emitters.numba.build:EMITTER",
+        "llvm": "qmlir.targets.cpu.emitters.llvm.build:EMITTER",
+    },
+    forms={
+        "c": "qmlir.targets.cpu.emitters.c.emit:C",
+        "object": "qmlir.targets.cpu.emitters.llvm.forms:OBJECT",
+        "static": "qmlir.targets.cpu.emitters.llvm.forms:STATIC",
+        "shared": "qmlir.targets.cpu.emitters.llvm.forms:SHARED",
+        "wasm": "qmlir.targets.cpu.emitters.llvm.wasm:WASM",
+    },
     built_for=INTERFACE,
 )

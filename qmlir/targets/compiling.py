@@ -12,6 +12,7 @@ from qmlir.target import HOST, INTERPRETER, Running, find_target, find_targets
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.emitters.card import PARTS_FORM
+from qmlir.targets.cpu.emitters.emitter import checked_emitter
 from qmlir.targets.cpu.saved import checked_program
 from qmlir.targets.parts import parts_of
 from qmlir.text.files import path_of
@@ -84,7 +85,7 @@ def compile(
         )  # fmt: skip
     if max_sizes is not None:
         raise text_error(f"dynamic dimensions are supported only for target 'cpu', but got {', '.join(owners)}")
-    running = Running(threads, isa, tuned, progress, compiler.checked_emitter(codegen))
+    running = Running(threads, isa, tuned, progress, checked_emitter(codegen))
     divided = targets.partitioned(module, names) if set(names) - {HOST} else module
     return targets.compile_parts(divided, function, running)
 

@@ -36,13 +36,13 @@ from qmlir.targets.cpu.any_batch import OpenBatch, Shapes, batch_plan
 from qmlir.targets.cpu.compiler import (
     Program,
     Runs,
-    checked_emitter,
     load_program,
     module_bytes,
     module_of_bytes,
     open_port,
 )
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
+from qmlir.targets.cpu.emitters.emitter import checked_emitter
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.package import CARD
 from qmlir.targets.cpu.runtime import ports as runtime

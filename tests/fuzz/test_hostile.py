@@ -11,7 +11,7 @@ import pytest
 
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.host import host_processor
-from qmlir.targets.cpu.lowered import lowered
+from qmlir.targets.cpu.lowering import lowered
 from qmlir.tools import qmlir_cli
 from qmlir.workflows.loading import load
 from tests.fuzz.frame import findings, run_tool

@@ -20,8 +20,7 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module as emit_ir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_processor
-from qmlir.targets.cpu.lowered import constants_of
-from qmlir.targets.cpu.package import IR_PROGRAM, write_package
+from qmlir.targets.cpu.package import IR_PROGRAM, constants_of, write_package
 from qmlir.targets.cpu.runtime.ir_code import compiled, facts_of, host_machine
 from qmlir.targets.cpu.runtime.machine_code import header_of, made
 from qmlir.targets.cpu.runtime.program import places_of

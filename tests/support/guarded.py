@@ -23,8 +23,8 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.lowering import constants_of, lowered
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.targets.cpu.runtime.program import CompiledModule, places_of
 from qmlir.text.parsing import parse_module
 from tests.levels.generator import case_of

@@ -32,15 +32,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
-from qmlir.ir.diagnostics import (
-    Diagnostic,
-    DiagnosticError,
-    Severity,
-    emit,
-    op_error,
-    text_error,
-    unknown,
-)
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
@@ -60,6 +52,7 @@ from qmlir.targets.cpu.any_length import (
 )
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
+from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
 from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
@@ -77,7 +70,7 @@ from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.helper import COLLECTED
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
-from qmlir.targets.cpu.runtime.machine_code import IR, is_for_here
+from qmlir.targets.cpu.runtime.machine_code import is_for_here
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
@@ -89,10 +82,6 @@ from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import counted
 from qmlir.text.writing import folder_result
-
-NUMBA, LLVM = "numba", "llvm"
-EMITTERS = (NUMBA, LLVM)
-"""What makes machine code of loops: Python that numba compiles, or LLVM IR."""
 
 
 @dataclass(frozen=True)
@@ -108,21 +97,11 @@ class MadeFor:
 def _build(
     module: ModuleOp, made_for: MadeFor, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
-    """Lower a static module, write its package into `folder`, and let its kernels be compiled and kept there.
-
-    At most `limit` processes of numba compile.
-    """
-    isa, threads = made_for.isa, made_for.threads
+    """Lower a static module, write its package into `folder`, and compile it there in at most `limit` processes."""
     with rare_collection(COLLECTED):
-        if made_for.emitter == LLVM:
-            cpu.write_ir_program(module, isa, threads, folder, tuned)
-            write_runtime_bytecode(folder)
-            return
-        source = cpu.write_program(module, isa, threads, folder, tuned)
+        cpu.write_program(module, made_for.isa, made_for.threads, folder, tuned, made_for.emitter)
         write_runtime_bytecode(folder)
-        package = load_package(folder, name, on_kernel, helper_count(source, limit))
-    if cpu.write_machine_code(folder, package):
-        forget(name)  # from now on it is that code which runs, as in every later process
+        emitter_named(made_for.emitter).finish(folder, name, on_kernel, limit)
 
 
 _LOADING = RLock()
@@ -441,9 +420,9 @@ class Program(Runs):
             DiagnosticError: The program was compiled with `codegen="llvm"`.
             InputError: An input does not fit.
         """
-        if self.emitter != NUMBA:
-            raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
         call, known = self._chosen(inputs)
+        if not call.has_emitted:
+            raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
         with _LOADING, numba_caches_beside_the_source():
             call.load_emitted()
         return time_steps(call, call.first(known), rounds)
@@ -528,13 +507,6 @@ def checked_isa(isa: str, threads: int) -> str:
     return wanted
 
 
-def checked_emitter(name: str) -> str:
-    """The emitter `name`. Raises `DiagnosticError` where there is none."""
-    if name not in EMITTERS:
-        raise text_error(unknown("codegen", name, EMITTERS))
-    return name
-
-
 @contextmanager
 def temporary_program(loops: ModuleOp) -> Generator[Any]:
     """The program of a module of loops inside the `with` block: nothing of it is kept, or looked for in the cache."""
@@ -542,7 +514,8 @@ def temporary_program(loops: ModuleOp) -> Generator[Any]:
     name = f"qmlir_temporary_{secrets.token_hex(12)}"
     with TemporaryDirectory(prefix="qmlir-") as folder:
         with _LOADING, rare_collection(COLLECTED):
-            source = cpu.write_loops(loops, Path(folder))
+            emitter_named(NUMBA).write(loops, Path(folder), None, None)
+            source = (Path(folder) / KERNELS).read_text(encoding="utf-8")
             package: Any = load_package(Path(folder), name, None, helper_count(source, limit))
         try:
             yield package.program
@@ -566,7 +539,7 @@ def compile_module(
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
     `lengths`, the largest of each open size by its name or a list of capacities, it takes any size up to that without
-    compiling again. Its machine code is what numba makes of it, or LLVM without numba (`emitter="llvm"`).
+    compiling again. `emitter` generates its machine code.
 
     Raises `DiagnosticError` for an instruction set or an emitter that is unknown, for an instruction set that this
     processor lacks, and for what has no compiled form.
@@ -604,7 +577,7 @@ def _saved_package(path: Path, card: ProgramCard, name: str) -> Any:
     What numba has compiled lies beside the source, and numba reads it as pickles. In a saved folder, which may be
     anybody's, it is neither read nor written; an entry of the cache is the user's own, and has the digest of each file.
     """
-    if (path / IR).is_file() or is_for_here(path):
+    if not (path / KERNELS).is_file() or is_for_here(path):
         return load_package(path, name, is_checked=True)
     source = (path / KERNELS).read_text(encoding="utf-8")
     try:

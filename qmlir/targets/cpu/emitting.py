@@ -20,7 +20,7 @@ from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import best_isa, resolved_isa
 from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
-from qmlir.targets.cpu.lowered import lowered
+from qmlir.targets.cpu.lowering import lowered
 
 
 def _check_closed(module: ModuleOp, function: FuncOp) -> None:

@@ -28,22 +28,28 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.memref import GlobalOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.parallel import helped
 from qmlir.targets.cpu.runtime.errors import DamagedError
-from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here, source_of
+from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here
+from qmlir.text.elements import dense_array
 
 INIT = "__init__.py"
 KERNELS = SOURCE
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
 CARD = "program.json"
+
+_EMITTED = "kernels.*"
+"""The emitted module, in whichever language."""
 
 _RUNTIME_PACKAGE = "qmlir.targets.cpu.runtime"
 
@@ -144,6 +150,15 @@ def _in_lines(data: bytes) -> bytes:
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % _LINE)
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
+
+
+def constants_of(module: ModuleOp) -> dict[str, Array]:
+    """Return the constants of a module of loops by the names of its globals."""
+    found: dict[str, Array] = {}
+    for op in module.body.block.ops:
+        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+            found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))
+    return found
 
 
 def write_package(
@@ -294,7 +309,7 @@ def load_package(
     Raises `DiagnosticError` where `folder` holds no saved program or a damaged one, where a module that it calls
     functions of is not installed, and where numba is told not to compile.
     """
-    if not (folder / INIT).is_file() or not source_of(folder).is_file():
+    if not (folder / INIT).is_file() or next(folder.glob(_EMITTED), None) is None:
         raise text_error(
             f"{folder} contains no saved program (no {SOURCE}); create one with 'qmlir compile MODEL -o DIR'"
         )
@@ -309,9 +324,9 @@ def load_package(
     sys.modules[name] = module
     try:
         with (
-            _reading()
-            if (folder / IR).is_file() or is_for_here(folder)
-            else _compiling(name, folder, on_kernel, helpers)
+            _compiling(name, folder, on_kernel, helpers)
+            if (folder / KERNELS).is_file() and not is_for_here(folder)
+            else _reading()
         ):
             if is_checked:
                 constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")

@@ -16,10 +16,10 @@ from qmlir.specialization.options import parse_sizes
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
-from qmlir.targets.cpu.compiler import EMITTERS
-from qmlir.targets.cpu.emitters.ahead import FORMS, form_named, machine_forms
+from qmlir.targets.cpu.emitters.ahead import form_named, form_names, machine_forms
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, ProgramCard, read_card, with_digest
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
+from qmlir.targets.cpu.emitters.emitter import NUMBA, emitter_names
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.emitting import emit, isa_of_text
 from qmlir.targets.cpu.host import host_isa
@@ -94,12 +94,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-tuned", action="store_true", help="ignore schedules found by qmlir tune")
     parser.add_argument(
-        "--codegen", choices=EMITTERS, default=EMITTERS[0],
+        "--codegen", choices=emitter_names(), default=NUMBA,
         help="code generator: numba, or llvm, which compiles faster and needs no numba at run time",
     )  # fmt: skip
     parser.add_argument(
         "--emit", default=EMIT_PROGRAM, metavar="FORM",
-        help=f"output format: {EMIT_PROGRAM} (a Python package), {', '.join(FORMS)} "
+        help=f"output format: {EMIT_PROGRAM} (a Python package), {', '.join(form_names())} "
         f"(default: {EMIT_PROGRAM})",
     )  # fmt: skip
     parser.add_argument(
@@ -201,7 +201,7 @@ def _check_emission(arguments: argparse.Namespace) -> None:
         "--max-size": arguments.max_size,
         "--device": arguments.device,
         "--threads": arguments.threads != 1,
-        "--codegen": arguments.codegen != EMITTERS[0],
+        "--codegen": arguments.codegen != NUMBA,
         "--no-tuned": arguments.no_tuned,
     }
     for option, is_given in given.items():

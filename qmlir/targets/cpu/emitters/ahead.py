@@ -1,4 +1,4 @@
-"""Emission ahead of time: forms of a program that run without Python, one row each, and what was written.
+"""Output formats of programs that run without Python, one row of `Contribution.forms` each, and the files written.
 
 A form makes files of a module of loops. Those that C calls have the same header, so that a caller may exchange one for
 another; all of them have a card (`emitters/card.py`).
@@ -12,13 +12,11 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir import registry
 from qmlir.ir.diagnostics import text_error, unknown
-from qmlir.targets.cpu.emitters.c.emit import emit_c
 from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
 from qmlir.targets.cpu.emitters.header import header_text
-from qmlir.targets.cpu.emitters.llvm.forms import write_object, write_shared, write_static
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.llvm.wasm import write_wasm
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
@@ -59,33 +57,21 @@ class AheadForm:
         return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
-def _write_c(entry: EntryPoint) -> WrittenFiles:
-    return WrittenFiles(emit_c(entry))
-
-
-FORMS: Mapping[str, AheadForm] = {
-    "c": AheadForm("C99: one file that needs no library", "portable", _write_c, "c"),
-    "object": AheadForm("an object in machine code", "", write_object),
-    "static": AheadForm("an archive of the object", "", write_static),
-    "shared": AheadForm("a shared library", "", write_shared),
-    "wasm": AheadForm(
-        "an npm package of WebAssembly", "", write_wasm, "llvm",
-        "wasm32-unknown-unknown", "+simd128", has_header=False,
-    ),
-}  # fmt: skip
-"""Every form by its name."""
-
-
-def machine_forms() -> str:
-    """The names of the forms that are for a machine."""
-    return ", ".join(name for name, form in FORMS.items() if form.is_for_machine)
+def form_names() -> tuple[str, ...]:
+    """Return the names of all output formats, those of the tree first."""
+    return tuple(registry.named("forms"))
 
 
 def form_named(name: str) -> AheadForm:
-    """The form of this name. Raises `DiagnosticError` where there is none."""
-    if name not in FORMS:
-        raise text_error(unknown("output format", name, FORMS))
-    return FORMS[name]
+    """Return the output format `name`. Raises `DiagnosticError` if it is unknown or does not load."""
+    if name not in form_names():
+        raise text_error(unknown("output format", name, form_names()))
+    return registry.named("forms")[name].load(AheadForm)
+
+
+def machine_forms() -> str:
+    """Return the names of the output formats that consist of machine code."""
+    return ", ".join(name for name in form_names() if form_named(name).is_for_machine)
 
 
 class Emitted(Readable):

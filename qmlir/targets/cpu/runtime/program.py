@@ -162,6 +162,11 @@ class CompiledModule:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self.again
 
+    @property
+    def has_emitted(self) -> bool:
+        """Whether there is an emitted module in Python, of which each kernel can be called."""
+        return self._emitted is not None
+
     def load_emitted(self) -> Any:
         """`main` of the emitted module, which numba may have to compile where machine code takes its place."""
         return self._main if self._emitted is None else self._emitted().main

@@ -34,7 +34,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 import qmlir
-from qmlir.targets.cpu.lowering import lowered, write_loops
+from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.emitters.emitter import emitter_named
 from qmlir.targets.cpu.package import load_package
 
 isa, folder = sys.argv[1], Path(sys.argv[2])
@@ -42,7 +43,7 @@ texts = {}
 for source in sorted(folder.glob("*.mlir")):
     into = folder / source.stem
     into.mkdir()
-    write_loops(lowered(qmlir.load(source), isa), into)
+    emitter_named("numba").write(lowered(qmlir.load(source), isa), into, None, None)
     emitted = import_module(".kernels", load_package(into, f"emitted_{source.stem}").__name__)
     (product,) = (
         each.compiled for each in vars(emitted).values() if type(each).__name__ == "Kernel" and "matmul" in each.name

@@ -13,12 +13,14 @@ from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
+from qmlir.targets.cpu.emitters.ahead import AheadForm
 from qmlir.targets.cpu.emitters.c.elements import array_literals, element_of, memory_type
 from qmlir.targets.cpu.emitters.c.families import EMISSIONS
 from qmlir.targets.cpu.emitters.c.families.memory import pointer
 from qmlir.targets.cpu.emitters.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
 from qmlir.targets.cpu.emitters.c.helpers import functions_for, is_helper
 from qmlir.targets.cpu.emitters.c.statements import LANE, rendered
+from qmlir.targets.cpu.emitters.card import WrittenFiles
 from qmlir.targets.cpu.emitters.ports import (
     C_KEYWORDS,
     CPP_KEYWORDS,
@@ -299,3 +301,10 @@ def emit_c(entry: EntryPoint) -> Mapping[str, str]:
         *file.weights(),
     ]
     return {f"{entry.name}.c": "\n\n".join(parts) + "\n"}
+
+
+def _write_c(entry: EntryPoint) -> WrittenFiles:
+    return WrittenFiles(emit_c(entry))
+
+
+C = AheadForm("C99: one file that needs no library", "portable", _write_c, "c")

@@ -1,6 +1,7 @@
 """Programs without Python as machine code: an object, an archive of it, and a shared library."""
 
 from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.ahead import AheadForm
 from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
 from qmlir.targets.cpu.emitters.llvm.archive import archive
 from qmlir.targets.cpu.emitters.llvm.linkers import shared_library
@@ -20,20 +21,25 @@ def object_of(entry: EntryPoint) -> bytes:
     return target.compiled(standalone_text(entry, target.processor))
 
 
-def write_object(entry: EntryPoint) -> WrittenFiles:
+def _write_object(entry: EntryPoint) -> WrittenFiles:
     """`NAME.o`, which a linker takes."""
     data = object_of(entry)
     return WrittenFiles({f"{entry.name}.o": data}, code_bytes(data))
 
 
-def write_static(entry: EntryPoint) -> WrittenFiles:
+def _write_static(entry: EntryPoint) -> WrittenFiles:
     """`libNAME.a`."""
     data, symbols = object_of(entry), [f"{entry.name}_run_in", f"{entry.name}_run"]
     return WrittenFiles({f"lib{entry.name}.a": archive(f"{entry.name}.o", data, symbols)}, code_bytes(data))
 
 
-def write_shared(entry: EntryPoint) -> WrittenFiles:
+def _write_shared(entry: EntryPoint) -> WrittenFiles:
     """`libNAME.so`, linked by what there is. Raises `DiagnosticError` where nothing links for the machine."""
     data = object_of(entry)
     library = shared_library(entry.name, data, code_target(entry.machine).triple)
     return WrittenFiles({f"lib{entry.name}.so": library}, code_bytes(data))
+
+
+OBJECT = AheadForm("an object in machine code", "", _write_object)
+STATIC = AheadForm("an archive of the object", "", _write_static)
+SHARED = AheadForm("a shared library", "", _write_shared)

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.emitters.ahead import AheadForm
 from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
 from qmlir.targets.cpu.emitters.llvm.forms import object_of
 from qmlir.targets.cpu.emitters.llvm.linkers import wasm_module
@@ -135,7 +136,7 @@ def _package(name: str) -> str:
     return json.dumps(package, indent=2) + "\n"
 
 
-def write_wasm(entry: EntryPoint) -> WrittenFiles:
+def _write_wasm(entry: EntryPoint) -> WrittenFiles:
     """The files of the package. Raises `DiagnosticError` for another machine, and where nothing links for this one."""
     name, target = entry.name, code_target(entry.machine)
     if not target.triple.startswith("wasm32"):
@@ -151,3 +152,8 @@ def write_wasm(entry: EntryPoint) -> WrittenFiles:
         "package.json": _package(name),
     }
     return WrittenFiles(files, code_bytes(module))
+
+
+WASM = AheadForm(
+    "an npm package of WebAssembly", "", _write_wasm, "llvm", "wasm32-unknown-unknown", "+simd128", has_header=False
+)

@@ -1,1 +1,11 @@
-"""Modules of loops as typed Python source, and the runtime that this source imports."""
+"""Modules of loops as typed Python source, which numba compiles."""
+
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
+
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.emitters.numba.emit import emit_module as emit_module
+    from qmlir.targets.cpu.emitters.numba.linking import write_machine_code as write_machine_code
+else:
+    __getattr__, __dir__ = attached(__name__)

@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.fingerprint import fingerprint
-from qmlir.targets.cpu.emitters.ahead import FORMS, Emitted, emit_ahead
+from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_names
 from qmlir.targets.cpu.emitters.card import CardPort, ProgramCard, read_card
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.lowered import lowered
+from qmlir.targets.cpu.lowering import lowered
 from qmlir.text.writing import LIST
 from tests.support.commands import run_command
 from tests.unit.targets.cpu.conftest import quantized
@@ -54,7 +54,7 @@ def loops() -> ModuleOp:
     return lowered(quantized(2), "portable")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", form_names())
 def test_what_a_form_says(form: str, tmp_path: Path) -> None:
     needed = {"shared": shutil.which("cc"), "wasm": any(each("wasm32") for each in WASM_LINKERS.values())}
     if not needed.get(form, True):

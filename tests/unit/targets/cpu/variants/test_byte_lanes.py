@@ -8,8 +8,7 @@ import pytest
 
 from qmlir.interpreter.run import interpret
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.lowering import constants_of
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import constant, tensor
 from tests.support.sampled import sampled

@@ -11,8 +11,7 @@ from qmlir.dialects.kernel.packed_ops import PackedConvOp
 from qmlir.interpreter.run import interpret
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa, runs_here
-from qmlir.targets.cpu.lowering import constants_of
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.targets.cpu.variants.interleaved import interleaved_channels, rows_there
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Case, depthwise, depthwise_offset

@@ -14,8 +14,7 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.lowering import constants_of
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Array, Case, constant, convolved, tensor
 from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run

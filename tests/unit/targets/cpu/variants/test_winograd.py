@@ -18,8 +18,7 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa, runs_here
-from qmlir.targets.cpu.lowering import constants_of
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Array, Case
 from tests.support.winograd import case

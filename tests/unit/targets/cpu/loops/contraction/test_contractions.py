@@ -22,8 +22,7 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.isa import conditions
-from qmlir.targets.cpu.lowering import constants_of
-from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support import winograd
 from tests.support.contractions import Case, convolution, depthwise, product

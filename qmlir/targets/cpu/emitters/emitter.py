@@ -1,0 +1,60 @@
+"""Emitters: the generators of machine code for programs that Python calls, one row of `Contribution.emitters` each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir import registry
+from qmlir.ir.diagnostics import text_error, unknown
+from qmlir.targets.cpu.emitters.card import ProgramCard
+from qmlir.targets.cpu.package import OnKernel
+
+NUMBA = "numba"
+"""The default emitter."""
+
+Write = Callable[[ModuleOp, Path, Mapping[str, Any] | None, ProgramCard | None], None]
+Finish = Callable[[Path, str, OnKernel | None, int], None]
+
+
+def _nothing(folder: Path, name: str, on_kernel: OnKernel | None, processes: int) -> None:
+    """The package is complete when it is written."""
+
+
+@dataclass(frozen=True)
+class CodeEmitter:
+    """A generator of machine code for modules of loops.
+
+    `write(loops, folder, batch, card)` writes the package of a program into `folder` by `write_package`: the emitted
+    code, and an `__init__.py` that defines `program`. `finish(folder, name, on_kernel, processes)` then compiles the
+    package, under the module name `name`, in at most that number of processes. Both raise `DiagnosticError` for an
+    operation that cannot be emitted. `needs` are the Python packages that emission imports.
+    """
+
+    write: Write
+    finish: Finish = _nothing
+    needs: tuple[str, ...] = ()
+
+
+def emitter_names() -> tuple[str, ...]:
+    """Return the names of all emitters, those of the tree first."""
+    return tuple(registry.named("emitters"))
+
+
+def checked_emitter(name: str) -> str:
+    """Return `name`. Raises `DiagnosticError` if no emitter has this name."""
+    if name not in emitter_names():
+        raise text_error(unknown("codegen", name, emitter_names()))
+    return name
+
+
+def emitter_named(name: str) -> CodeEmitter:
+    """Return the emitter `name`. Raises `DiagnosticError` if it is unknown, does not load, or lacks a package."""
+    found = registry.named("emitters")[checked_emitter(name)].load(CodeEmitter)
+    missing = [each for each in found.needs if find_spec(each) is None]
+    if missing:
+        raise text_error(f"codegen '{name}' requires the Python package '{missing[0]}', which is not installed")
+    return found
