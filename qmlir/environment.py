@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from xdsl.context import Context
@@ -98,6 +99,8 @@ def default_environment() -> Environment:
             rows.add(row)
             kept = {name: factory for name, factory in universe.all_passes.items() if name not in replaced}
             environment.add(package, Universe(all_dialects=universe.all_dialects, all_passes=kept))
+        passes = {name: partial(registry.load, row) for name, row in package.rows("passes")}
+        environment.add(package, Universe(all_passes=passes))
     return environment
 
 

@@ -43,22 +43,48 @@ def _is_for_checkers(test: ast.expr) -> bool:
     return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
+CONTRIBUTED = "contributed_names"
+"""A row of the table with this name is a function that gives more names, each with its row `module:object`."""
+
+
+def _more(package: str) -> Mapping[str, tuple[str, str]]:
+    """The names that extensions and other packages add, which only the registry knows: some may be left out."""
+    if CONTRIBUTED not in (table := _table(package)):
+        return {}
+    module, own = table[CONTRIBUTED]
+    rows: Mapping[str, str] = getattr(import_module(module), own)()
+    return {name: (module, own) for name, row in rows.items() for module, _, own in (row.partition(":"),)}
+
+
 def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions `__getattr__` and `__dir__` of `package`; `__all__` is what its table names."""
+    """The functions `__getattr__` and `__dir__` of `package`; `__all__` is what its table names, and what others add.
+
+    The rows of the table for modules of `<package>.extensions` are for type checkers alone.
+    """
+    extensions = f"{package}.extensions."
+
+    def core() -> Mapping[str, tuple[str, str]]:
+        return {name: row for name, row in _table(package).items() if not row[0].startswith(extensions)}
+
+    def known() -> set[str]:
+        return {*core(), *_more(package)} - {CONTRIBUTED}
 
     def find(name: str) -> Any:
         if name == "__all__":
-            return sorted(_table(package))
-        if name.startswith("__") or name not in _table(package):
-            near = [] if name.startswith("_") else get_close_matches(name, _table(package), 1)
+            return sorted(known())
+        row = None if name.startswith("__") else core().get(name) or _more(package).get(name)
+        if row is None and name in _table(package):
+            extension = _table(package)[name][0].removeprefix(extensions).partition(".")[0]
+            raise AttributeError(f"'{package}.{name}' requires the extension '{extension}', which is left out")
+        if row is None:
+            near = [] if name.startswith("_") else get_close_matches(name, known(), 1)
             hint = "".join(f"; did you mean '{each}'?" for each in near)
             raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
-        module, own = _table(package)[name]
         with paused_collection():
-            return getattr(import_module(module), own)
+            return getattr(import_module(row[0]), row[1])
 
     def names() -> list[str]:
         own = (name for name in vars(sys.modules[package]) if name.startswith("__"))
-        return sorted((*_table(package), *own))
+        return sorted({*known(), *own})
 
     return find, names

@@ -39,7 +39,7 @@ def _actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 def subcommands() -> Iterator[argparse.ArgumentParser]:
     """The parser of each subcommand of `qmlir`."""
-    return (build_parser(row) for row in qmlir_cli.ROWS)
+    return (build_parser(row) for row in qmlir_cli.rows())
 
 
 def parsers() -> Iterator[argparse.ArgumentParser]:
@@ -151,7 +151,7 @@ def _shared_page(shared: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _index() -> str:
-    rows = [(f"[`qmlir {row.name}`](commands/{row.name}.md)", row.summary) for row in qmlir_cli.ROWS]
+    rows = [(f"[`qmlir {row.name}`](commands/{row.name}.md)", row.summary) for row in qmlir_cli.rows()]
     for tool in (options, qmlir_translate):
         parser = tool.build_argument_parser()
         summary = (parser.description or "").rstrip(".")

@@ -9,11 +9,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib import import_module
 from types import FunctionType
-from typing import Any, LiteralString, TypeVar
-
-from xdsl.passes import ModulePass
-from xdsl.universe import Universe
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 from qmlir.registry.code import code_digest, plugged_code, sources_digest
 from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
@@ -23,6 +21,7 @@ from qmlir.registry.package import (
     ONNX_EXPORTERS_GROUP,
     ONNX_IMPORTERS_GROUP,
     OURS,
+    THE_TREE,
     UNIVERSE_GROUP,
     UPSTREAM,
     Guarded,
@@ -45,7 +44,7 @@ from qmlir.registry.package import (
     plugin,
 )
 from qmlir.registry.places import place_in, place_of, place_of_row
-from qmlir.registry.tree import DIALECTS, GUARDS, PASSES, TREE, UPSTREAM_REPLACED
+from qmlir.registry.tree import DIALECTS, GUARDS, TREE, UPSTREAM_REPLACED
 
 __all__ = [
     "CONTRIBUTIONS_GROUP",
@@ -70,6 +69,7 @@ __all__ = [
     "bracketed",
     "code_digest",
     "continue_with",
+    "contributed_names",
     "decompositions",
     "efforts",
     "evaluators",
@@ -325,13 +325,36 @@ def inserted_passes(point: str) -> Iterator[tuple[Package, str]]:
     return ((package, text) for package in packages() for name, text in package.rows("stages") if name == point)
 
 
-def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
+def contributed_names() -> Mapping[str, str]:
+    """The names that extensions and packages add to the module `qmlir`, each with its row."""
+    return {name: each.row for name, each in named("api").items()}
+
+
+PASSES: Mapping[str, str] = dict(THE_TREE.rows("passes"))
+"""Each pass of the tree, with its row."""
+
+
+def pass_factories() -> dict[str, Callable[[], Any]]:
     """Name and lazy constructor of each pass of the tree."""
     return {name: partial(load, row) for name, row in PASSES.items()}
 
 
-UNIVERSE = Universe(
-    all_dialects={name: partial(load, row) for name, row in DIALECTS.items()},
-    all_passes={name: factory for name, factory in pass_factories().items() if name not in UPSTREAM_REPLACED},
-)
-"""What xDSL's own tools see of this package, through the `xdsl.universe` entry point."""
+@cache
+def _universe() -> Any:
+    return import_module("xdsl.universe").Universe(
+        all_dialects={name: partial(load, row) for name, row in DIALECTS.items()},
+        all_passes={name: factory for name, factory in pass_factories().items() if name not in UPSTREAM_REPLACED},
+    )
+
+
+if TYPE_CHECKING:
+    from xdsl.universe import Universe
+
+    UNIVERSE: Universe
+    """What xDSL's own tools see of this package, through the `xdsl.universe` entry point; imported on first use."""
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name != "UNIVERSE":
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        return _universe()

@@ -91,6 +91,10 @@ class Contribution:
     exporters: Sequence[str] = ()
     efforts: Sequence[str] = ()
     services: Names = field(default_factory=dict[str, str])
+    passes: Names = field(default_factory=dict[str, str])
+    commands: Names = field(default_factory=dict[str, str])
+    command_help: Names = field(default_factory=dict[str, str])
+    api: Names = field(default_factory=dict[str, str])
     built_for: str = ""
 
     def __post_init__(self) -> None:
@@ -185,6 +189,13 @@ FIELDS: Mapping[str, Room] = {
         "service that the core uses if a package provides it to its object: `recovery` "
         "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`)",
     ),
+    "passes": Room(
+        RowForm.NAMES,
+        "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here",
+    ),
+    "commands": Room(RowForm.NAMES, "command of `qmlir` to its `Command` (`qmlir/tools/frame.py`)"),
+    "command_help": Room(RowForm.TEXTS, "command to its line in `qmlir --help`"),
+    "api": Room(RowForm.NAMES, "name in the module `qmlir` to what it stands for, imported on first use"),
 }
 """The fields by which a contribution adds something."""
 

@@ -1,7 +1,8 @@
 """The contributing packages: the tree, xDSL, installed packages, and plug-ins loaded for one run.
 
 An installed package is found by its entry points. A package that fails at import, or was built for another version, is
-ignored with one warning, and so are rows that do not load later; `QMLIR_WITHOUT` ignores the packages that it names.
+ignored with one warning, and so are rows that do not load later; `QMLIR_WITHOUT` ignores the packages and the
+extensions of the tree that it names.
 """
 
 import inspect
@@ -18,14 +19,10 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from xdsl.ir import Dialect
-from xdsl.passes import ModulePass
-from xdsl.universe import Universe
-
 from qmlir.registry.contribution import FIELDS, Contribution, RowForm, refusal
 from qmlir.registry.faults import PackageError, one_line, say, silence
 from qmlir.registry.places import frames, place_in, place_of, place_of_row
-from qmlir.registry.tree import TREE
+from qmlir.registry.tree import EXTENSIONS, TREE
 
 UNIVERSE_GROUP = "xdsl.universe"
 CONTRIBUTIONS_GROUP = "qmlir.contributions"
@@ -41,7 +38,7 @@ GROUPS: Mapping[str, str] = {
 """The entry point groups, and the type of their entry points."""
 
 WITHOUT_VARIABLE = "QMLIR_WITHOUT"
-"""The environment variable that names packages to ignore, separated by commas."""
+"""The environment variable that names packages and extensions to ignore, separated by commas."""
 
 _Asked = TypeVar("_Asked")
 
@@ -142,9 +139,6 @@ def load(row: str) -> Any:
     return getattr(import_module(module), name)
 
 
-THE_TREE = Package(OURS, contributions=(TREE,), universes=("qmlir.registry:UNIVERSE",))
-
-
 def _normal(name: str) -> str:
     """A name as pip normalizes it."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
@@ -152,6 +146,12 @@ def _normal(name: str) -> str:
 
 def _is_wanted(name: str) -> bool:
     return name == UPSTREAM or _normal(name) not in map(_normal, os.environ.get(WITHOUT_VARIABLE, "").split(","))
+
+
+_EXTENSIONS: Iterator[Contribution] = (load(row) for name, row in EXTENSIONS.items() if _is_wanted(name))
+
+THE_TREE = Package(OURS, contributions=(TREE, *_EXTENSIONS), universes=("qmlir.registry:UNIVERSE",))
+"""The core and its extensions."""
 
 
 def _rows(points: EntryPoints, group: str) -> list[str]:
@@ -351,8 +351,7 @@ def plugin(row: str) -> Package:
     if not objects:
         raise PackageError(f"plug-in '{row}' defines neither {UNIVERSE_NAME} nor {CONTRIBUTION_NAME}")
     for each in objects.values():
-        is_pass = isinstance(each, type) and issubclass(each, ModulePass)
-        if not is_pass and not isinstance(each, Universe | Dialect | Contribution):
+        if not isinstance(each, Contribution) and not _is_for_xdsl(each):
             raise PackageError(f"plug-in '{row}' must be a Universe, a Contribution, a dialect or a pass")
     contributions = tuple(each for each in objects.values() if isinstance(each, Contribution))
     for each in contributions:
@@ -362,6 +361,13 @@ def plugin(row: str) -> Package:
     known = [each for package in installed() for each in package.contributions]
     new = tuple(each for each in contributions if not any(each is one for one in known))  # it may be installed, too
     return Package(row, universes=universes, contributions=new, home=module.__name__.partition(".")[0])
+
+
+def _is_for_xdsl(found: object) -> bool:
+    """Return True for a `Universe`, a dialect or a pass. xDSL is imported late: `qmlir --help` needs none."""
+    universe, ir, passes = map(import_module, ("xdsl.universe", "xdsl.ir", "xdsl.passes"))
+    is_pass = isinstance(found, type) and issubclass(found, passes.ModulePass)
+    return is_pass or isinstance(found, universe.Universe | ir.Dialect)
 
 
 def _reason(error: BaseException) -> str:

@@ -58,9 +58,7 @@ PASSES: Mapping[str, str] = {
     "nn-compute-in-f32": "qmlir.passes.primitive.nn_compute_in_f32:NnComputeInF32",
     "nn-contract-integers": "qmlir.passes.quantized.nn_contract_integers:NnContractIntegers",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
-    "nn-equalize": "qmlir.passes.primitive.nn_equalize:NnEqualize",
     "nn-fold-constants": "qmlir.passes.primitive.nn_fold_constants:NnFoldConstants",
-    "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",
     "nn-share-tables": "qmlir.passes.primitive.nn_share_tables:NnShareTables",
@@ -69,20 +67,13 @@ PASSES: Mapping[str, str] = {
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
     "pad-shapes": "qmlir.passes.general.pad_shapes:PadShapes",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
-    "quant-correct-bias": "qmlir.passes.quantized.quant_correct_bias:QuantCorrectBias",
     "quant-expand-floats": "qmlir.passes.primitive.quant_expand_floats:QuantExpandFloats",
     "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",
-    "quant-gptq": "qmlir.passes.quantized.quant_gptq:QuantGptq",
     "quant-insert-casts": "qmlir.passes.quantized.quant_insert_casts:QuantInsertCasts",
     "quant-open-composites": "qmlir.passes.quantized.quant_open_composites:QuantOpenComposites",
     "quant-partition": "qmlir.targets.partitioning.quant_partition:QuantPartition",
     "quant-propagate-types": "qmlir.passes.quantized.quant_propagate_types:QuantPropagateTypes",
-    "quant-restore-weights": "qmlir.passes.quantized.quant_restore_weights:QuantRestoreWeights",
-    "quant-round": "qmlir.passes.quantized.quant_round:QuantRound",
-    "quant-search-scales": "qmlir.passes.quantized.quant_search_scales:QuantSearchScales",
     "quant-set-requantize": "qmlir.passes.quantized.quant_set_requantize:QuantSetRequantize",
-    "quant-shorten-sums": "qmlir.passes.quantized.quant_shorten_sums:QuantShortenSums",
-    "quant-simulate": "qmlir.passes.quantized.quant_simulate:QuantSimulate",
     "quant-set-target": "qmlir.passes.general.quant_set_target:QuantSetTarget",
     "quant-store-constants": "qmlir.passes.quantized.quant_store_constants:QuantStoreConstants",
     "quant-store-states": "qmlir.passes.quantized.quant_store_states:QuantStoreStates",
@@ -119,6 +110,7 @@ GUARDS: Mapping[str, str] = {
 """For a field of contributions, the function that makes of a `Hook` a function that checks what the hook returns."""
 
 TREE = Contribution(
+    passes=PASSES,
     patterns={
         "kernel.to_loops": (
             "qmlir.targets.cpu.loops.convert_kernel_to_loops:PATTERNS",
@@ -199,11 +191,34 @@ TREE = Contribution(
         "microsoft_fused",
         "microsoft_layers",
         "text",
-        "training",
     ),
     exporters=(*_onnx_rows("EXPORTERS", "calibration"), "qmlir.onnx.islands:EXPORTERS"),
-    efforts=("qmlir.workflows.repairing:EFFORTS",),
-    services={"recovery": "qmlir.workflows.repairing:RECOVERY"},
+    commands={
+        "quantize": "qmlir.tools.commands.quantize:QUANTIZE",
+        "compile": "qmlir.tools.commands.compile:COMPILE",
+        "export": "qmlir.tools.commands.export:EXPORT",
+        "run": "qmlir.tools.commands.run:RUN",
+        "profile": "qmlir.tools.commands.profile:PROFILE",
+        "compare": "qmlir.tools.commands.compare:COMPARE",
+        "bench": "qmlir.tools.commands.bench:BENCH",
+        "partition": "qmlir.tools.commands.partition:PARTITION",
+        "new-dialect": "qmlir.tools.commands.new_dialect:NEW_DIALECT",
+        "doctor": "qmlir.tools.commands.doctor:DOCTOR",
+        "completion": "qmlir.tools.commands.completion:COMPLETION",
+    },
+    command_help={
+        "quantize": "quantize a float model with calibration samples",
+        "compile": "compile a model into a program",
+        "export": "export a model or module to ONNX",
+        "run": "run a model, module or program",
+        "profile": "record the value ranges of a model on samples",
+        "compare": "compare two models layer by layer",
+        "bench": "benchmark a model against other runtimes",
+        "partition": "partition a quantized model among devices",
+        "new-dialect": "create a package for a new dialect, with tests and CI",
+        "doctor": "check the installation and the CPU",
+        "completion": "print a shell completion script",
+    },
     targets={"cpu": "qmlir.targets.cpu.target:TARGET", "interpreter": "qmlir.targets.interpreted:TARGET"},
     isas={
         "generic": "qmlir.targets.cpu.isa.generic:GENERIC",
@@ -264,3 +279,12 @@ TREE = Contribution(
     },
     built_for=INTERFACE,
 )
+
+EXTENSIONS: Mapping[str, str] = {
+    "lsp": "qmlir.extensions.lsp:CONTRIBUTION",
+    "recovery": "qmlir.extensions.recovery:CONTRIBUTION",
+    "report": "qmlir.extensions.report:CONTRIBUTION",
+    "search": "qmlir.extensions.search:CONTRIBUTION",
+    "training": "qmlir.extensions.training:CONTRIBUTION",
+}
+"""The contribution of each extension, whose names `QMLIR_WITHOUT` leaves out."""

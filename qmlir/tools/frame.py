@@ -98,10 +98,8 @@ _GROUPS = {
 
 
 def command_of(row: Subcommand) -> Command:
-    """The `Command` of a row, whose file is imported."""
-    command = row.load()
-    assert isinstance(command, Command)
-    return command
+    """The `Command` of a row, whose file is imported. Raises `PackageError` if it does not load."""
+    return row.command.load(Command)
 
 
 def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:

@@ -8,40 +8,24 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
 
-from qmlir import tools
-from qmlir.tools import commands
+from qmlir import registry, tools
 from qmlir.tools.streams import Streams, console, main_with, parse_arguments
 from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
-ROWS: tuple[Subcommand, ...] = (
-    Subcommand("quantize", "quantize a float model with calibration samples", lambda: commands.QUANTIZE),
-    Subcommand("compile", "compile a model into a program", lambda: commands.COMPILE),
-    Subcommand("export", "export a model or module to ONNX", lambda: commands.EXPORT),
-    Subcommand("run", "run a model, module or program", lambda: commands.RUN),
-    Subcommand("profile", "record the value ranges of a model on samples", lambda: commands.PROFILE),
-    Subcommand("compare", "compare two models layer by layer", lambda: commands.COMPARE),
-    Subcommand("bench", "benchmark a model against other runtimes", lambda: commands.BENCH),
-    Subcommand("search", "find a bit width for each layer (mixed precision)", lambda: commands.SEARCH),
-    Subcommand("finetune", "train a quantized model, with or without labels", lambda: commands.FINETUNE),
-    Subcommand("tune", "search for faster kernels for this machine", lambda: commands.TUNE),
-    Subcommand("inspect", "show the layers, types, multiply-adds and sizes of a model", lambda: commands.INSPECT),
-    Subcommand("explain", "explain the types and the kernel of a node", lambda: commands.EXPLAIN),
-    Subcommand("partition", "partition a quantized model among devices", lambda: commands.PARTITION),
-    Subcommand("report", "write an HTML report on the quantization of a model", lambda: commands.REPORT),
-    Subcommand("new-dialect", "create a package for a new dialect, with tests and CI", lambda: commands.NEW_DIALECT),
-    Subcommand("lsp", "start a language server for .mlir files", lambda: commands.LSP),
-    Subcommand("doctor", "check the installation and the CPU", lambda: commands.DOCTOR),
-    Subcommand("completion", "print a shell completion script", lambda: commands.COMPLETION),
-)
-"""Every subcommand, in the order of the help."""
+
+def rows() -> tuple[Subcommand, ...]:
+    """Every subcommand, in the order of the help: those of the core, of extensions and of packages."""
+    told = {name: text for package in registry.packages() for name, text in package.rows("command_help")}
+    return tuple(Subcommand(name, told.get(name, ""), each) for name, each in registry.named("commands").items())
 
 
 def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
-    row = next((row for row in ROWS if words[:1] == [row.name]), None)
+    known_rows = rows()
+    row = next((row for row in known_rows if words[:1] == [row.name]), None)
     if row is not None:
-        return tools.run_command(row, words[1:], streams, ROWS)
-    parser, known = build_argument_parser(ROWS)
+        return tools.run_command(row, words[1:], streams, known_rows)
+    parser, known = build_argument_parser(known_rows)
     if not words:
         streams.stderr.write(parser.format_help())
         return 2

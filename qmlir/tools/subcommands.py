@@ -1,10 +1,11 @@
 """The command line of `qmlir` down to the name of a subcommand. Nothing here needs the compiler."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from qmlir.registry import Named
 from qmlir.tools.streams import ArgumentParser
 
 
@@ -14,8 +15,8 @@ class Subcommand:
 
     name: str
     summary: str
-    load: Callable[[], object]
-    """Imports the file of the command and returns its `Command`."""
+    command: Named
+    """Its row in the registry, which is imported when the subcommand is called."""
 
 
 _EPILOG = """\

@@ -17,6 +17,8 @@ import grimp
 import pytest
 
 import qmlir
+from qmlir import registry
+from qmlir.registry.tree import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,8 +48,15 @@ def test_edges_are_no_strings() -> None:
     assert found == []
     row = re.compile(r"""["']qmlir(\.\w+)+:\w+["']""")
     rows = {path.relative_to(ROOT / "qmlir").as_posix() for path in _sources() if row.search(path.read_text("utf-8"))}
-    # Of packages, and of targets.
-    assert rows == {"registry/tree.py", "registry/package.py", "targets/cpu/target.py", "targets/interpreted.py"}
+    # Of packages, of extensions, and of targets.
+    extensions = {f"extensions/{name}/__init__.py" for name in EXTENSIONS}
+    assert rows == {
+        "registry/package.py",
+        "registry/tree.py",
+        "targets/cpu/target.py",
+        "targets/interpreted.py",
+        *extensions,
+    }
 
 
 def test_the_api_is_one_table() -> None:
@@ -60,9 +69,11 @@ def test_the_api_is_one_table() -> None:
     }  # fmt: skip
     assert "__version__" in dir(qmlir)
     assert shown <= set(qmlir.__all__)
-    for line in re.findall(r"^    from (\S+) import (\w+) as (\w+)$", Path(qmlir.__file__).read_text(), re.MULTILINE):
-        module, own, name = line
+    lines = re.findall(r"^    from (\S+) import (\w+) as (\w+)$", Path(qmlir.__file__).read_text(), re.MULTILINE)
+    for module, own, name in lines:
         assert getattr(qmlir, name) is getattr(import_module(module), own)
+    # Type checkers see the names of extensions, too.
+    assert registry.contributed_names().items() <= {name: f"{module}:{own}" for module, own, name in lines}.items()
     with pytest.raises(AttributeError, match="module 'qmlir' has no attribute 'quantise'; did you mean 'quantize'"):
         getattr(qmlir, "quantise")  # noqa: B009 - as a statement, pyright refuses it
 

@@ -131,7 +131,7 @@ def surfaces() -> Mapping[str, tuple[Text, ...]]:
             for action in actions_of(parser)
             if action.help
         }
-    found["help"] |= {Text(f"qmlir {row.name}", row.summary): None for row in qmlir_cli.ROWS}
+    found["help"] |= {Text(f"qmlir {row.name}", row.summary): None for row in qmlir_cli.rows()}
     return {name: tuple(texts) for name, texts in found.items()}
 
 

@@ -10,7 +10,7 @@ import pytest
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.tools.configuration import PATHS, WRITTEN, configured, options_of, write_configuration
 from qmlir.tools.frame import build_parser
-from qmlir.tools.qmlir_cli import ROWS
+from qmlir.tools.qmlir_cli import rows
 from qmlir.tools.streams import ArgumentParser, UsageError
 
 COMMANDS = ("quantize", "run")
@@ -247,7 +247,7 @@ def test_only_the_command_line_sets_what_runs_code_or_replaces_files(tmp_path: P
 def test_every_option_is_classified() -> None:
     """An option that takes a path is known to write, or to read."""
     reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input", "validation"}
-    for row in ROWS:
+    for row in rows():
         options = options_of(build_parser(row))
         paths = {key for key, action in options.items() if action.metavar in PATHS}
         assert {options[key].dest for key in paths - reads} <= set(WRITTEN), row.name
@@ -255,7 +255,7 @@ def test_every_option_is_classified() -> None:
 
 def test_a_file_names_no_passes() -> None:
     """They may write files."""
-    row = next(row for row in ROWS if row.name == "profile")
+    row = next(row for row in rows() if row.name == "profile")
     options = options_of(build_parser(row))
     assert "axis" in options
     assert "passes" not in options

@@ -10,7 +10,7 @@ from qmlir.tools.subcommands import Subcommand
 from tests.support.commands import run_command
 
 
-@pytest.mark.parametrize("row", qmlir_cli.ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", qmlir_cli.rows(), ids=lambda row: row.name)
 def test_help_ends_with_two_examples(row: Subcommand) -> None:
     shown = run_command(["qmlir", row.name, "--help"], "").stdout
     examples = command_of(row).examples

@@ -23,10 +23,11 @@ def run(*words: str) -> tuple[int, str, str]:
 def test_a_row_for_each_file() -> None:
     folder = Path(commands.__file__).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    assert files == {row.name.replace("-", "_") for row in qmlir_cli.ROWS}
+    assert files == {row.name.replace("-", "_") for row in qmlir_cli.rows()}
+    assert all(row.summary for row in qmlir_cli.rows())
 
 
-@pytest.mark.parametrize("row", qmlir_cli.ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", qmlir_cli.rows(), ids=lambda row: row.name)
 def test_a_row_loads_the_command_of_its_file(row: Subcommand) -> None:
     assert command_of(row).run.__module__ == f"qmlir.tools.commands.{row.name.replace('-', '_')}"
     parser = build_parser(row)
@@ -37,7 +38,7 @@ def test_a_row_loads_the_command_of_its_file(row: Subcommand) -> None:
 def test_the_help_names_commands_and_exit_codes() -> None:
     code, out, err = run("--help")
     assert (code, err) == (0, "")
-    for row in qmlir_cli.ROWS:
+    for row in qmlir_cli.rows():
         assert f"\n    {row.name}" in out
         assert row.summary in " ".join(out.split())
     for exit_code in ("0 ", "1 ", "2 ", "130 "):
@@ -82,4 +83,4 @@ def test_the_help_of_a_command() -> None:
 def test_no_word_at_all_is_answered_with_the_help() -> None:
     code, out, err = run()
     assert (code, out) == (2, "")
-    assert all(row.summary[:30] in err for row in qmlir_cli.ROWS)
+    assert all(row.summary[:30] in err for row in qmlir_cli.rows())

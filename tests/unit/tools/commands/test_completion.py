@@ -19,7 +19,7 @@ def script(shell: str) -> str:
 @pytest.mark.parametrize("shell", shtab.SUPPORTED_SHELLS)
 def test_every_command_and_its_options(shell: str) -> None:
     text = script(shell)
-    for row in qmlir_cli.ROWS:
+    for row in qmlir_cli.rows():
         assert row.name in text
     assert "weight-scheme" in text
     if (program := shutil.which(shell)) is not None:
