@@ -13,6 +13,8 @@ from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.emitters.card import PARTS_FORM
 from qmlir.targets.cpu.emitters.emitter import checked_emitter
+from qmlir.targets.cpu.runtime.lengths import AnyLength
+from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import checked_program
 from qmlir.targets.parts import parts_of
 from qmlir.text.files import path_of
@@ -90,14 +92,15 @@ def compile(
     return targets.compile_parts(divided, function, running)
 
 
-def load_program(folder: str | PathLike[str]) -> "Program | HybridProgram":
+def load_program(folder: str | PathLike[str]) -> "CompiledModule | AnyLength | HybridProgram":
     """Load a program that `Program.save` or `HybridProgram.save` wrote.
 
     Args:
         folder: The folder of the program.
 
     Returns:
-        The program. It is called like the saved one; a program for several targets is a `HybridProgram`.
+        The program. Call it like the saved one; its `inputs` and `outputs` describe the arrays. A program for several
+        targets is a `HybridProgram`. Other loaded programs lack the methods of `Program`, such as `save`.
 
     Raises:
         DiagnosticError: The folder does not contain a program, or a file in it is damaged.

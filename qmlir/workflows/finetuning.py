@@ -39,6 +39,7 @@ from qmlir.targets.compiling import compile
 from qmlir.text.access import plan_output
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import path_of
+from qmlir.text.plain import plain
 from qmlir.text.readable import Readable
 from qmlir.text.renames import old_name
 from qmlir.text.writing import check_own, write_own
@@ -208,15 +209,10 @@ class Finetuned(HoldsModule, Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        kept = ("metric", "samples", "held_out", "float_figure", "best", "problem")
-        figures = {name: asdict(getattr(self, name)) for name in ("before", "after")}
-        epochs = [asdict(each) for each in self.epochs]
-        return {
-            **{name: getattr(self, name) for name in kept},
-            **figures,
-            "epochs": epochs,
-            "options": asdict(self.options),
-        }
+        names = (
+            "metric", "samples", "held_out", "float_figure", "best", "problem", "before", "after", "epochs", "options",
+        )  # fmt: skip
+        return plain({name: getattr(self, name) for name in names})
 
     def text(self) -> str:
         """Format the result.
@@ -294,8 +290,9 @@ class _State:
         names = {part: list(arrays) for part, arrays in parts.items()}
         arrays = {f"{part}.{place}": each for part, of in parts.items() for place, each in enumerate(of.values())}
         told = {
-            "version": CHECKPOINT_VERSION, "key": key, "names": names, "before": asdict(self.before),
-            "epochs": [asdict(each) for each in self.epochs], "best": self.best, "problem": self.problem,
+            "version": CHECKPOINT_VERSION, "qmlir": version("qmlir"), "key": key, "names": names,
+            "before": asdict(self.before), "epochs": [asdict(each) for each in self.epochs], "best": self.best,
+            "problem": self.problem,
         }  # fmt: skip
         stream = io.BytesIO()
         np.savez(stream, about=np.frombuffer(json.dumps(told).encode(), np.uint8), **cast(dict[str, Any], arrays))
@@ -314,6 +311,11 @@ class _State:
             raise text_error(f"'{path}' is not a checkpoint of 'qmlir finetune': it has no array 'about'")
         told = parse_data(whole(arrays["about"]).tobytes(), f"'about' of the checkpoint '{path}'", allow_nonfinite=True)
         known = told["version"].integer(1, CHECKPOINT_VERSION) if told.get("version") is not None else 0
+        if known and (writer := told["qmlir"].text()) != (reader := version("qmlir")):
+            raise text_error(
+                f"checkpoint '{path}' was written by qmlir {writer}, but this is qmlir {reader}; continue with qmlir "
+                f"{writer}, or pass another file to begin again"
+            )
         if told["key"].text() != key(known):
             raise text_error(
                 f"checkpoint '{path}' belongs to another model, other data or other settings; pass another file"

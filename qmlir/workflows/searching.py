@@ -44,6 +44,7 @@ from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
+from qmlir.text.plain import plain
 from qmlir.text.printing import module_text
 from qmlir.text.readable import Readable
 from qmlir.text.tables import aligned, bytes_text, counted
@@ -170,16 +171,16 @@ class SearchResult(Readable):
     """For a budget, the predicted loss of each width, and the trade-offs between cost and loss."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields except the model.
+        """Convert the result to plain values, without the model.
 
         Returns:
-            The values by name. Steps and the budget remain objects.
+            A dict that can be written as JSON.
         """
         names = (
             "mode", "metric", "samples", "bound", "float_accuracy", "start_accuracy", "accuracy", "is_reached",
             "is_finished", "measured", "ranking", "steps", "widths", "recipe", "allotment",
         )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        return plain({name: getattr(self, name) for name in names})
 
     def text(self) -> str:
         """Format the search.

@@ -52,7 +52,7 @@ from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 from qmlir.text.data import parse_data
 from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned
+from qmlir.text.tables import aligned, counted
 from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
 
@@ -251,17 +251,20 @@ class TuneResult(Readable):
         """
         if not self.kernels and not self.remaining:
             return "nothing to search: the model has no matrix product or convolution without a schedule\n"
+        left = f"{counted(self.remaining, 'kernel')} not searched in time; run qmlir tune again to continue"
+        if not self.kernels:
+            return f"{left}\n"
         table = aligned([_HEAD, *(each.row() for each in self.kernels)], {"times", "us", "gain"})
-        lines = [*table, ""] if self.kernels else []
+        lines = [*table, ""]
         default = sum(len(each.nodes) * each.tuned.default_seconds for each in self.kernels)
         best = sum(len(each.nodes) * each.tuned.seconds for each in self.kernels)
         faster = sum(each.tuned.schedule is not None for each in self.kernels)
         lines.append(
-            f"{faster} of {len(self.kernels)} kernels have a faster schedule: {_MICRO * best:.0f} us in "
-            f"place of {_MICRO * default:.0f}; qmlir compile takes them from {self.path}"
+            f"faster schedules for {faster} of {counted(len(self.kernels), 'kernel')}: {_MICRO * best:.0f} us "
+            f"instead of {_MICRO * default:.0f} us; qmlir compile reads them from {self.path}"
         )
         if self.remaining:
-            lines.append(f"{self.remaining} kernels are left: a second run goes on with them")
+            lines.append(left)
         return "".join(f"{line}\n" for line in lines)
 
 
@@ -276,7 +279,7 @@ class TunableKernel:
 
     @property
     def name(self) -> str:
-        """What it computes."""
+        """A short description of the computation: its kind, sizes and terms."""
         taps = "x".join(map(str, shaped(self.op.w)[0][1:-1])) if isinstance(self.op, ConvOp) else ""
         kind = "depthwise" if isinstance(self.op, ConvOp) and self.op.group_count > 1 else self.op.name.split(".")[1]
         reads = f"x{self.op.terms()}" if isinstance(self.op, ConvOp) else ""

@@ -44,7 +44,7 @@ RowAxes: TypeAlias = tuple[int, ...]
 
 
 def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
-    """What stands at the axes of more than one element, with their sizes."""
+    """The items of `axes` for the axes of `value` with more than one element, with their sizes."""
     return ((axis, size) for axis, size in zip(axes, sizes_of(value), strict=False) if size != 1)
 
 
@@ -70,10 +70,10 @@ class RowStep:
 
     op: Operation
     operands: tuple[tuple[SSAValue, AffineMap], ...]
-    """What it takes element by element, what is written over among them, each with its map."""
+    """The operands that are read element by element, including those that are overwritten, each with its map."""
 
     target: SSAValue
-    """What it writes: an operand, or a result that is made anew."""
+    """The value that receives the result: an operand, or a new result."""
 
     dims: tuple[int, ...]
     """Which of its iterators run over the rows."""
@@ -262,7 +262,7 @@ class RowFusionOp(IRDLOperation):
         return made
 
     def dissolve(self) -> list[Operation]:
-        """Put what is inside in the place of this operation."""
+        """Replace this operation with the operations in its region, and return them."""
         steps, end = self.steps, self.body.block.last_op
         assert end is not None
         Rewriter.inline_block(self.body.block, InsertPoint.before(self), self.outs)

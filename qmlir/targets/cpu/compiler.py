@@ -71,6 +71,7 @@ from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.helper import COLLECTED
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import is_for_here
+from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
@@ -176,7 +177,7 @@ def module_bytes(module: ModuleOp) -> bytes:
 
 
 def module_of_bytes(data: bytes) -> ModuleOp:
-    """What `module_bytes` made."""
+    """Parse a module that `module_bytes` wrote."""
     return parse_module(default_environment().new_context(), data.decode())
 
 
@@ -548,13 +549,13 @@ def compile_module(
     return Program(module, made_for, function=function, progress=progress, lengths=lengths)
 
 
-def load_program(folder: str | PathLike[str]) -> Any:
+def load_program(folder: str | PathLike[str]) -> CompiledModule | AnyLength:
     """The program that `Program.save` wrote: call it as before. Raises `DiagnosticError` where there is none."""
     path = path_of(folder).resolve()
     return load_checked(path, checked_program(path))
 
 
-def load_checked(path: Path, card: ProgramCard) -> Any:
+def load_checked(path: Path, card: ProgramCard) -> CompiledModule | AnyLength:
     """The program in a folder of which all files have been checked by its `card`. Raises `DiagnosticError`."""
     if card.form != PROGRAM_FORM:
         raise text_error(

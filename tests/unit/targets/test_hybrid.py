@@ -95,6 +95,7 @@ def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"program\(\{'x': …\}\)"):
         program(x=_rows(2))
     again = qmlir.load_program(folder)
+    assert type(again).__name__ in qmlir.load_program.__annotations__["return"].split(" | ")
     _same(again([_rows(2)]), qmlir.interpret(module, [_rows(2)]))
     (folder / "notes.txt").write_text("the user's")
     program.save(folder)

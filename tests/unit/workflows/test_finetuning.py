@@ -92,6 +92,11 @@ def _damaged_checkpoints(whole: bytes) -> Iterator[tuple[bytes, str]]:
         ({key: each for key, each in told.items() if key != "epochs"}, "has no key 'epochs'"),
         ({**told, "best": len(told["epochs"]) + 1}, "'best' must be an integer"),
         ({**told, "best": True}, "'best' must be an integer"),
+        (
+            {**told, "qmlir": "0.1.9", "key": "its"},
+            "written by qmlir 0.1.9, but this is .* continue with qmlir 0.1.9",
+        ),
+        ({**told, "key": "its"}, "belongs to another model, other data or other settings"),
         ({**told, "before": {"loss": 1}}, "'before' has no key 'figure'"),
         ({**told, "names": {**told["names"], "best": [1]}}, "'names.best.0' must be a string, but got 1"),
         ({**told, "names": {**told["names"], "best": [first]}}, "its arrays do not match the parameters"),
@@ -145,6 +150,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model: ModuleOp, tmp_path: Path
     )  # fmt: skip
     assert resumed == [4, 5, 6]
     assert found.epochs == whole.epochs
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert all(np.array_equal(found.parameters[name], array) for name, array in whole.parameters.items())
     assert str(found.module) == str(whole.module)
     with pytest.raises(DiagnosticError, match="belongs to another model, other data or other settings"):

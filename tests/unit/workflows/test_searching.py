@@ -1,6 +1,7 @@
 """Searches on a classifier whose sensitivity follows by hand (`tests/support/classifiers.py`)."""
 
 import itertools
+import json
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,6 +50,7 @@ def test_the_worst_layer_is_widened_first() -> None:
     # Of scores that are all 0 the noise is the signal: 0 dB.
     assert ranking["fine"] == pytest.approx(0.0, abs=0.1)
     assert ranking["coarse[0]"] > 20
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == result.to_dict()
 
 
 def test_the_recipe_makes_what_was_found(tmp_path: Path) -> None:
@@ -297,7 +299,7 @@ def test_workers_measure_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     here = found(**settings, state=tmp_path / "here", engine="interpreter")
     monkeypatch.setattr(searching, "workers_of", lambda *of, **options: nullcontext(Elsewhere()))
     there = found(**settings, state=tmp_path / "there", engine="interpreter")
-    assert there.to_dict() == here.to_dict()
+    assert json.loads(json.dumps(there.to_dict(), allow_nan=False)) == here.to_dict()
     assert (tmp_path / "there").read_text() == (tmp_path / "here").read_text()
 
 

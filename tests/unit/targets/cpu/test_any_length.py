@@ -3,7 +3,6 @@
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +67,8 @@ def test_outputs_are_written_into_arrays_of_the_caller(program: Program) -> None
 def test_saved_and_pickled(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = feeds(2, 6)
     program.save(tmp_path / "saved")
-    saved: Any = qmlir.load_program(tmp_path / "saved")
+    saved = qmlir.load_program(tmp_path / "saved")
+    assert type(saved).__name__ in qmlir.load_program.__annotations__["return"].split(" | ")
     monkeypatch.undo()  # of the other one the module is written, which finds its programs in the cache
     for each in (saved, pickle.loads(pickle.dumps(saved)), pickle.loads(pickle.dumps(program))):
         assert_equal(each(given), interpreted(given))

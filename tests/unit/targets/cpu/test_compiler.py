@@ -261,7 +261,9 @@ def saved(program: Program, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_saved_program(saved: Path, program: Program, image: np.ndarray) -> None:
-    found = qmlir.load_program(saved)([image])
+    loaded = qmlir.load_program(saved)
+    assert type(loaded).__name__ in qmlir.load_program.__annotations__["return"].split(" | ")
+    found = loaded([image])
     np.testing.assert_array_equal(found["Relu1"], program([image])["Relu1"], strict=True)
 
 
