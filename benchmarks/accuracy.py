@@ -120,7 +120,7 @@ class Digits:
 
     def profile(self, keep: Sequence[str] | None = None) -> Profile:
         """What the lowered model's values are on the calibration images; taken once."""
-        passes = QUANTIZE.text("lower", keep=kept_composites() if keep is None else tuple(keep))
+        passes = QUANTIZE.text("lower", keep_composites=kept_composites() if keep is None else tuple(keep))
         if passes not in self._profiles:
             self._profiles[passes] = profile(self.module, iter([{"input": self.calibration}]), passes=passes)
         return self._profiles[passes]
@@ -182,7 +182,7 @@ def measure_layers(digits: Digits, granularity: str, calibrator: str) -> Compari
     ctx = environment.new_context()
 
     def run(module: ModuleOp, *stages: str, **options: Any) -> None:
-        PassManager(ctx, QUANTIZE.passes(*stages, keep=kept_composites(), **options)).run(module)
+        PassManager(ctx, QUANTIZE.passes(*stages, keep_composites=kept_composites(), **options)).run(module)
 
     reference, quantized = digits.module.clone(), digits.module.clone()
     run(reference, "lower")
@@ -191,7 +191,7 @@ def measure_layers(digits: Digits, granularity: str, calibrator: str) -> Compari
         path = Path(folder) / "profile.json"
         digits.profile().save(path)
         run(quantized, "profile", profile=str(path))
-    run(quantized, "decide", "propagate", rules={"granularity": granularity, "calibrator": calibrator})
+    run(quantized, "decide", "propagate", granularity=granularity, calibrator=calibrator)
     data = iter([{"input": digits.test}])
     return compare(ModuleSubject(reference, "float"), ModuleSubject(quantized, "quantized"), data)
 

@@ -40,6 +40,7 @@ from qmlir.arithmetic.losses import divergence
 from qmlir.arithmetic.weight_rounding import F64, CodeGrid, error, gptq, settled
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.short_sums import STEPS
 from qmlir.specialization.inputs import function_of
@@ -216,7 +217,7 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
     module, given, tested = of.module, of.calibrating, {of.name: of.tested}
     output = output_name(module, None)
     profiled = qmlir.quantize(module, given, validate=False).profiled
-    layered = Layered(profiled, {"granularity": "channel"})
+    layered = Layered(profiled, QuantizeOptions(granularity="channel"))
     names = [name for name, layer in layered.layers.items() if layer.weights]
     batches = Batches(module, given, limit=samples_to_grade(module), size=1)
     begun = time.perf_counter()

@@ -10,7 +10,7 @@ from qmlir import registry
 from qmlir.ir.preservation import preservation_of
 from qmlir.levels import LEVELS
 from qmlir.passmanager.pipeline import option_rows
-from qmlir.pipelines import PIPELINES, NamedPipeline, option_names
+from qmlir.pipelines import PIPELINES, NamedPipeline
 
 _GENERAL = "general"
 """The folder of the passes that belong to no level; a pass in a folder that no level names stands with them."""
@@ -53,7 +53,7 @@ def _pipelines() -> Iterator[str]:
         rows = [(code(stage.name), _passes(pipeline, stage.name), stage.summary) for stage in pipeline.stages]
         yield f"### The pipeline `{pipeline.name}`"
         yield f"From {pipeline.summary}." if pipeline.summary.startswith("a ") else pipeline.summary
-        options = ", ".join(map(code, (*option_names(pipeline.name), "stages")))
+        options = ", ".join(map(code, pipeline.hints))
         yield f"Options: {options}."
         yield table(("stage", "passes", "what it is for"), rows).rstrip()
 

@@ -10,30 +10,45 @@ group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the opt
 
 `named` is the name of a pipeline, in whose place its own passes stand.
 
-People and packages write this text. The tree itself names passes by `PassSpec`, with options as values, and prints the
-text from the passes: a value from a file can never become another pass.
+People and packages write this text. The tree itself builds passes by `make_pass`, with options as values, and prints
+the text from the passes: a value from a file can never become another pass.
 """
 
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import starmap
-from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, Protocol, get_args, get_origin, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType
-from xdsl.utils.hints import isa
+from xdsl.utils.hints import isa, type_repr
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.given import TakesValues, WritesFiles
+from qmlir.text.renames import new_name
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
-Expansions = Mapping[str, Callable[[Mapping[str, Sequence[str]]], "Pipeline"]]
-"""For each named pipeline, the function that makes its passes of its options; `ValueError` for wrong ones."""
+
+class Expansion(Protocol):
+    """A named pipeline, as the text of another one refers to it."""
+
+    @property
+    def hints(self) -> Mapping[str, Any]:
+        """The type of each option."""
+        ...
+
+    def expanded(self, options: Mapping[str, Any]) -> "Pipeline":
+        """The passes with these options. Raises `ValueError` or `DiagnosticError` for values that do not fit."""
+        ...
+
+
+Expansions = Mapping[str, Expansion]
+"""Pipelines by name."""
 
 
 @dataclass(frozen=True)
@@ -51,34 +66,20 @@ class NestedPipeline:
         return NestedPipeline(self.anchor, tuple(_given(step, values) for step in self.steps))
 
 
-@dataclass(frozen=True)
-class PassSpec:
-    """A pass by its name, with the values of its options; the class of the pass is loaded by `build`."""
-
-    name: str
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    def build(self, factories: PassFactories) -> ModulePass:
-        """The pass. Raises `DiagnosticError` for a value of another type than that of its option."""
-        pass_type = factories[self.name]()
-        hints = get_type_hints(pass_type) if self.options else {}
-        for option, value in self.options.items():
-            hint = hints[option]
-            # To Python a bool is an int.
-            is_number = not isinstance(value, bool) or bool in (hint, *get_args(hint))
-            if not (is_number and isa(value, hint)):
-                type_ = next(info.expected_type for info in get_pass_option_infos(pass_type) if info.name == option)
-                takes = f"option '{option}' of pass '{self.name}' must be"
-                raise pipeline_error(f"{takes} {_accepted(hint, type_, str(value))}")
-        try:
-            return pass_type(**self.options)
-        except ValueError as error:  # a pass may check its options when it is built
-            raise pipeline_error(f"pass '{self.name}': {str(error).splitlines()[0]}") from error
-
-
-def spec(name: str, **options: Any) -> PassSpec:
-    """The pass `name` with these options."""
-    return PassSpec(name, options)
+def make_pass(factories: PassFactories, name: str, options: Mapping[str, Any]) -> ModulePass:
+    """The pass `name` with these options. Raises `DiagnosticError` for a value of another type than its option's."""
+    pass_type = factories[name]()
+    hints = get_type_hints(pass_type) if options else {}
+    for option, value in options.items():
+        hint = hints[option]
+        # To Python a bool is an int.
+        is_number = not isinstance(value, bool) or bool in (hint, *get_args(hint))
+        if not (is_number and isa(value, hint)):
+            raise pipeline_error(f"option '{option}' of pass '{name}' must be {_accepted(hint, str(value))}")
+    try:
+        return pass_type(**options)
+    except ValueError as error:  # a pass may check its options when it is built
+        raise pipeline_error(f"pass '{name}': {str(error).splitlines()[0]}") from error
 
 
 def _lines(step: "ModulePass | NestedPipeline", depth: int = 0) -> str:
@@ -98,6 +99,10 @@ class Pipeline:
 
     def __str__(self) -> str:
         return str(NestedPipeline(ModuleOp.name, self.steps))
+
+    def text(self) -> str:
+        """The text without `builtin.module(…)` around it."""
+        return ",".join(map(step_text, self.steps))
 
     def dump(self) -> str:
         """The text over several lines, as upstream's `--dump-pass-pipeline` has it."""
@@ -162,6 +167,12 @@ def _value_text(value: ParameterType) -> str:
 def pipeline_error(message: str) -> DiagnosticError:
     """The error, to be raised, about the text of a pipeline."""
     return text_error(f"in the pass pipeline: {message}")
+
+
+def option_hints(options: type[Any]) -> dict[str, Any]:
+    """The type of each option: of each field of a pass, or of the dataclass of a pipeline's options."""
+    hints = get_type_hints(options)
+    return {field.name: hints[field.name] for field in dataclasses.fields(options)}
 
 
 def option_rows(pass_type: type[ModulePass]) -> list[tuple[str, str, str]]:
@@ -239,13 +250,13 @@ def _fits(values: ParameterListType, hint: Any) -> bool:
     return isa(values, hint) or (len(values) == 1 and isa(values[0], hint))
 
 
-def _accepted(hint: Any, type_: str, found: str) -> str:
-    """What an option takes, and what was `found`: the names, where those are its values."""
+def _accepted(hint: Any, found: str) -> str:
+    """The type of an option, or the names that are its values; and the value that was `found`."""
     names = [name for each in (hint, *get_args(hint)) if get_origin(each) is Literal for name in get_args(each)]
     return (
         f"one of {', '.join(names)}, but got {found}{nearest_name(found, names)}"
         if names
-        else f"{type_}, but got {found}"
+        else f"{type_repr(hint)}, but got {found}"
     )
 
 
@@ -340,9 +351,12 @@ class _PipelineParser:
 
     def expand(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> Sequence[Any]:
         """The steps of a named pipeline."""
+        expansion = self.named[name.text]
+        read = self.read_options(f"pipeline '{name.text}'", expansion.hints, options)
+        # An option is a tuple, or the only one of the values.
+        given = {key: values if isa(values, expansion.hints[key]) else values[0] for key, values in read.items()}
         try:
-            given = {key: [value.text for value in values] for key, (_, values) in options.items()}
-            return self.named[name.text](given).steps
+            return expansion.expanded(given).steps
         except (ValueError, DiagnosticError) as error:
             message = error.diagnostic.message if isinstance(error, DiagnosticError) else str(error)
             self.fail(name, f"pipeline '{name.text}': {message}")
@@ -374,6 +388,27 @@ class _PipelineParser:
         is_word = text in ("true", "false") or _NUMBER.fullmatch(text) is not None
         return _Token(text, token.column, is_word, not is_word)
 
+    def read_options(
+        self, owner: str, hints: Mapping[str, Any], options: Mapping[str, tuple[_Token, list[_Token]]]
+    ) -> dict[str, ParameterListType]:
+        """The values of the options of `owner`, a pass or a pipeline, each in the reading that its type accepts."""
+        found: dict[str, ParameterListType] = {}
+        for key, (token, values) in options.items():
+            if key not in hints:
+                if (new := new_name(key)) in hints:
+                    self.fail(token, f"option '{token.text}' of {owner} is now '{new}'")
+                accepted = ", ".join(f"{option}: {type_repr(hint)}" for option, hint in hints.items()) or "none"
+                near = nearest_name(key, hints)
+                self.fail(token, f"{owner} has no option '{token.text}'{near} (available: {accepted})")
+            # A flag that is named without a value is set.
+            readings = _readings(values) if values or not _fits((True,), hints[key]) else [(True,)]
+            fitting = next((reading for reading in readings if _fits(reading, hints[key])), None)
+            if fitting is None:
+                given = ",".join(value.text for value in values) or "nothing"
+                self.fail(token, f"option '{token.text}' of {owner} must be {_accepted(hints[key], given)}")
+            found[key] = fitting
+        return found
+
     def build(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> ModulePass:
         """The pass itself, its options checked against their types."""
         if name.text not in self.factories:
@@ -383,25 +418,11 @@ class _PipelineParser:
             pass_type = self.factories[name.text]()
         except ImportError as error:
             self.fail(name, f"cannot load pass '{name.text}': {error}")
-        types = {info.name: info.expected_type for info in get_pass_option_infos(pass_type)}
-        hints = get_type_hints(pass_type) if options else {}
-        parameters: dict[str, ParameterListType] = {}
-        for key, (token, values) in options.items():
-            if key not in types:
-                accepted = ", ".join(f"{option}: {type_}" for option, type_ in types.items()) or "none"
-                near = nearest_name(key, types)
-                self.fail(token, f"pass '{name.text}' has no option '{token.text}'{near} (available: {accepted})")
-            # A flag that is named without a value is set.
-            readings = _readings(values) if values or not _fits((True,), hints[key]) else [(True,)]
-            fitting = next((reading for reading in readings if _fits(reading, hints[key])), None)
-            if fitting is None:
-                found = ",".join(value.text for value in values) or "nothing"
-                takes = f"option '{token.text}' of pass '{name.text}' must be"
-                self.fail(token, f"{takes} {_accepted(hints[key], types[key], found)}")
-            parameters[key] = fitting
+        parameters = self.read_options(f"pass '{name.text}'", option_hints(pass_type), options) if options else {}
         missing = sorted(pass_type.required_fields() - parameters.keys())
         if missing:
-            wanted = ", ".join(f"{option}: {types[option]}" for option in missing)
+            hints = option_hints(pass_type)
+            wanted = ", ".join(f"{option}: {type_repr(hints[option])}" for option in missing)
             self.fail(name, f"pass '{name.text}' requires {wanted}")
         try:
             return pass_type.from_spec(ArgSpec(name.text, parameters))

@@ -13,7 +13,7 @@ from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import OPTIONS, Recipe, make_recipe, simple_rules
+from qmlir.quantization.recipe import Recipe, TypeOptions, make_recipe
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.retyping import mark_parameters
 from qmlir.quantization.rounded_states import round_states
@@ -24,16 +24,9 @@ Watch = Callable[[Recipe, Sequence[Decisions]], None]
 
 
 @dataclass(frozen=True)
-class TakesRecipe(TakesValues):
+class TakesRecipe(TypeOptions, TakesValues):
     """A pass with the options that make rules for all values, and a recipe for more."""
 
-    activations: str = ""
-    weights: str = ""
-    accumulator: str = ""
-    scheme: str = ""
-    weight_scheme: str = ""
-    granularity: str = ""
-    calibrator: str = ""
     recipe: str = ""
 
     VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
@@ -42,8 +35,7 @@ class TakesRecipe(TakesValues):
 
     def whole_recipe(self) -> Recipe:
         """What options, built-in rules and the recipe say."""
-        rules = simple_rules(**{option: getattr(self, option) for option in OPTIONS})
-        return make_recipe(rules, self.given_recipe or self.recipe)
+        return make_recipe(self.rules(), self.given_recipe or self.recipe)
 
 
 def decide_and_insert(

@@ -405,27 +405,38 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 }
 """For each slot, in the order of the rules, the option that sets a field."""
 
-OPTIONS = tuple(dict.fromkeys(option for fields in _OPTIONS.values() for option in fields.values()))
-"""The options that make rules for all values."""
 
+@dataclass(frozen=True)
+class TypeOptions:
+    """Fields of rules for all values, as a recipe spells them; empty ones set nothing.
 
-def said_for_slots(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
-    """For each slot that `options` say something of, the option that sets a field: one rule each, in their order."""
-    for slot, fields in _OPTIONS.items():
-        said = {field: option for field, option in fields.items() if options.get(option)}
-        if said:
-            yield slot, said
+    The command line, `qmlir.quantize` and the passes share them.
+    """
 
+    activations: str = ""
+    weights: str = ""
+    accumulator: str = ""
+    scheme: str = ""
+    weight_scheme: str = ""
+    granularity: str = ""
+    calibrator: str = ""
 
-def simple_rules(**options: str) -> list[Rule]:
-    """Rules for all values, from options that are empty where nothing was said. Raises `DiagnosticError`."""
-    rules: list[Rule] = []
-    for slot, said in said_for_slots(options):
-        table = {field: options[option] for field, option in said.items()}
-        rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
-        sources = {field: f"the option {option}={options[option]}" for field, option in said.items()}
-        rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
-    return rules
+    def said(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """For each slot that options set fields of, the options by field: one rule each, in their order."""
+        for slot, by_field in _OPTIONS.items():
+            said = {field: option for field, option in by_field.items() if getattr(self, option)}
+            if said:
+                yield slot, said
+
+    def rules(self) -> list[Rule]:
+        """The rules, one for each slot. Raises `DiagnosticError`."""
+        rules: list[Rule] = []
+        for slot, said in self.said():
+            table = {field: getattr(self, option) for field, option in said.items()}
+            rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
+            sources = {field: f"the option {option}={getattr(self, option)}" for field, option in said.items()}
+            rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
+        return rules
 
 
 def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:

@@ -142,16 +142,28 @@ def understood(settings: QuantizeSettings) -> QuantizeSettings:
     recipe: RecipeSource = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText) and not _is_path(recipe):
         found["recipe"] = recipe = RecipeText.of(recipe) or ""
+    if "device" in found:
+        found["device"] = ",".join(names_in("device", found["device"] or ""))
     if "keep_composites" in found:
         found["keep_composites"] = names_in("keep_composites", found["keep_composites"])
-    states: Any = found.get("states", {})
-    if not isinstance(states, Mapping) or not all(map(_is_text, chain(*cast(Mapping[Any, Any], states).items()))):
-        raise text_error(f"states must be names of outputs by the names of inputs, but got {states!r}")
+    if "states" in found:
+        found["states"] = _states_in(found["states"])
     globs = found.pop("exclude", ())
     if tables := [{"node": each, "quantize": False} for each in names_in("exclude", globs, split=False)]:
         read_rules(recipe)  # what is wrong with it is said of the recipe alone
         found["recipe"] = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(tables, "exclude")
     return cast(QuantizeSettings, found)
+
+
+def _states_in(given: Any) -> dict[str, str]:
+    """The output of each state input, also from words `INPUT=OUTPUT`. Raises `DiagnosticError`."""
+    if isinstance(given, list | tuple):
+        words = cast(Sequence[Any], given)
+        if all(_is_text(each) and "=" in each for each in words):
+            given = {enters: leaves for enters, _, leaves in (each.partition("=") for each in words)}
+    if not isinstance(given, Mapping) or not all(map(_is_text, chain(*cast(Mapping[Any, Any], given).items()))):
+        raise text_error(f"states must be names of outputs by the names of inputs, but got {given!r}")
+    return dict(cast(Mapping[str, str], given))
 
 
 def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> TypeError:
@@ -171,7 +183,7 @@ def _is_text(value: object) -> bool:
 def names_in(setting: str, value: Any, *, split: bool = True) -> tuple[str, ...]:
     """The names that a setting lists, or has in one text. Raises `DiagnosticError`."""
     if isinstance(value, str):
-        return tuple(name for name in value.split(",") if name) if split else (value,)
+        return tuple(name.strip() for name in value.split(",") if name.strip()) if split else (value,)
     if not isinstance(value, Sequence) or not all(map(_is_text, cast(Sequence[Any], value))):
         raise text_error(f"{setting} must be names, but got {value!r}")
     return tuple(cast(Sequence[str], value))

@@ -22,7 +22,7 @@ from qmlir.ir.signature import Port, outputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import PIPELINES, options_in
+from qmlir.pipelines import PIPELINES
 from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import RAISED, one_line
 from qmlir.specialization.inputs import function_of
@@ -36,11 +36,9 @@ def lowering_passes(target: Target, **values: str) -> Pipeline:
     known = {**target.defaults, **values}
     if target.lowering not in PIPELINES:
         return parse_pipeline(target.lowering, default_environment().passes, values=known)
-    try:
-        options = options_in(target.lowering, {name: [value] for name, value in known.items()})
-    except ValueError as error:
-        raise text_error(f"the pipeline of target '{target.name}': {error}") from error
-    return PIPELINES[target.lowering].for_targets([target]).passes(**options)
+    pipeline = PIPELINES[target.lowering].for_targets([target])
+    text = f"{pipeline.name}{{{' '.join(f'{name}=<{name}>' for name in known)}}}"
+    return parse_pipeline(text, default_environment().passes, {pipeline.name: pipeline}, known)
 
 
 def lower_for(target: Target, module: ModuleOp, **values: str) -> ModuleOp:

@@ -25,7 +25,7 @@ from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import kept_composites
-from qmlir.quantization.settings import SettingRow, setting_rows, understood
+from qmlir.quantization.settings import SettingRow, setting_rows
 from qmlir.quantization.spellings import meant, setting_hint, spelled
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.padding.batch import specialize_batch
@@ -150,12 +150,10 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
         elif name == "exclude":
             add(option, action="append", default=[], metavar=row.metavar, help=f"{told} (repeatable)")
         elif row.choices is not None:
-            add(option, default="", type=partial(spelled, row.field), choices=row.choices(), help=told)
-        elif name.startswith("accumulator_"):
-            add(option, type=int, metavar=row.metavar, help=told)
+            add(option, type=partial(spelled, row.field), choices=row.choices(), help=told)
         else:
-            default = None if name in ("keep_composites", "granularity") else ""
-            add(option, default=default, metavar=row.metavar, help=told)
+            read = int if name.startswith("accumulator_") else str
+            add(option, type=read, metavar=row.metavar, help=told)
     add_options(parser, "--processes")
     if isinstance(parser, ArgumentParser):
         parser.hint = _setting_hint
@@ -172,17 +170,9 @@ def _setting_hint(name: str, value: str | None) -> str:
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
-    said: str | None = arguments.keep_composites
-    given: Any = {
-        name: getattr(arguments, name) for name in _option_rows() if name not in ("keep_composites", "granularity")
-    }
-    settings = {**understood(given), "processes": arguments.processes}
-    granularity: str | None = arguments.granularity
-    if targets := getattr(arguments, "device", ""):
-        whole = {} if said is None else {"keep_composites": _names(said)}
-        return {"device": targets, **whole, **settings, "granularity": granularity or ""}
-    keep = kept_composites() if said is None else _names(said)
-    return {"keep_composites": keep, **settings, "granularity": "channel" if granularity is None else granularity}
+    given = {name: getattr(arguments, name, None) for name in setting_rows()}
+    said = {name: value for name, value in given.items() if value is not None and value is not False and value != []}
+    return {**said, "processes": arguments.processes}
 
 
 def _names(text: str) -> tuple[str, ...]:

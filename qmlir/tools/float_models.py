@@ -46,6 +46,6 @@ def float_model(
     if given is None and uses_profile:
         given = Profile.load(folder.profile)
     # The recipe of the folder says all that was asked for but what stays whole.
-    silent = {name: "" for name, value in settings.items() if isinstance(value, str)}
-    known = {**settings, **silent, **folder.settings_beside_recipe(), "recipe": str(folder.recipe)}
+    others = {name: value for name, value in settings.items() if not isinstance(value, str)}
+    known = {**others, "granularity": "", **folder.settings_beside_recipe(), "recipe": str(folder.recipe)}
     return FloatModel(load(folder.float_module), given, known, folder.stem)

@@ -140,7 +140,7 @@ class _Driver:
 
     def _pipeline(self, source: str) -> Pipeline:
         text = pipeline_of_reproducer(source) if self.args.run_reproducer else self.args.passes or ""
-        pipeline = parse_pipeline(text, self.environment.passes, tools.ELEMENTS if text else None)
+        pipeline = parse_pipeline(text, self.environment.passes, tools.PIPELINES if text else None)
         if self.args.run_reproducer:
             pipeline.check_writes_nothing("a reproducer")
         if not self.args.pdl_file:

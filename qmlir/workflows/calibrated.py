@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.interpreter.samples import Run
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import STORE, given_recipe, literal_steps, quantize_pipeline, short_sums_text
+from qmlir.pipelines import STORE, QuantizeOptions, literal_steps, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import WidenedValues, float_reasons, widened
-from qmlir.quantization.settings import QuantizeSettings, understood
+from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.recovery import Remedies, Repair
 from qmlir.workflows.validating import References, Share, Validating, Validation
 
@@ -36,14 +36,12 @@ def stages_of(
     Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored. With
     `unrolls`, long recurrent layers are lowered to the parts of all of their steps.
     """
-    settings = understood(settings)
     pipeline = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
     options: dict[str, Any] = {"repair": literal_steps(f"{repair},{STORE}")} if repair else {}
     options |= {"unrolls": True} if unrolls else {}
-    recipe = given_recipe(settings)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        run_pipeline(changed, pipeline.passes(*stages, **options), given_recipe=recipe, **given)
+        run_pipeline(changed, pipeline.passes(*stages, **options), **given)
         verify(changed)
 
     return run
@@ -184,7 +182,7 @@ class Calibrated:
 
     def finished(self, settings: QuantizeSettings, made: Decided, run: Callable[..., None]) -> Attempt:
         """What becomes of `made`, which it changes, without a repair; only the stage `store` is left."""
-        run(made.module, *(("repair",) if short_sums_text(understood(settings)) else ()), "raise", "rescale")
+        run(made.module, *(("repair",) if QuantizeOptions.of(settings).shorten else ()), "raise", "rescale")
         return Attempt(settings, made.module, made, None)
 
     def stored(self, attempt: Attempt) -> ModuleOp:

@@ -73,7 +73,9 @@ class _Opening:
         """The module, with its composites as their parts where these are compared."""
         if not self.parts:
             return module
-        lowered = run_pipeline(module.clone(), QUANTIZE.passes("lower", keep=kept_composites(), unrolls=True))
+        lowered = run_pipeline(
+            module.clone(), QUANTIZE.passes("lower", keep_composites=kept_composites(), unrolls=True)
+        )
         verify(lowered)
         return lowered
 

@@ -14,7 +14,7 @@ from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.verification import verify
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import ELEMENTS, PROFILE, quantize_pipeline
+from qmlir.pipelines import PIPELINES, PROFILE, quantize_lowering
 from qmlir.quantization.profiles.file import Profile
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.profiling import CompiledProfiling
@@ -89,9 +89,10 @@ def profile(
         >>> profile = qmlir.profile(model, data, passes=None)
         >>> quantized = qmlir.quantize(model, profile=profile)
     """
-    if passes is None:
-        passes = quantize_pipeline({}, module).text("target", "lower")
-    observed = run_pipeline(module.clone(), parse_pipeline(passes, default_environment().passes, ELEMENTS))
+    first = (
+        quantize_lowering(module) if passes is None else parse_pipeline(passes, default_environment().passes, PIPELINES)
+    )
+    observed = run_pipeline(module.clone(), first)
     verify(observed)
     run_pipeline(observed, PROFILE.passes(constants=constants, axis=axis, observers=tuple(observers)))
     watch = SampleWatch(function_of(observed, function))
@@ -102,7 +103,7 @@ def profile(
             options=RunOptions(function, bins, momentum),
             batch_size=batch_size,
             processes=processes,
-            passes=passes,
+            passes=first.text() if passes is None else passes,
             chosen=watch.watching(chosen),
             progress=progress,
             faster=CompiledProfiling(progress if workers is None else None) if compiled else None,

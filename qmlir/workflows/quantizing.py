@@ -15,7 +15,7 @@ from qmlir.interpreter.samples import Data
 from qmlir.interpreter.sources import Preprocess, limited, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import describe
-from qmlir.pipelines import kept_composites, short_sums_text, target_text
+from qmlir.pipelines import QuantizeOptions, device_names, kept_composites
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
 from qmlir.quantization.profiles.file import Profile
@@ -83,7 +83,7 @@ def _quantized(
     All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
     """
     start = time.monotonic()
-    shorten = short_sums_text(understood(settings))
+    shorten = QuantizeOptions.of(settings).shorten
     asked = asked if asked is not None else effort_in(settings.get("recipe", ""))
     effort = None if asked == AUTO else asked
     start_recovery = _accuracy_recovery(asked)
@@ -176,7 +176,7 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
 
 def _warn_of_idle_keep(module: ModuleOp, settings: QuantizeSettings) -> None:
     """Warn of `keep` without a name where targets are named, which say themselves what stays whole."""
-    named = target_text(settings) or ",".join(each.name for each in targets_of(module))
+    named = ",".join(device_names(settings) or (each.name for each in targets_of(module)))
     if named and "keep_composites" in settings and not names_in("keep_composites", settings["keep_composites"]):
         said = "an empty 'keep_composites' has no effect"
         message = f"{said}: the target {named} says which composites stay whole; help: no target"
@@ -186,7 +186,7 @@ def _warn_of_idle_keep(module: ModuleOp, settings: QuantizeSettings) -> None:
 def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:
     """`settings` with the defaults that are those of this version: what does the same again says them."""
     settings = understood(settings)
-    if target_text(settings) or targets_of(module):
+    if device_names(settings) or targets_of(module):
         return settings
     return {"granularity": "channel", "keep_composites": kept_composites(), **settings}
 

@@ -5,12 +5,13 @@ between the two. Rules that decided nothing are left out, since a recipe must no
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from qmlir.ir.diagnostics import printable
-from qmlir.quantization.recipe import OPTIONS, built_in_rules, said_for_slots, simple_rules
+from qmlir.quantization.recipe import TypeOptions, built_in_rules
 from qmlir.quantization.recipe_text import (
     EFFORT,
     VERSION,
@@ -26,11 +27,12 @@ from qmlir.text.toml import toml_value
 
 def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
     """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
-    for slot, said in said_for_slots(settings):
-        yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
+    options = TypeOptions(**{each.name: str(settings.get(each.name) or "") for each in fields(TypeOptions)})
+    for slot, said in options.said():
+        yield {"slot": slot, **{field: getattr(options, option) for field, option in said.items()}}
     if settings.get("device"):  # it may not have what the others ask for
         return
-    for rule in built_in_rules(simple_rules(**{option: str(settings.get(option, "")) for option in OPTIONS})):
+    for rule in built_in_rules(options.rules()):
         assert rule.slot is not None
         matchers = rule.facts or {"role": rule.role}
         yield {**matchers, "slot": rule.slot.value, **{name: str(value) for name, value in rule.settings.items()}}
@@ -45,7 +47,7 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effo
     recipe = RecipeText.of(settings.get("recipe") or "")
     lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]
     if targets := settings.get("device"):
-        lines.append(f"# --device {targets if isinstance(targets, str) else ','.join(targets)}")
+        lines.append(f"# --device {targets}")
     if not targets or "keep_composites" in settings:
         lines.append(f"# --keep-composites {printable(','.join(settings.get('keep_composites', ())))}")
     for name in ("accumulator_bits", "accumulator_pairs"):

@@ -23,13 +23,13 @@ import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from os import PathLike
-from typing import IO, Any, Unpack
+from typing import IO, Any, Unpack, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -39,7 +39,7 @@ from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
-from qmlir.pipelines import kept_composites, quantize_options, target_text
+from qmlir.pipelines import QuantizeOptions, device_names
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe_text import RecipeText
@@ -501,10 +501,9 @@ def search(
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
     settings = understood(settings)
     recipe = RecipeText.of(settings.get("recipe", ""))
-    if target_text(settings) or targets_of(module):
+    if device_names(settings) or targets_of(module):
         raise text_error("search supports only target 'cpu': other targets define their own bit widths")
-    options = quantize_options(settings)
-    widely = {name: str(value) for name, value in options.items() if name not in ("recipe", "assert_all_quantized")}
+    options = QuantizeOptions.of(cast(QuantizeSettings, {**settings, "recipe": recipe or ""}))
     batches = Batches(module, data_beside(labels, data))
     known = None if labels is None else read_labels(labels)
     scores = output_name(module, output)
@@ -520,16 +519,15 @@ def search(
     start = quantized(recipe, profile)
     with _saying_once(), workers_of(cluster, resume, processes=processes) as workers:
         content, samples = batches.digest()
-        keep = list(settings.get("keep_composites", kept_composites()))
-        asked = {**options, "keep": keep, "output": scores, "recipe": recipe.text if recipe else ""}
+        asked = {**asdict(options), "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)
-        layered = Layered(start.profiled, widely, recipe)
+        layered = Layered(start.profiled, options)
         ranked_on = Batches(module, calibrating, limit=RANKED_ON)
         trials: Trials | TrialsByWorkers = Trials(layered, accuracy, ranked_on)
         if workers is not None:
             shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
-            subject = SearchSubject(*shipped, widely, recipe, scores, runner.engine, threads)
+            subject = SearchSubject(*shipped, options, scores, runner.engine, threads)
             trials = TrialsByWorkers(workers, subject, accuracy, ranked_on)
         with _bar(len(layered.layers), progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", trials.float_accuracy)

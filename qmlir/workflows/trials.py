@@ -7,7 +7,7 @@ does with a choice what this process would.
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from qmlir.arithmetic.schemes import F64
 from qmlir.interpreter.jobs.job import Begun, Job, Workers
 from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.ir.diagnostics import without_remarks
-from qmlir.quantization.recipe_text import RecipeText
+from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.budget import rounded_by
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import Accuracy, Batch, Engine, Runner, predicted
@@ -88,10 +88,9 @@ class SearchSubject:
 
     module: ShippedModule
     profiled: ShippedModule
-    settings: Mapping[str, str]
-    """Those of `qmlir.quantize` for all values."""
+    options: QuantizeOptions
+    """The types of all values, and the user's recipe."""
 
-    recipe: RecipeText | None
     output: str
     engine: Engine
     threads: int
@@ -99,7 +98,7 @@ class SearchSubject:
     @property
     def layered(self) -> Layered:
         """The module whose widths are chosen."""
-        return Layered(self.profiled.module(), self.settings, self.recipe)
+        return Layered(self.profiled.module(), self.options)
 
     @property
     def runner(self) -> Runner:

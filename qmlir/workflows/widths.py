@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from glob import escape
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -28,10 +28,9 @@ from qmlir.quantization.choice import Choice
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Recipe, Rule, make_recipe, make_rule, simple_rules
+from qmlir.quantization.recipe import Recipe, Rule, make_recipe, make_rule
 from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
 from qmlir.quantization.retyping import slots_of
-from qmlir.quantization.settings import QuantizeSettings
 
 
 class Width(StrEnum):
@@ -129,8 +128,8 @@ class _Probe:
 class Layered:
     """A lowered and profiled module, ready to be quantized in many ways."""
 
-    def __init__(self, profiled: ModuleOp, settings: Mapping[str, str], recipe: RecipeText | None = None) -> None:
-        """`settings` are those of `qmlir.quantize` for all values, `recipe` has the user's own rules.
+    def __init__(self, profiled: ModuleOp, options: QuantizeOptions) -> None:
+        """`options` have the types of all values, and the user's own recipe.
 
         Raises `DiagnosticError` where nothing in the module can be named or quantized.
         """
@@ -138,8 +137,7 @@ class Layered:
         self.decided = profiled.clone()
         """The module that types are decided on, which stays as it is."""
         take_apart(self.decided)
-        self._settings = {name: value for name, value in settings.items() if value}
-        self._recipe = recipe
+        self._options = options.types
         probe = self._probe(())
         self.in_float = probe.in_float
         """The layers of which something is in float before anything is changed."""
@@ -152,7 +150,7 @@ class Layered:
             raise text_error("the model has no quantized operation with a node name that a recipe could match")
 
     def _probe(self, tables: Sequence[RuleTable]) -> _Probe:
-        base = make_recipe(simple_rules(**self._settings), self._recipe or "").rules
+        base = make_recipe(self._options.rules(), self._options.recipe).rules
         # Rules are about the module as it is now: one that decides nothing here is left out, not refused.
         tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
         recipe = _Watching([*base, *tried])
@@ -190,18 +188,16 @@ class Layered:
 
     def recipe_text(self, widths: Widths) -> str:
         """A recipe file: the user's own rules as they are, followed by those that make the `widths`."""
-        own = rules_text(self._recipe) if self._recipe is not None else ""
+        recipe = RecipeText.of(self._options.recipe)
+        own = "" if recipe is None else rules_text(recipe)
         tables = self._probe(self._all_tables(widths)).tables
         return "\n\n".join([*([own] if own else []), *map(table_text, tables)]) + "\n"
 
     def quantized(self, widths: Widths) -> ModuleOp:
         """The module with these widths, by the passes of `qmlir quantize`."""
         recipe = RecipeText("the recipe of the search", self.recipe_text(widths))
-        options = QuantizeOptions.of(
-            cast(QuantizeSettings, {"keep_composites": (), "granularity": "", **self._settings})
-        )
-        passes = replace(QUANTIZE, options=options).passes("decide", "propagate", "raise")
-        module = run_pipeline(self._profiled.clone(), passes, given_recipe=recipe)
+        pipeline = replace(QUANTIZE, options=replace(self._options, recipe=recipe))
+        module = run_pipeline(self._profiled.clone(), pipeline.passes("decide", "propagate", "raise"))
         verify(module)
         return module
 

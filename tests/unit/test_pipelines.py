@@ -11,7 +11,7 @@ from qmlir import registry
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import COMPILE, ELEMENTS, IMPORT, PIPELINES, PROFILE, QUANTIZE, NamedPipeline
+from qmlir.pipelines import COMPILE, IMPORT, PIPELINES, PROFILE, QUANTIZE, NamedPipeline
 from qmlir.registry import Contribution, Package
 from qmlir.target import Target
 from qmlir.text.parsing import parse_module
@@ -105,9 +105,10 @@ ENVIRONMENT = default_environment()
         (
             "quantize{profile=p.json keep_composites=relu,gelu activations=i16 assert-all-quantized}",
             QUANTIZE.own_text(
-                keep=("relu", "gelu"),
+                keep_composites=("relu", "gelu"),
                 profile="p.json",
-                rules={"granularity": "channel", "activations": "i16"},
+                granularity="channel",
+                activations="i16",
                 assert_all_quantized=True,
             ),
         ),
@@ -116,13 +117,13 @@ ENVIRONMENT = default_environment()
     ],
 )
 def test_a_pipeline_is_an_element_of_a_text(text: str, same: str) -> None:
-    read = parse_pipeline(text, ENVIRONMENT.passes, ELEMENTS)
+    read = parse_pipeline(text, ENVIRONMENT.passes, PIPELINES)
     assert read == parse_pipeline(same, ENVIRONMENT.passes)
 
 
 def test_an_element_has_what_packages_insert() -> None:
     with registry.plugged([_package({"import.raise.dce.before": "symbol-dce"})]):
-        read = parse_pipeline("import", ENVIRONMENT.passes, ELEMENTS)
+        read = parse_pipeline("import", ENVIRONMENT.passes, PIPELINES)
     assert str(read) == "builtin.module(quant-propagate-types,symbol-dce,dce)"
 
 
@@ -131,7 +132,7 @@ def test_an_element_has_what_packages_insert() -> None:
     [
         (
             "cse,compile{ias=avx2}",
-            "column 5: pipeline 'compile': unknown option 'ias'; did you mean 'isa'? (available: isa, threads, tuned, ",
+            "column 13: pipeline 'compile' has no option 'ias'; did you mean 'isa'? (available: isa: str",
         ),
         (
             "compile{stages=lower,fues}",
@@ -139,19 +140,21 @@ def test_an_element_has_what_packages_insert() -> None:
         ),
         (
             "compile{threads=many}",
-            "column 1: pipeline 'compile': option 'threads': expected an integer, but got many",
+            "column 9: option 'threads' of pipeline 'compile' must be int, but got many",
         ),
         (
             "gradient{recompute=maybe}",
-            "column 1: pipeline 'gradient': option 'recompute': expected true or false, but got",
+            "column 10: option 'recompute' of pipeline 'gradient' must be bool, but got maybe",
         ),
         ("quantize{device=nothing}", "column 1: pipeline 'quantize': "),
+        ("quantize{keep=gelu}", "column 10: option 'keep' of pipeline 'quantize' is now 'keep_composites'"),
+        ("quantize{is_trained}", "column 10: pipeline 'quantize' has no option 'is_trained'"),
         ("compil", "column 1: unknown pass 'compil'; did you mean 'compile'?"),
     ],
 )
 def test_a_wrong_element_is_an_error_at_its_column(text: str, message: str) -> None:
     with pytest.raises(DiagnosticError) as error:
-        parse_pipeline(text, ENVIRONMENT.passes, ELEMENTS)
+        parse_pipeline(text, ENVIRONMENT.passes, PIPELINES)
     assert error.value.diagnostic.message.startswith(f"in the pass pipeline: {message}")
 
 

@@ -22,7 +22,7 @@ from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.quantization.composites import asks_for_parts, kept
-from qmlir.quantization.recipe import make_recipe, simple_rules
+from qmlir.quantization.recipe import TypeOptions, make_recipe
 from qmlir.quantization.recipe_text import RecipeText
 
 
@@ -108,7 +108,7 @@ class NnDecompose(TakesValues):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         keep = kept(self.keep, targets_of(op))
-        recipe = make_recipe(simple_rules(accumulator=self.accumulator), self.given_recipe or self.recipe)
+        recipe = make_recipe(TypeOptions(accumulator=self.accumulator).rules(), self.given_recipe or self.recipe)
         self._warn_of_unknown(op)
 
         def is_kept(composite: Operation) -> bool:

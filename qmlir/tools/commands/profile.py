@@ -12,7 +12,7 @@ from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import ELEMENTS, QUANTIZE, quantize_lowering
+from qmlir.pipelines import PIPELINES, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.writing import check_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, data_in, import_settings, load_model
@@ -54,8 +54,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     (check_module_file if output.suffix == ".mlir" else check_file)(output)  # before samples take their time
     module = load_model(arguments.model, session, **import_settings(arguments))
     if carries := is_onnx or output.suffix == ".mlir":
-        named = parse_pipeline(passes, default_environment().passes, ELEMENTS) if passes else None
-        module = run_pipeline(module, named or quantize_lowering(module))
+        lowers = passes is None
+        module = run_pipeline(
+            module,
+            quantize_lowering(module) if lowers else parse_pipeline(passes, default_environment().passes, PIPELINES),
+        )
         verify(module)
         passes = ""
     found = profile(

@@ -61,7 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, *IMPORT, "--observer")
     add_options(
-        parser, "--device", help="devices to quantize for, preferred first (qmlir-opt --list-targets lists them)"
+        parser,
+        "--device",
+        default=None,
+        help="devices to quantize for, preferred first (qmlir-opt --list-targets lists them)",
     )
     add_quantization(parser)
     add_options(parser, "--cluster", "--resume")
@@ -106,7 +109,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     module = load_model(arguments.model, session, **import_settings(arguments))
     settings = quantization_settings(arguments)
     if arguments.state:
-        settings["states"] = {name: output for name, _, output in (each.partition("=") for each in arguments.state)}
+        settings["states"] = arguments.state
     quantized = quantize(
         module,
         data_in(arguments),

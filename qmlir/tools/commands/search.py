@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 def _save(output: Path, source: FloatModel, found: SearchResult, arguments: argparse.Namespace) -> None:
     """Write the folder of the found model; the measurements lie in it."""
-    settings = {**source.settings, "recipe": RecipeText("search.toml", found.recipe)}
+    settings = {**found.quantized.settings, "recipe": RecipeText("search.toml", found.recipe)}
     quantized = replace(found.quantized, settings=settings)
     quantized.save_folder(output, source.stem, quantized.summary(arguments.model, arguments.data))
 

@@ -19,7 +19,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.pipeline import Pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import COMPILE, given_recipe, quantize_pipeline
+from qmlir.pipelines import COMPILE, quantize_pipeline
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
@@ -111,12 +111,11 @@ def explain_node(
     """
     pipeline = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
-    recipe = given_recipe(settings)
     made = module.clone()
-    _run(made, pipeline.passes("target", "lower"), [changes], given_recipe=recipe)
+    _run(made, pipeline.passes("target", "lower"), [changes])
     if model_digest(made).structure != profile.model.structure:  # an effort lowers long layers to all of their steps
         unrolled, of_unrolled = module.clone(), ProvenanceChanges()
-        _run(unrolled, pipeline.passes("target", "lower", unrolls=True), [of_unrolled], given_recipe=recipe)
+        _run(unrolled, pipeline.passes("target", "lower", unrolls=True), [of_unrolled])
         if model_digest(unrolled).structure == profile.model.structure:
             made, changes = unrolled, of_unrolled
     found = find_node(node, module, made)
@@ -124,7 +123,7 @@ def explain_node(
     whole = _whole(made, found)
     reader = DecisionReader(made, found, profile)
     rest = [stage.name for stage in pipeline.stages if stage.name not in ("target", "lower")]
-    _run(made, pipeline.passes(*rest), [changes], taken=profile, watch=reader, given_recipe=recipe)
+    _run(made, pipeline.passes(*rest), [changes], taken=profile, watch=reader)
     given = made if quantized is None else quantized
     standing = _standing_in(given, found, whole)
     compiled, scheduled, failure = ProvenanceChanges(), None, ""

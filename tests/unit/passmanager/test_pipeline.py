@@ -14,7 +14,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passes.profiled.calib_apply_profile import CalibApplyProfile
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import NestedPipeline, PassSpec, parse_pipeline, step_text
+from qmlir.passmanager.pipeline import NestedPipeline, make_pass, parse_pipeline, step_text
 from qmlir.quantization.profiles.digest import ModelDigest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.parsing import parse_module
@@ -116,7 +116,7 @@ OPTIONS = st.fixed_dictionaries(
 def test_any_value_of_an_option_stays_that_value_in_text(options: dict[str, Any]) -> None:
     """Values that look like text of pipelines included; the text is one line, as a reproducer needs it."""
     factories = {EveryOption.name: lambda: EveryOption}
-    step = PassSpec(EveryOption.name, options).build(factories)
+    step = make_pass(factories, EveryOption.name, options)
     assert step == EveryOption(**options)
     text = step_text(step)
     assert parse_pipeline(text, factories).steps == (step,)
@@ -135,7 +135,7 @@ def test_any_value_of_an_option_stays_that_value_in_text(options: dict[str, Any]
 )
 def test_a_value_of_another_type_is_rejected(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
-        PassSpec(EveryOption.name, options).build({EveryOption.name: lambda: EveryOption})
+        make_pass({EveryOption.name: lambda: EveryOption}, EveryOption.name, options)
     assert complaint in str(caught.value)
 
 

@@ -8,7 +8,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.interfaces import Slot
 from qmlir.quantization.decide import decide
 from qmlir.quantization.reasons import Basis, Reason
-from qmlir.quantization.recipe import make_recipe, simple_rules
+from qmlir.quantization.recipe import TypeOptions, make_recipe
 from qmlir.quantization.sums import STORAGE
 from tests.unit.quantization.random_graphs import calibrate, function_of, network, run_passes, watch
 
@@ -39,7 +39,7 @@ def test_every_type_follows_from_its_reason(seed: int, passes: str) -> None:
     module, inputs = network(seed)
     run_passes(module, passes)
     calibrate(module, watch(module, inputs))
-    recipe = make_recipe(simple_rules(**OPTIONS[seed % len(OPTIONS)]))
+    recipe = make_recipe(TypeOptions(**OPTIONS[seed % len(OPTIONS)]).rules())
     decisions = decide(function_of(module), recipe)
     types: dict[object, UniformQuantizedType] = {**decisions.values, **decisions.constants, **decisions.operands}
     assert types
@@ -62,7 +62,7 @@ def test_every_type_follows_from_its_reason(seed: int, passes: str) -> None:
 def test_who_said_so() -> None:
     module, inputs = network(3)
     calibrate(module, watch(module, inputs))
-    recipe = make_recipe(simple_rules(activations="i16", granularity="channel"))
+    recipe = make_recipe(TypeOptions(activations="i16", granularity="channel").rules())
     reasons = decide(function_of(module), recipe).reasons.values()
     asked = {(reason.op, reason.slot) for reason in reasons}
     for op, slot in asked:

@@ -57,7 +57,7 @@ def test_a_value_of_a_targets_pipeline_is_one_value() -> None:
 
 
 def test_an_option_that_the_named_pipeline_does_not_have() -> None:
-    message = "the pipeline of target 'npu': unknown option 'level'"
+    message = "pipeline 'compile' has no option 'level'"
     with pytest.raises(DiagnosticError, match=message):
         lowering_passes(Target("npu", lowering="compile", defaults={"level": "3"}))
 

@@ -33,11 +33,11 @@ def test_a_setting_that_is_none_is_an_error(call: object) -> None:
 
 
 def test_the_options_of_settings() -> None:
-    assert QuantizeOptions.of({}) == QuantizeOptions(keep=kept_composites(), rules={"granularity": "channel"})
+    assert QuantizeOptions.of({}) == QuantizeOptions(keep_composites=kept_composites(), granularity="channel")
     options = QuantizeOptions.of(
         {"keep_composites": (), "weights": "i4", "granularity": "", "assert_all_quantized": True}
     )
-    assert options == QuantizeOptions(rules={"weights": "i4"}, assert_all_quantized=True)
+    assert options == QuantizeOptions(weights="i4", assert_all_quantized=True)
 
 
 def _modes(**settings: object) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.recipe import effort_in, make_recipe, read_rules, simple_rules
+from qmlir.quantization.recipe import TypeOptions, effort_in, make_recipe, read_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.recipes import recipe_text
@@ -30,7 +30,7 @@ def test_the_same_rules_in_the_same_order(settings: dict[str, str], with_file: b
         '[[rule]]\norigin = "é/*"\nquantize = false\n[[rule]]\nop = "nn.add"\nstorage = "i4"\n'
     )
     path = str(tmp_path / "mine.toml") if with_file else ""
-    expected = make_recipe(simple_rules(**settings), path).rules
+    expected = make_recipe(TypeOptions(**settings).rules(), path).rules
     text = recipe_text(range(len(expected)), {**settings, "recipe": path, "keep_composites": ("softmax",)})
     assert "# --keep-composites softmax\n" in text
     (tmp_path / "written.toml").write_text(text)

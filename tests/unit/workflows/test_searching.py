@@ -18,6 +18,7 @@ import qmlir
 from qmlir.arithmetic.losses import divergence
 from qmlir.interpreter.jobs.job import Here, Job
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
@@ -164,7 +165,7 @@ def test_the_loss_of_a_point_is_the_divergence_where_it_is_small() -> None:
     for point in result.allotment.front:
         if "fine" in point.widths and point.widths["fine"] is Width.NARROW:
             continue
-        module = Layered(result.quantized.profiled, {"granularity": "channel"}).quantized(point.widths)
+        module = Layered(result.quantized.profiled, QuantizeOptions(granularity="channel")).quantized(point.widths)
         wanted, scores = (qmlir.interpret(each, {"x": X})["y"] for each in (qmlir.load(classifier()), module))
         lost, _ = divergence(scores, wanted, 1.0)
         assert point.loss == pytest.approx(lost, rel=0.6, abs=1e-9)
@@ -198,7 +199,7 @@ class KnownLatency(Latency):
 def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
     """The chosen widths lose least, by the same prediction, of all whose times add up to no more."""
     start = budgeted(max_bytes=1000).quantized
-    layered = Layered(start.profiled, {"granularity": "channel"})
+    layered = Layered(start.profiled, QuantizeOptions(granularity="channel"))
     batches = Batches(qmlir.load(classifier()), {"x": X}, size=1)
     figures = Measurements("test")
     found = allot(layered, batches, "y", SearchBudget(time=most), figures, KnownLatency(layered, {}))
@@ -251,7 +252,7 @@ def test_measured_times_are_those_of_kernels() -> None:
     assert result.allotment is not None
     assert result.allotment.measured_time is not None
     assert "its kernels take" in result.text()
-    taken = Latency(Layered(result.quantized.profiled, {"granularity": "channel"}), {"x": X[:1]}).of({})
+    taken = Latency(Layered(result.quantized.profiled, QuantizeOptions(granularity="channel")), {"x": X[:1]}).of({})
     assert {name for name, time in taken.items() if time} >= {"fine", "coarse[0]"}
 
 

@@ -10,6 +10,7 @@ import qmlir
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.passes.quantized.place_gradients import Place
+from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.sensitivity import divergences, rounded, score_gradients, signs_of_passes
@@ -34,7 +35,7 @@ def _layered(*tail: str) -> tuple[Layered, Batches]:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     module = qmlir.load(model)
     profiled = quantize(module, {"x": X}, validate=False).profiled
-    return Layered(profiled, {"granularity": "channel"}), Batches(module, {"x": X}, size=1)
+    return Layered(profiled, QuantizeOptions(granularity="channel")), Batches(module, {"x": X}, size=1)
 
 
 def _weights(layered: Layered) -> dict[Place, UniformQuantizedType]:
