@@ -29,7 +29,7 @@ from xdsl.utils.hints import isa, type_repr
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.given import TakesValues, WritesFiles
-from qmlir.text.renames import new_name
+from qmlir.text.renames import renamed
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
@@ -395,8 +395,8 @@ class _PipelineParser:
         found: dict[str, ParameterListType] = {}
         for key, (token, values) in options.items():
             if key not in hints:
-                if (new := new_name(key)) in hints:
-                    self.fail(token, f"option '{token.text}' of {owner} is now '{new}'")
+                if now := renamed(key, hints):
+                    self.fail(token, f"{owner}: option {now}")
                 accepted = ", ".join(f"{option}: {type_repr(hint)}" for option, hint in hints.items()) or "none"
                 near = nearest_name(key, hints)
                 self.fail(token, f"{owner} has no option '{token.text}'{near} (available: {accepted})")

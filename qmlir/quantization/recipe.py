@@ -32,7 +32,7 @@ from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse
 from qmlir.quantization.facts import FACTS
 from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText
 from qmlir.quantization.spellings import spelled
-from qmlir.text.renames import RECIPE
+from qmlir.text.renames import renamed
 from qmlir.text.toml import parse_toml
 
 _READERS: Mapping[str, Any] = {
@@ -324,8 +324,8 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             settings[key] = _setting(name, key, value)
         else:
             known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
-            if key in RECIPE:
-                raise _rule_error(name, f"'{key}' is now '{RECIPE[key]}'")
+            if now := renamed(key, known, "recipe"):
+                raise _rule_error(name, now)
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (available: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")

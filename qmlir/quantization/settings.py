@@ -158,9 +158,10 @@ def understood(settings: QuantizeSettings) -> QuantizeSettings:
 def _states_in(given: Any) -> dict[str, str]:
     """The output of each state input, also from words `INPUT=OUTPUT`. Raises `DiagnosticError`."""
     if isinstance(given, list | tuple):
-        words = cast(Sequence[Any], given)
-        if all(_is_text(each) and "=" in each for each in words):
-            given = {enters: leaves for enters, _, leaves in (each.partition("=") for each in words)}
+        words = names_in("states", cast(Any, given))
+        if wrong := next((each for each in words if "=" not in each), ""):
+            raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{wrong}'")
+        given = {enters: leaves for enters, _, leaves in (each.partition("=") for each in words)}
     if not isinstance(given, Mapping) or not all(map(_is_text, chain(*cast(Mapping[Any, Any], given).items()))):
         raise text_error(f"states must be names of outputs by the names of inputs, but got {given!r}")
     return dict(cast(Mapping[str, str], given))

@@ -4,7 +4,7 @@ Messages name the new spelling of an old one. Files that 0.1 wrote, which have n
 their old names; in a newer file an old name is an error. Nothing here needs the compiler.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 RECIPE: Mapping[str, str] = {
@@ -37,7 +37,8 @@ _SHARED: Mapping[str, str] = {
     "target_triple": "triple",
 }
 
-_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
+_BY_OWNER: Mapping[str, Mapping[str, str]] = {
+    "recipe": RECIPE,
     "compare": {"bound": "min_sqnr", "limit": "samples"},
     "finetune": {
         "batch": "batch_size",
@@ -60,21 +61,30 @@ _BY_COMMAND: Mapping[str, Mapping[str, str]] = {
     "trainable": {"only": "train"},
     "tune": {"again": "remeasure"},
 }
-"""Options and keyword arguments that only one command or function had."""
+"""Names that only the options of one command, the keyword arguments of one function, or recipes had."""
 
 
-def new_name(old: str, command: str = "") -> str | None:
-    """The name that an option `old` of a command, or a keyword argument of a function, has now; `None` for others.
+def renamed(
+    old: str, accepted: Container[str] | None, owner: str = "", written: Callable[[str], str] = lambda name: name
+) -> str:
+    """The text `'keep' is now 'keep_composites'` for a name of 0.1; empty for other names.
 
-    Dashes and underscores are the same in `old`; the result has underscores.
+    Args:
+        old: The name that was found, with underscores or dashes.
+        accepted: Names that `owner` has, as `written` writes them; `None` if it accepts every name of a setting.
+        owner: The command, function or `recipe` that was given the name.
+        written: Writes a name with underscores as `owner` has it.
     """
-    plain = old.replace("-", "_")
-    return _BY_COMMAND.get(command, {}).get(plain) or _SHARED.get(plain)
+    plain = old.lstrip("-").replace("-", "_")
+    new = _BY_OWNER.get(owner, {}).get(plain) or _SHARED.get(plain)
+    if new is None or (accepted is not None and written(new) not in accepted):
+        return ""
+    return f"'{old}' is now '{written(new)}'"
 
 
 def old_name(new: str, command: str) -> str:
-    """The name that an option of a command had in 0.1: the inverse of `new_name`."""
-    return next((old for old, name in _BY_COMMAND[command].items() if name == new), new)
+    """The name that an option of a command had in 0.1."""
+    return next((old for old, name in _BY_OWNER[command].items() if name == new), new)
 
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from typing import Any, cast
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.text.access import note_input, note_samples, plan_output
 from qmlir.text.files import read_given, reason_of
-from qmlir.text.renames import new_name
+from qmlir.text.renames import renamed
 from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.writing import write_file
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
@@ -86,8 +86,8 @@ class SettingPlace:
     def check_key(self, accepted: Iterable[str]) -> None:
         """Raise `DiagnosticError` where the file may not hold this setting."""
         if self.key not in accepted:
-            new = (new_name(self.key, self.table) or "").replace("_", "-")
-            near = f": '{self.key}' is now '{new}'" if new in accepted else nearest_name(self.key, accepted)
+            now = renamed(self.key, set(accepted), self.table, lambda name: name.replace("_", "-"))
+            near = f": {now}" if now else nearest_name(self.key, accepted)
             where = f"unknown key '{self.key}' in [{self.table}]{near}"
             raise text_error(f"'{self.file}': {where} (available: {_listed(accepted)})")
 

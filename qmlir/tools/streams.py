@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import IO, Any, NoReturn, Protocol
 
-from qmlir.text.renames import new_name
+from qmlir.text.renames import renamed
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,10 @@ class ArgumentParser(argparse.ArgumentParser):
             equals, value = "=", unknown[1]
         if option in _DATA and data is not None:
             return f"; use {data} {value}".rstrip()
-        if renamed := self._renamed(option, known):
-            return renamed
+        if now := renamed(option, known, self.prog.rpartition(" ")[2], lambda name: f"--{name.replace('_', '-')}"):
+            return f": {now}"
         own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""
         return own if own.startswith((":", "; use ")) else _near(option, known)
-
-    def _renamed(self, option: str, known: Sequence[str]) -> str:
-        """The end of a message about an option that has another name now; empty for other options."""
-        new = f"--{new_name(option.removeprefix('--'), self.prog.rpartition(' ')[2])}".replace("_", "-")
-        return f": {option} is now {new}" if new in known else ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

@@ -28,7 +28,7 @@ from qmlir.targets.cpu.compiler import CALLS
 from qmlir.text.access import access, keep_sources, note_sources
 from qmlir.text.files import path_of
 from qmlir.text.parsing import load_module
-from qmlir.text.renames import new_name
+from qmlir.text.renames import renamed
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -92,9 +92,8 @@ def checks_names(function: Callable[_Parameters, _Result]) -> Callable[_Paramete
     @wraps(function)
     def checked(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
         for name in options:
-            new = None if name in accepted else new_name(name, function.__name__)
-            if new in accepted or (new is not None and is_open):
-                raise TypeError(f"{function.__name__}: '{name}' is now '{new}'")
+            if name not in accepted and (now := renamed(name, None if is_open else accepted, function.__name__)):
+                raise TypeError(f"{function.__name__}: {now}")
         return function(*arguments, **options)
 
     return checked

@@ -147,7 +147,7 @@ def test_an_element_has_what_packages_insert() -> None:
             "column 10: option 'recompute' of pipeline 'gradient' must be bool, but got maybe",
         ),
         ("quantize{device=nothing}", "column 1: pipeline 'quantize': "),
-        ("quantize{keep=gelu}", "column 10: option 'keep' of pipeline 'quantize' is now 'keep_composites'"),
+        ("quantize{keep=gelu}", "column 10: pipeline 'quantize': option 'keep' is now 'keep_composites'"),
         ("quantize{is_trained}", "column 10: pipeline 'quantize' has no option 'is_trained'"),
         ("compil", "column 1: unknown pass 'compil'; did you mean 'compile'?"),
     ],

@@ -14,7 +14,7 @@ from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import effort_in, read_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.emitters.card import read_card
-from qmlir.text.renames import RECIPE, new_name
+from qmlir.text.renames import RECIPE, renamed
 from qmlir.workflows.finetuning import FinetuneLoss, FinetuneOptions
 from qmlir.workflows.folder import QuantizedFolder
 from tests.support.commands import run_command
@@ -134,12 +134,12 @@ def test_keyword_arguments(function: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["compile", "m", "--length", "n=8", "-o", "p"], "--length is now --max-size"),
-        (["search", "m", "--bound", "1", "--data", "d", "-o", "p"], "--bound is now --min-accuracy"),
-        (["compare", "m", "--bound", "1", "--data", "d"], "--bound is now --min-sqnr"),
+        (["compile", "m", "--length", "n=8", "-o", "p"], "'--length' is now '--max-size'"),
+        (["search", "m", "--bound", "1", "--data", "d", "-o", "p"], "'--bound' is now '--min-accuracy'"),
+        (["compare", "m", "--bound", "1", "--data", "d"], "'--bound' is now '--min-sqnr'"),
         (["compare", "m", "--limit", "8", "--data", "d"], "for a number of samples, use --samples"),
-        (["quantize", "m", "--short-sums", "2", "-o", "p"], "--short-sums is now --accumulator-pairs"),
-        (["run", "m", "--budget", "arena-bytes=1"], "--budget is now --limit"),
+        (["quantize", "m", "--short-sums", "2", "-o", "p"], "'--short-sums' is now '--accumulator-pairs'"),
+        (["run", "m", "--budget", "arena-bytes=1"], "'--budget' is now '--limit'"),
     ],
 )
 def test_options(words: list[str], told: str) -> None:
@@ -153,7 +153,9 @@ def test_options_in_a_file(tmp_path: Path) -> None:
     assert (done.code, "'length' is now 'max-size'" in done.stderr) == (1, True), done.stderr
 
 
-def test_new_name() -> None:
-    assert new_name("held-out", "finetune") == "validation_split"
-    assert new_name("held_out", "search") is None
-    assert new_name("target-triple") == "triple"
+def test_renamed() -> None:
+    assert renamed("held-out", {"validation_split"}, "finetune") == "'held-out' is now 'validation_split'"
+    assert renamed("held_out", None, "search") == ""
+    assert renamed("target-triple", {"device"}) == ""
+    now = renamed("--target-triple", {"--triple"}, written=lambda name: f"--{name}")
+    assert now == "'--target-triple' is now '--triple'"

@@ -361,7 +361,7 @@ def test_a_state_is_stored_integers(tmp_path: Path) -> None:
     given = {"x": np.full((1, 2), 200 / 255, np.float32), "h": np.full((1, 2), -(2**15) + 16384, np.int16)}
     found = qmlir.interpret(qmlir.load(tmp_path / "out.mlir"), given)["next"]
     assert (found.dtype, found.tolist()) == (np.int16, [[-(2**15) + 29234] * 2])
-    assert "state must be spelled input=output or past_*=present_*, but got 'h='" in run(*words, "--state", "h")[2]
+    assert "state must be spelled input=output or past_*=present_*, but got 'h'" in run(*words, "--state", "h")[2]
 
 
 def test_a_profile_of_the_model_gives_the_same_module(model: Path, tmp_path: Path) -> None:
